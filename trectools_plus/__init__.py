@@ -1,12 +1,12 @@
 """Validate, fetch, score and compare TREC runs.
 
-Everything the command line does is one import away::
+The package exports functions for everything that the command line does::
 
     from trectools_plus import load_qrels, load_run, evaluate
 
     evaluation = evaluate(load_qrels("qrels.txt"), load_run("my.run"), ["nDCG@10", "AP"])
 
-Names are imported when they are first used, so that importing the package costs nothing.
+Names are imported on first use, so importing the package takes almost no time.
 """
 
 from __future__ import annotations

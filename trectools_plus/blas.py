@@ -1,4 +1,4 @@
-"""One thread for matrix products, so that times and last digits do not depend on threads."""
+"""Limit matrix products to one thread: times and last digits then do not vary with threads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 _lock = threading.Lock()
-_inside = 0
+_active_contexts = 0
 _limits = ExitStack()
 
 
@@ -15,22 +15,22 @@ _limits = ExitStack()
 def one_blas_thread() -> Iterator[None]:
     """Limit the BLAS libraries of this process to one thread each.
 
-    Entering takes a quarter of a millisecond, so put it around a loop. Several threads may enter:
-    the limit applies to the process and ends when the last one leaves.
+    Entering takes a quarter of a millisecond, so enter it outside loops. Several threads may enter:
+    the limit applies to the process and ends when the last thread leaves.
     """
-    global _inside
+    global _active_contexts
     from threadpoolctl import OpenBLASController, threadpool_limits
 
     with _lock:
-        if _inside == 0:
+        if _active_contexts == 0:
             _limits.enter_context(threadpool_limits(1, user_api="blas"))
-        _inside += 1
+        _active_contexts += 1
     try:
         yield
     finally:
         with _lock:
-            _inside -= 1
-            if _inside == 0:
+            _active_contexts -= 1
+            if _active_contexts == 0:
                 # Since version 3.8, only the thread that set a limit can change it, and that
                 # thread may have left earlier.
                 if hasattr(OpenBLASController, "clear_controlling_thread"):
@@ -43,5 +43,5 @@ def limited_blas_threads() -> int | None:
     from threadpoolctl import threadpool_info
 
     with one_blas_thread():
-        threads = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
-    return max(threads, default=None)
+        pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return max((pool["num_threads"] for pool in pools), default=None)

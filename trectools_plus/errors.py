@@ -1,15 +1,15 @@
-"""All errors that this package raises on purpose.
+"""The exceptions that this package raises for its users.
 
 ::
 
-    TrectoolsPlusError          what — where — how to fix; has the exit code
+    TrectoolsPlusError          base class: what — where — how to fix, and the exit code
     ├── InputError              exit 2: something cannot be read
     │   └── FormatError         exit 2: a file's text is wrong at a line and column
     ├── UsageError              exit 2: a name, option or value that does not exist
     │   └── MissingExtraError   exit 2: an optional dependency is not installed
     ├── CheckFailedError        exit 1: a check found something
-    ├── IncomparableError       exit 3: two things that cannot be compared
-    └── SeveralFilesError       the highest exit code of the errors in it
+    ├── IncomparableError       exit 3: two results cannot be compared
+    └── SeveralFilesError       the highest exit code of the errors that it contains
 
 The command line prints ``str(error)``, one line per error, and exits with ``error.exit_code``.
 """
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 
 class TrectoolsPlusError(Exception):
-    """Base of all errors: what happened, where, and how to fix it.
+    """Base class of all errors: what happened, where, and how to fix it.
 
     Args:
         what: The problem, in one clause.
@@ -37,7 +37,7 @@ class TrectoolsPlusError(Exception):
         super().__init__(what)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Errors also come from other processes, and their constructors take more than ``args``.
+        # Errors are also sent between processes, and constructors take more than ``args``.
         return _rebuild, (type(self), self.args, self.__dict__)
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ def _rebuild(
 
 
 class InputError(TrectoolsPlusError):
-    """An input cannot be read: it is missing, locked or not what was expected."""
+    """An input cannot be read: it is missing, not readable or of another kind than expected."""
 
 
 class FormatError(InputError):
@@ -62,8 +62,8 @@ class FormatError(InputError):
     Args:
         what: The problem, if possible as "expected … but got …".
         path: The file as the user named it (``-`` for standard input).
-        line: The line number in the file, from 1; ``None`` if the whole file is meant.
-        column: The column in characters, from 1; ``None`` if the whole line is meant.
+        line: The line number in the file, from 1; ``None`` for the whole file.
+        column: The column in characters, from 1; ``None`` for the whole line.
         remedy: What the user can do about it.
     """
 
@@ -115,10 +115,10 @@ class IncomparableError(TrectoolsPlusError):
 
 
 class SeveralFilesError(TrectoolsPlusError):
-    """Several files of one command have errors.
+    """Errors of several files of one command.
 
     Args:
-        errors: At least one error.
+        errors: The errors, at least one.
 
     Attributes:
         errors: The errors, as a tuple.
@@ -131,7 +131,7 @@ class SeveralFilesError(TrectoolsPlusError):
 
 
 def raise_all(errors: Sequence[TrectoolsPlusError]) -> None:
-    """Raise the only error, or :class:`SeveralFilesError`; do nothing if there are no errors.
+    """Raise a single error as it is, several as :class:`SeveralFilesError`, and nothing for none.
 
     Raises:
         TrectoolsPlusError: If there is an error.

@@ -1,15 +1,15 @@
-"""Names of a package that are imported on first use.
+"""Import the names of a package on first use.
 
-A package lists them in the stub ``__init__.pyi`` beside its ``__init__.py``, which type checkers
-read too::
+A package lists its names in a stub ``__init__.pyi`` next to its ``__init__.py``. Type checkers
+read the same stub::
 
     from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
 
     __all__ = ["adjust_p_values"]
 
-Importing the package then costs nothing, whatever its modules load. ``__all__`` lists the public
-names; without a value of ``__all__``, all names are public. Other names are for other packages and
-can change at any time.
+Importing the package then takes almost no time, even if its modules load large libraries.
+``__all__`` lists the public names; if the stub assigns no value to it, all names are public. The
+other names are internal: other packages of this project use them, and they can change at any time.
 """
 
 from __future__ import annotations
@@ -27,20 +27,19 @@ def read_stub(package: str) -> tuple[dict[str, tuple[str, str]], list[str]]:
     """Read the names of a package from its stub.
 
     Returns:
-        For each name that the stub imports "as" itself, its module and its name there; and the
-        public names.
+        The module of each imported name and its name in that module; and the public names.
     """
     import ast
 
     stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi")
-    homes: dict[str, tuple[str, str]] = {}
+    sources: dict[str, tuple[str, str]] = {}
     public: list[str] | None = None
     for node in ast.parse(stub.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom):
-            homes |= {alias.name: (str(node.module), alias.name) for alias in node.names}
+            sources |= {alias.name: (str(node.module), alias.name) for alias in node.names}
         elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             public = ast.literal_eval(node.value)
-    return homes, sorted(homes) if public is None else public
+    return sources, sorted(sources) if public is None else public
 
 
 def _is_module(package: str, name: str) -> bool:

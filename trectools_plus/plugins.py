@@ -1,4 +1,4 @@
-"""User code: importing it by name (``module:object``), signals while it runs, its errors."""
+"""Import user code by name (``module:object``), handle signals while it runs, describe errors."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_LONGEST = 200
+from trectools_plus.errors import UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+_MAX_MESSAGE_LENGTH = 200
 
 SIGNALS: list[int] = []
-"""Signals received so far that ask this process to end."""
+"""Signals received so far that request this process to end."""
 
 
 class EndedBySignal(SystemExit):
-    """This process was asked to end by a signal other than SIGINT."""
+    """A signal other than SIGINT requested this process to end."""
 
 
 def end_for_signal(number: int, _frame: object = None) -> None:
-    """Handle a signal that asks this process to end: record it and raise its error.
+    """Handle a signal that requests this process to end: record it and raise its error.
 
     Raises:
         KeyboardInterrupt: For SIGINT.
@@ -67,10 +72,10 @@ def import_object(module_name: str, object_name: str) -> Any:
 
     Args:
         module_name: The module, which may be in the working directory.
-        object_name: A name in the module; dots lead into classes.
+        object_name: A name in the module; dots separate nested names, as in ``Class.method``.
 
     Raises:
-        Exception: Any error of the import, or ``AttributeError`` if the name does not exist.
+        Exception: Any error of the import; ``AttributeError`` if the name does not exist.
     """
     with working_directory_on_path():
         found: Any = importlib.import_module(module_name)
@@ -79,8 +84,32 @@ def import_object(module_name: str, object_name: str) -> Any:
     return found
 
 
+def find_entry_point(group: str, name: str, noun: str) -> EntryPoint | None:
+    """Return the entry point that an installed package registers; ``None`` without one.
+
+    Args:
+        group: The group of entry points.
+        name: The name of the entry point in the group.
+        noun: The kind of the registered object, for the message.
+
+    Raises:
+        UsageError: If several packages register the name.
+    """
+    from importlib.metadata import entry_points
+
+    found = list(entry_points(group=group, name=name))
+    if len(found) > 1:
+        raise UsageError(
+            f"several installed packages register a {noun} {name}",
+            where=", ".join(point.value for point in found),
+            remedy=f"write the {noun} as module:name",
+        )
+    return found[0] if found else None
+
+
 def describe_error(error: BaseException) -> str:
     """Return type and message of an error on one line, like ``ValueError: no such index``."""
     message = " ".join(str(error).split())
-    shown = message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"
-    return f"{type(error).__name__}: {shown}" if shown else type(error).__name__
+    if len(message) > _MAX_MESSAGE_LENGTH:
+        message = f"{message[: _MAX_MESSAGE_LENGTH - 1]}…"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__

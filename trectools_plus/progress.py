@@ -1,4 +1,4 @@
-"""Progress of long work, shown as bars on the stderr of a terminal.
+"""Show the progress of long operations on stderr, as bars or lines.
 
 Warnings that are logged meanwhile are written to stderr too, one line each.
 """
@@ -12,8 +12,8 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from time import monotonic
 from typing import Any, Literal, Protocol
 
-_LONG = 2.0  # seconds; shorter work shows no bar
-_GUESS = 0.3  # seconds after which the total time is estimated
+_MIN_TOTAL_SECONDS = 2.0  # shorter work has no bar
+_ESTIMATE_AFTER_SECONDS = 0.3
 
 
 class Progress(Protocol):
@@ -24,7 +24,7 @@ class Progress(Protocol):
 
 
 def no_progress(description: str, done: int, total: int) -> None:
-    """Show nothing."""
+    """Report nothing."""
 
 
 @contextmanager
@@ -33,14 +33,14 @@ def progress_bar(
 ) -> Iterator[Progress]:
     """Yield a function ``progress(description, done, total)`` that shows progress on stderr.
 
-    Inside the context, ``print`` writes to stderr, also from user code such as a retriever: stdout
-    is for the result.
+    Inside the context, ``print`` writes to stderr, also in user code (for example a retriever),
+    because stdout is for the result.
 
     Args:
         clock: Returns the time in seconds.
         style: ``bar`` draws bars if stderr is a terminal: a bar appears if its work is expected to
             take more than two seconds, and disappears at the end. ``lines`` prints a line for each
-            finished step, with its time.
+            finished operation, with its time. ``none`` shows nothing.
     """
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))
@@ -65,7 +65,7 @@ def _shown_warnings() -> Iterator[None]:
 
 
 class _Lines:
-    """One line for each finished step."""
+    """Prints one line for each finished description."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -81,12 +81,12 @@ class _Lines:
 
 
 class _Bars:
-    """One bar for each description, drawn by rich."""
+    """Draws one bar for each description with Rich."""
 
     def __init__(self, stack: ExitStack, clock: Callable[[], float]) -> None:
         self._stack = stack
         self._clock = clock
-        self._screen: Any = None
+        self._display: Any = None
         self._tasks: dict[str, Any] = {}
         self._description = ""
         self._began = self._latest = clock()
@@ -96,21 +96,25 @@ class _Bars:
             self._description, self._began = description, self._latest
         self._latest = self._clock()
         if description in self._tasks:
-            self._screen.update(self._tasks[description], completed=done, total=total)
+            self._display.update(self._tasks[description], completed=done, total=total)
         elif self._is_long(done, total):
             self._tasks[description] = self._open().add_task(
                 description, completed=done, total=total
             )
 
     def _is_long(self, done: int, total: int) -> bool:
+        if done == 0:
+            return True
         elapsed = self._latest - self._began
-        return done == 0 or (done < total and elapsed > _GUESS and elapsed * total / done > _LONG)
+        estimated_total = elapsed * total / done
+        can_estimate = done < total and elapsed > _ESTIMATE_AFTER_SECONDS
+        return can_estimate and estimated_total > _MIN_TOTAL_SECONDS
 
     def _open(self) -> Any:
-        if self._screen is None:
+        if self._display is None:
             from rich.console import Console
             from rich.progress import Progress
 
             progress = Progress(console=Console(stderr=True), transient=True)
-            self._screen = self._stack.enter_context(progress)
-        return self._screen
+            self._display = self._stack.enter_context(progress)
+        return self._display

@@ -1,4 +1,4 @@
-"""Time, package versions, machine and command line of a result, for manifests."""
+"""Time, package versions, machine and command line, recorded in manifests of results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PACKAGES = (
     "transformers",
     "wordllama",
 )
-"""Distributions that affect figures."""
+"""Distributions whose versions can change results."""
 
 _SECRET_OPTION = re.compile(
     r"^--(?:.+[-_])?(?:token|secret|password|passwd|api[-_]?key|key|credentials?)$", re.IGNORECASE
@@ -44,7 +44,7 @@ _URL_USER = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
 def utc_now() -> datetime:
-    """Return the time in UTC, to the second; ``SOURCE_DATE_EPOCH`` (seconds) replaces the clock."""
+    """Return the time in UTC, to the second, or the value of ``SOURCE_DATE_EPOCH`` (seconds)."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     if epoch.isascii() and epoch.isdigit():
         return datetime.fromtimestamp(int(epoch), UTC)
@@ -57,7 +57,7 @@ def format_time(moment: datetime) -> str:
 
 
 def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
-    """Return the versions of the installed distributions by name; others are left out."""
+    """Return the version of each installed distribution by name; others are omitted."""
     versions = {}
     for name in names:
         try:

@@ -1,8 +1,8 @@
-"""The canonical ranking, from which every measure, tie count and fusion starts.
+"""The canonical ranking, the basis of all measures, tie counts and fusions.
 
 trec_eval (``form_res_rels.c``) ignores the rank column: it sorts by score, highest first, and
 breaks ties by document id in descending byte order. Version 9 stores scores as 32-bit floats, so
-scores that differ less than that are ties; version 10 compares 64 bits.
+scores that are equal after rounding to 32 bits are ties; version 10 compares 64-bit floats.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def rank_documents(frame: pl.DataFrame, precision: ScorePrecision = 32) -> pl.Da
     """Order each query's documents as trec_eval does, and number them from 1.
 
     Args:
-        frame: A run's frame: ``query_id, doc_id, score`` and any further columns.
+        frame: A run's frame: ``query_id, doc_id, score`` and any other columns.
         precision: 32 for trec_eval 9 and pytrec_eval, 64 for trec_eval 10.
 
     Returns:
-        The same rows: queries in the order of their first row, documents by descending score and
-        then descending document id (bytes of UTF-8), with new ranks 1, 2, …
+        The same rows with new ranks 1, 2, …: queries in the order of their first row, documents by
+        descending score, then by descending document id (as bytes of UTF-8).
     """
     ranks = _ranks_if_ranked(frame, precision)
     if ranks is not None:
@@ -47,7 +47,8 @@ def rank_documents(frame: pl.DataFrame, precision: ScorePrecision = 32) -> pl.Da
 def _ranks_if_ranked(frame: pl.DataFrame, precision: ScorePrecision) -> pl.Series | None:
     """Return ranks if the rows of each query are contiguous and their scores strictly descend.
 
-    Most runs are like that, and the check is several times faster than sorting.
+    Return ``None`` otherwise. Most runs meet these conditions, and the check is several times
+    faster than sorting.
     """
     block = frame["query_id"].rle_id().to_numpy()
     starts = np.flatnonzero(np.r_[len(block) > 0, block[1:] != block[:-1]])
@@ -66,11 +67,11 @@ def _ranks_if_ranked(frame: pl.DataFrame, precision: ScorePrecision) -> pl.Serie
 def rank_ties_by_grade(frame: pl.DataFrame, *, best: bool) -> pl.DataFrame:
     """Rank documents by score in 32 bits, and within each tie by grade.
 
-    This gives the lowest or highest value of every measure that does not decrease when a higher
-    grade moves up.
+    This order gives the lowest or highest possible value of every measure that does not decrease
+    when a higher grade moves up.
 
     Args:
-        frame: ``query, score, grade`` and any further columns; unjudged documents have grade 0.
+        frame: ``query, score, grade`` and any other columns; unjudged documents have grade 0.
         best: True if higher grades come first within a tie, false if they come last.
 
     Returns:
@@ -83,12 +84,12 @@ def rank_ties_by_grade(frame: pl.DataFrame, *, best: bool) -> pl.DataFrame:
 
 
 def separate_ties(frame: pl.DataFrame) -> pl.DataFrame:
-    """Lower tied scores by the smallest steps of 32-bit floats until no query has equal scores.
+    """Lower tied scores to the next smaller 32-bit floats until no query has equal scores.
 
-    Tools break ties differently: trec_eval orders them by descending document id, ``ir_measures``
-    computes RR@k with ascending ids, others use the order of the file; and reciprocal rank fusion
-    produces many ties. A file without ties gives the same ranking everywhere. The canonical ranking
-    does not change, and neither do untied scores, unless a lowered tie above reaches them.
+    Tools break ties differently: trec_eval orders tied documents by descending id, ``ir_measures``
+    computes RR@k with ascending ids, and others use the order of the file. Reciprocal rank fusion
+    produces many ties. A file without ties has the same ranking in every tool. The canonical
+    ranking does not change. Untied scores change only if a lowered score above reaches them.
 
     Args:
         frame: A run's frame, with finite scores; they are rounded to 32 bits.
@@ -97,7 +98,8 @@ def separate_ties(frame: pl.DataFrame) -> pl.DataFrame:
         Rows in canonical order, ranks from 1, scores strictly descending within each query.
     """
     ranked = rank_documents(frame)
-    # In steps of 32-bit floats the rule s[i] = min(s[i], s[i-1] - 1) is a running minimum.
+    # With scores counted in steps of 32-bit floats, s[i] = min(s[i], s[i-1] - 1). After adding
+    # the rank to each step, this is a running minimum.
     steps = pl.Series("steps", _to_steps(ranked["score"].to_numpy()))
     lowest = (
         ranked.with_columns(steps + ranked["rank"])
@@ -108,7 +110,7 @@ def separate_ties(frame: pl.DataFrame) -> pl.DataFrame:
     too_low = lowest < -_LARGEST_STEP
     scores = _from_steps(np.where(too_low, 0, lowest)).astype(np.float64)
     if too_low.any():
-        # There is no room below the lowest 32-bit float: such a query keeps only its order.
+        # Nothing is lower than the lowest 32-bit float: for such a query, keep only the order.
         marked = ranked.select("query_id", too_low=pl.Series(too_low))
         crowded = marked.select(pl.col("too_low").any().over("query_id")).to_series().to_numpy()
         scores = np.where(crowded, -ranked["rank"].to_numpy().astype(np.float64), scores)

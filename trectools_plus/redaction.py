@@ -1,4 +1,4 @@
-"""Hide passwords and signatures in addresses from reports, logs and messages."""
+"""Remove passwords and signatures from URLs in reports, logs and messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _URL = re.compile(
     r"\b([A-Za-z][A-Za-z0-9+.-]+)://((?:(?!\b[A-Za-z][A-Za-z0-9+.-]+://)[^\s\"'<>])+)"
 )
 _USER_IS_SECRET = ("http", "https", "ftp", "sftp", "ssh", "smb", "webdav", "webhdfs")
-"""Protocols whose part before ``@`` names a user; in others it may name a container."""
+"""Protocols in which the part before ``@`` is a user; in others it can be a container."""
 
 _PARAMETER = re.compile(r"(?<=[?&;#])([^=&;#\s\"'<>]+)=([^&;#\s\"'<>]+)")
 _SECRET_NAME = re.compile(
@@ -19,7 +19,7 @@ _SECRET_NAME = re.compile(
     r"|passwd|pwd|credentials?|auth|authorization|jwt|session|session-?id"
     r"|(?:api|access|account|app|auth|client|private|secret|shared|subscription)?key)\]?$"
 )
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def hide_secrets(text: str) -> str:
@@ -38,13 +38,13 @@ def has_secrets(text: str) -> bool:
 
 def is_secret_name(name: str) -> bool:
     """Return true if the value of a query parameter with this name is treated as a secret."""
-    return _SECRET_NAME.search(_HUMP.sub("-", unquote(name)).lower()) is not None
+    return _SECRET_NAME.search(_CAMEL_CASE_BOUNDARY.sub("-", unquote(name)).lower()) is not None
 
 
 def hide_queries(text: str) -> str:
     """Replace secrets like :func:`hide_secrets`, and the whole query string of each URL.
 
-    Meant for URLs in messages of other libraries.
+    Use it for messages of other libraries.
     """
     return _URL.sub(
         lambda url: re.sub(r"\?.*", f"?{HIDDEN}", _hide_in_url(url), flags=re.DOTALL), text
@@ -54,19 +54,20 @@ def hide_queries(text: str) -> str:
 def _hide_in_url(url: re.Match[str]) -> str:
     protocol, rest = url.groups()
     end = re.search(r"[?#]", rest)
-    place, more = (rest[: end.start()], rest[end.start() :]) if end else (rest, "")
-    return f"{protocol}://{_hide_user(protocol.lower(), place)}{_PARAMETER.sub(_hide_value, more)}"
+    location, parameters = (rest[: end.start()], rest[end.start() :]) if end else (rest, "")
+    location = _hide_user(protocol.lower(), location)
+    return f"{protocol}://{location}{_PARAMETER.sub(_hide_value, parameters)}"
 
 
-def _hide_user(protocol: str, place: str) -> str:
+def _hide_user(protocol: str, location: str) -> str:
     """Hide the part before ``@``, even if a password contains a slash or another ``@``."""
-    host, _, _ = place.partition("/")
+    host, _, _ = location.partition("/")
     _, colon, port = host.rpartition(":")
     whole = "@" not in host and colon and port and not port.isdigit()
-    user, at, after = (place if whole else host).rpartition("@")
+    user, at, after = (location if whole else host).rpartition("@")
     if not at or not (":" in user or protocol in _USER_IS_SECRET):
-        return place
-    return f"{HIDDEN}@{after}" + ("" if whole else place[len(host) :])
+        return location
+    return f"{HIDDEN}@{after}" + ("" if whole else location[len(host) :])
 
 
 def _hide_value(parameter: re.Match[str]) -> str:

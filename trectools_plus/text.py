@@ -1,4 +1,4 @@
-"""Texts for people: plurals, lists of ids, visible characters, consoles, tables in notebooks."""
+"""Format text for users: plurals, lists of ids, invisible characters, consoles, HTML tables."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
-WIDEST = 100
-"""The greatest width of a line for people, unless a single word is longer."""
+MAX_WIDTH = 100
+"""The greatest width of an output line in columns, unless a single word is longer."""
 
-LONGEST_ID = 48
+MAX_ID_LENGTH = 48
 """The greatest length of an id in a message; longer ids are cut."""
 
-IDS_NAMED = 5
+MAX_IDS_LISTED = 5
 """The number of ids that a message lists before "… (3 more)"."""
 
 
-def visible(text: str, longest: int = LONGEST_ID, *, marks: bool = False) -> str:
-    r"""Return a text with invisible characters as escapes, cut if it is very long.
+def visible(text: str, longest: int = MAX_ID_LENGTH, *, marks: bool = False) -> str:
+    r"""Return a text with invisible characters as escapes, cut if it is long.
 
     Args:
         text: An id or a field.
-        longest: Characters shown before it is cut.
-        marks: Write combining marks as escapes too, which shows the difference between two ids
-            that look the same and differ in their Unicode normal form.
+        longest: The greatest number of characters before the text is cut.
+        marks: Also escape combining marks, which shows the difference between two ids that look
+            the same but differ in their Unicode normal form.
 
     >>> visible("d\u00a002")
     'd\\u00a002'
@@ -46,7 +46,7 @@ def _visible_character(character: str, marks: bool) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return :func:`visible` text in single quotes: for contents of fields that are not ids."""
+    """Return :func:`visible` text in single quotes, for fields that are not ids."""
     return f"'{visible(text)}'"
 
 
@@ -56,17 +56,17 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
 
 
 def on(count: int, noun: str = "row") -> str:
-    """Return `` (on 3 rows)``, to append to a message on the first one; nothing for one."""
+    """Return `` (on 3 rows)`` to append to a message about the first row; empty for one row."""
     return f" (on {plural(count, noun)})" if count > 1 else ""
 
 
 def in_all(count: int, noun: str) -> str:
-    """Return `` (3 gaps in all)``, to append to a message on the first one; nothing for one."""
+    """Return `` (3 gaps in all)`` to append to a message about the first gap; empty for one."""
     return f" ({plural(count, noun)} in all)" if count > 1 else ""
 
 
-def listed(ids: Sequence[str], limit: int = IDS_NAMED) -> str:
-    """List the first few ids, made visible, and the number of the others."""
+def listed(ids: Sequence[str], limit: int = MAX_IDS_LISTED) -> str:
+    """List the first ids (see :func:`visible`) and the number of the others."""
     shown = ", ".join(visible(text, 24) for text in ids[:limit])
     return f"{shown}, … ({len(ids) - limit:,} more)" if len(ids) > limit else shown
 
@@ -83,14 +83,14 @@ def one_line(text: str) -> str:
 
 
 def sentences(*parts: str) -> str:
-    """Join clauses to sentences, adding a full stop to those without a final mark."""
+    """Join sentences, adding a full stop to those without final punctuation."""
     return " ".join(part if part.endswith(("?", ".", "!")) else f"{part}." for part in parts)
 
 
 def split_list(text: str) -> list[str]:
-    """Split at commas that are outside parentheses and quotes: ``AP(rel=2)@100,RBP(p=0.8,rel=1)``.
+    """Split at commas outside parentheses and quotes: ``AP(rel=2)@100,RBP(p=0.8,rel=1)``.
 
-    Spaces around parts and empty parts are dropped.
+    Empty parts and spaces around parts are removed.
     """
     parts, depth, start, quote = [], 0, 0, ""
     for place, character in enumerate(text):
@@ -107,50 +107,51 @@ def split_list(text: str) -> list[str]:
 
 
 def make_console(stream: TextIO, width: int | None = None) -> Console:
-    """Return a console that does not interpret markup and is at most :data:`WIDEST` columns wide.
+    """Return a console of at most :data:`MAX_WIDTH` columns that does not interpret markup.
 
     Args:
         stream: The output; colours and bold are used if it is a terminal.
-        width: Its width in columns. By default that of the terminal, at most :data:`WIDEST`, or
-            :data:`WIDEST` if the stream is not a terminal.
+        width: The width in columns. The default is the width of the terminal, at most
+            :data:`MAX_WIDTH`, or :data:`MAX_WIDTH` if the stream is not a terminal.
     """
     from rich.console import Console
 
     console = Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
     if width is None:  # without a terminal, Rich would use 80 columns or COLUMNS
-        console.width = min(console.width, WIDEST) if console.is_terminal else WIDEST
+        console.width = min(console.width, MAX_WIDTH) if console.is_terminal else MAX_WIDTH
     return console
 
 
-MAX_SHOWN = 100
-"""The greatest length of a text that :func:`shortened` leaves as it is."""
+MAX_TEXT_LENGTH = 100
+"""The greatest length of a text that :func:`shortened` does not cut."""
 
 
 def shortened(text: str) -> str:
-    """Return a text, cut if it is too long for a message; characters stay as they are."""
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+    """Return a text, cut if it is too long for a message; characters are not escaped."""
+    return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1]}…"
 
 
-MOST_ROWS = 30
+MAX_TABLE_ROWS = 30
+"""The greatest number of rows in a table for notebooks."""
 
 
 def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as HTML without styles, so that those of the notebook apply.
+    """Return a table as HTML without styles, so that the notebook's styles apply.
 
     Args:
         caption: The line above the table.
-        header: The names of the columns; the first column has the names of the rows.
-        rows: Cells as plain text, which is escaped; at most :data:`MOST_ROWS` are shown.
+        header: The names of the columns; the first column contains the names of the rows.
+        rows: Cells as plain text, which is escaped; at most :data:`MAX_TABLE_ROWS` rows are shown.
     """
     head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
     body = "".join(
         f'<tr><th scope="row">{escape(first)}</th>'
         + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
         + "</tr>"
-        for first, *rest in rows[:MOST_ROWS]
+        for first, *rest in rows[:MAX_TABLE_ROWS]
     )
-    if len(rows) > MOST_ROWS:
-        more = f"… and {len(rows) - MOST_ROWS} more"
+    if len(rows) > MAX_TABLE_ROWS:
+        more = f"… and {len(rows) - MAX_TABLE_ROWS} more"
         body += f'<tr><td colspan="{len(header)}">{more}</td></tr>'
     return (
         f"<table><caption>{escape(caption)}</caption>"

@@ -243,7 +243,7 @@ def test_an_interrupt_ends_waiting_for_standard_input(
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_who_is_asked_to_end_clears_up_first(tmp_path: Path, name: str) -> None:
+def test_a_signalled_process_cleans_up_first(tmp_path: Path, name: str) -> None:
     number = getattr(signal, name)
     code = (
         "import sys, tempfile, time\n"

@@ -32,7 +32,7 @@ def test_there_are_examples() -> None:
 
 
 @pytest.mark.parametrize("line", _examples())
-def test_an_example_can_be_typed_as_it_stands(line: str) -> None:
+def test_an_example_can_be_typed_unchanged(line: str) -> None:
     words = shlex.split(line.partition(" > ")[0])
     command: Any = get_command(app)
     words = words if words[0] != "trectools-plus" else words[1:]

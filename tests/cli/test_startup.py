@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,11 +30,19 @@ MODULES += "print('loaded', *sys.modules, file=sys.stderr)"
 RUN = "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n2 Q0 a 1 2.0 t\n2 Q0 c 2 1.0 t\n"
 
 
-def loaded(*words: str) -> set[str]:
-    """Return the top-level packages that a command has imported at its end."""
+REPORT = Path(__file__).parents[1] / "contract" / "inputs" / "reports" / "garden-1.0.tar.xz"
+
+
+def loaded_modules(*words: str) -> list[str]:
+    """Return the modules that a command has imported at its end."""
     command = [sys.executable, "-c", MODULES, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return {name.split(".")[0] for name in done.stderr.splitlines()[-1].split()[1:]}
+    return done.stderr.splitlines()[-1].split()[1:]
+
+
+def loaded(*words: str) -> set[str]:
+    """Top-level packages that a command has loaded when it is done."""
+    return {name.split(".")[0] for name in loaded_modules(*words)}
 
 
 @pytest.mark.parametrize(
@@ -58,6 +68,21 @@ def test_validation_and_scoring_load_what_they_use(tmp_path: Path) -> None:
     assert loaded("qrels", "validate", qrels) & {*HEAVY, *scorers} == set()
     assert loaded("eval", qrels, run) & {*HEAVY, *scorers} == {"pytrec_eval_ext"}
     assert loaded("trec-eval", qrels, run) & HEAVY == set()
+
+
+def test_commands_on_reports_load_what_they_use(tmp_path: Path) -> None:
+    with tarfile.open(REPORT) as archive:
+        archive.extractall(tmp_path, filter="data")
+    scorers = {"pytrec_eval", "pytrec_eval_ext", "ir_measures"}
+    computation = {"trectools_plus.measures.evaluation", "trectools_plus.statistics.paired"}
+    report = next(tmp_path.rglob("BenchmarkReport.json")).parent
+    gate = ["benchmark", "gate", "--current", str(report), "--baseline", str(tmp_path / "base")]
+    shutil.copytree(report, tmp_path / "base")
+    for words in (["benchmark", "list", str(tmp_path)], ["benchmark", "show", str(report)]):
+        modules = loaded_modules(*words)
+        assert {name.split(".")[0] for name in modules} & {*HEAVY, *scorers} == set()
+        assert set(modules) & computation == set()
+    assert loaded(*gate, "-m", "nDCG@10") & {*HEAVY, *scorers} == set()
 
 
 HELP_OF_ALL = """

@@ -65,7 +65,7 @@ def test_official_trec_eval_outputs(flags, run, official, shared_data, program, 
     compare(f"trec-eval-9-{official}", done.stdout.decode().splitlines())
 
 
-def test_a_frozen_journal_is_gone_on_with(observed):
+def test_a_frozen_journal_is_resumed(observed):
     """Queries that it answers are not asked again, and keep their answers."""
     _, folder = observed("journal")
     calls = (folder / "calls.txt").read_text("utf-8").splitlines()

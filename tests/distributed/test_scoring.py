@@ -153,15 +153,15 @@ def test_a_file_that_workers_do_not_see_is_named(scheduler, collection, tmp_path
     scorer = PartScorer(load_qrels(given.qrels), measures, _never)
     (tmp_path / "mine.run").write_text("q1 Q0 d1 1 1.0 t\n")
     places = {
-        "do not see this file": Place(str(tmp_path / "only-there" / "mine.run"), 17),
-        "see another file of this name, with 17 bytes instead of 1,700": Place(
+        "cannot find this file": Place(str(tmp_path / "only-there" / "mine.run"), 17),
+        "have another file at this path, with 17 bytes instead of 1,700": Place(
             str(tmp_path / "mine.run"), 1700
         ),
     }
     for what, place in places.items():
         with (
             use_scheduler(scheduler),
-            pytest.raises(UsageError, match=rf"{what} — mine\.run — give them the same"),
+            pytest.raises(UsageError, match=rf"{what} — mine\.run — make it available"),
         ):
             current_workers().map(scorer, [Part("mine.run", place)])
 

@@ -55,7 +55,7 @@ FINDINGS = re.compile(
 
 
 def said_of_findings(text: str) -> str:
-    """What a text says of each of its findings, in their order."""
+    """Return the assertions of the findings of a text, in order."""
     places = list(FINDINGS.finditer(text.lower()))
     mentions = [
         Mention("X", m.start(), m.end(), frozenset([m.start()]), 1.0, "dictionary") for m in places

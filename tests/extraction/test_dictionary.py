@@ -44,7 +44,7 @@ def test_coordinated_names_leave_out_a_word(names):
     assert found(names, "retinal detachment coloboma") == set()
 
 
-def test_short_abbreviations_are_taken_when_asked_for(names):
+def test_short_abbreviations_are_found_on_request(names):
     assert found(names, "AB", shortest_abbreviation=2) == {("X:6", "AB")}
 
 

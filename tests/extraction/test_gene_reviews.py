@@ -70,7 +70,7 @@ def test_soft_figures_lie_above_exact_ones(reports):
 
 
 def test_exchanges_learnt_from_half_of_the_terms_hold_on_the_other():
-    """Where the default threshold comes from: the ontology's own names, no document."""
+    """The default threshold follows from the names in the ontology, not from documents."""
     ontology = load_ontology()
     names = [one for one in names_of(ontology, eligible_terms(ontology)) if len(one.stems) > 1]
     terms = sorted({name.term_id for name in names})

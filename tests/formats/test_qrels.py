@@ -44,7 +44,7 @@ def test_reads_beirs_three_columns_under_a_header(tmp_path: Path, header: str) -
         ("1 0 d1 0.5\n", 1, 8, "expected an integer grade but got '0.5'"),
         ("1 0 d1 2.0\n", 1, 8, "expected an integer grade but got '2.0'"),
         ("1 0 d1 0x2\n", 1, 8, "expected an integer grade but got '0x2'"),
-        ("1 0 d1 99999999999999999999\n", 1, 8, "beyond 64-bit integers"),
+        ("1 0 d1 99999999999999999999\n", 1, 8, "does not fit in a 64-bit integer"),
         ("query-id corpus-id score\n1 d1 x\n", 2, 6, "expected an integer grade but got 'x'"),
         ("query-id corpus-id score\n1 0 d1 1\n", 2, None, "expected 3 columns but got 4"),
         ("query-id corpus-id score\n", None, None, "no data rows"),

@@ -62,7 +62,7 @@ GOOD = "1 Q0 d1 1 9.5 base\n"
         (GOOD + "1 Q0 d2 2 ９ base\n", 2, 11, "expected a decimal score but got '９'"),
         (GOOD + "1 Q0 d2 2 NaN base\n", 2, 11, "score 'NaN' is not finite"),
         (GOOD + "1 Q0 d2 2 -inf base\n", 2, 11, "score '-inf' is not finite"),
-        (GOOD + "1 Q0 d2 2 1e400 base\n", 2, 11, "score 1e400 is beyond 64-bit floats"),
+        (GOOD + "1 Q0 d2 2 1e400 base\n", 2, 11, "score 1e400 does not fit in a 64-bit float"),
         (GOOD + "1 Q0 d\0 2 1 base\n", 2, 7, "NUL byte"),
         (GOOD + "1 Q0 d 2 1 base\r", 2, 16, "bare CR"),
         ("", None, None, "no data rows (the file is empty)"),

@@ -35,7 +35,7 @@ def test_conversion_from_and_to_pandas() -> None:
     ("frame", "what"),
     [
         ({"query_id": [1.0], "doc_id": ["a"], "rank": [1], "score": [1.0]}, "expected text"),
-        ({"query_id": ["1"], "doc_id": ["a"], "rank": [1.5], "score": [1.0]}, "whole numbers"),
+        ({"query_id": ["1"], "doc_id": ["a"], "rank": [1.5], "score": [1.0]}, "integers"),
         ({"query_id": ["1"], "doc_id": ["a"], "rank": [1], "score": ["x"]}, "expected numbers"),
         ({"query_id": ["1"], "doc_id": [None], "rank": [1], "score": [1.0]}, "1 missing values"),
         ({"query_id": ["1"], "rank": [1], "score": [1.0]}, "doc_id is missing"),
@@ -47,6 +47,6 @@ def test_lossy_conversions_are_refused(frame: dict[str, list[object]], what: str
 
 
 def test_grades_must_be_whole() -> None:
-    with pytest.raises(InputError, match="whole numbers"):
+    with pytest.raises(InputError, match="integers"):
         Qrels.from_dict({"q": {"a": 0.5}})  # type: ignore[dict-item]
     assert Qrels.from_dict({"q": {"a": 2.0}}).to_dict() == {"q": {"a": 2}}  # type: ignore[dict-item]

@@ -56,14 +56,17 @@ def test_other_spellings_of_the_file_give_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "holds none"),
-        ("#only\n# comments\n", "holds none"),
-        (HEADER, "holds none"),
-        (HEADER + "OMIM:1\tname\tNOT\tTOY:0006\n", "holds none"),
+        ("", "no annotations"),
+        ("#only\n# comments\n", "no annotations"),
+        (HEADER, "no annotations"),
+        (HEADER + "OMIM:1\tname\tNOT\tTOY:0006\n", "no annotations"),
         ("disease\tterm\nOMIM:1\tTOY:0006\n", "database_id and hpo_id .*:1 "),
-        (HEADER + "OMIM:1\tname\t\tTOY:0006\n\nOMIM:2\tname\n", "an object and a term .*:4 "),
-        (HEADER + "\tname\t\tTOY:0006\n", "an object and a term .*:2 "),
-        (HEADER + "OMIM:1\tname\t\t \n", "an object and a term .*:2 "),
+        (
+            HEADER + "OMIM:1\tname\t\tTOY:0006\n\nOMIM:2\tname\n",
+            "and an hpo_id .*:4 ",
+        ),
+        (HEADER + "\tname\t\tTOY:0006\n", "and an hpo_id .*:2 "),
+        (HEADER + "OMIM:1\tname\t\t \n", "and an hpo_id .*:2 "),
     ],
 )
 def test_other_files_are_refused(tmp_path, content, message):
@@ -118,7 +121,7 @@ def test_terms_of_another_ontology(toy, write_hpoa):
     (note,) = information.notes
     assert "2 of 3 terms" in note
     assert "X:1, X:2" in note
-    with pytest.raises(FormatError, match="the ontology has no term of the annotations: X:1"):
+    with pytest.raises(FormatError, match="the ontology has none of the annotated terms: X:1"):
         load_information(toy, write_hpoa(("A", "", "X:1")))
 
 

@@ -1,4 +1,4 @@
-"""How results show themselves in notebooks: small, escaped tables."""
+"""Results in notebooks: small, escaped tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 from trectools_plus import Qrels, Run, evaluate
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
-from trectools_plus.text import MOST_ROWS, html_table
+from trectools_plus.text import MAX_TABLE_ROWS, html_table
 
 
 def cells(html: str) -> list[list[str]]:
@@ -58,5 +58,5 @@ def test_a_report_shows_means_with_intervals(make_report: Any, tmp_path: Path) -
 def test_a_long_table_is_cut() -> None:
     html = html_table("many", ["Run", "RR"], [[str(number), "1"] for number in range(100)])
     rows = cells(html)
-    assert len(rows) == MOST_ROWS + 2
-    assert rows[-1] == [f"… and {100 - MOST_ROWS} more"]
+    assert len(rows) == MAX_TABLE_ROWS + 2
+    assert rows[-1] == [f"… and {100 - MAX_TABLE_ROWS} more"]

@@ -1,4 +1,4 @@
-"""What is said of tests, groups, sizes and denominators, beside the figures."""
+"""Texts about tests, groups, sizes and denominators."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_small_sets_are_warned_of(make_report: Any) -> None:
     assert "sanity" not in console(make_report())
 
 
-def test_one_denominator_is_said_and_asserted(make_report: Any) -> None:
+def test_one_denominator_is_stated(make_report: Any) -> None:
     report = make_report({"a": {"MinRank": 2.0}, "b": {"MinRank": 3.0}})
     assert denominator_line(report) == "Every mean is over the same 225 queries."
 

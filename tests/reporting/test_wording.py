@@ -6,7 +6,7 @@ from trectools_plus.reporting.comparison import describe_dataset
 from trectools_plus.reporting.wording import join_labels, mode_notes
 
 
-def test_equal_notes_are_said_once(make_report: Any) -> None:
+def test_equal_notes_are_shown_once(make_report: Any) -> None:
     means = {f"run{n}": {"RR@10": n / 100} for n in range(12)}
     report = make_report(means, diagnostics={"status": "incomplete", "notes": ["too few", "x"]})
     (note,) = mode_notes(report)

@@ -154,14 +154,14 @@ def test_every_mode_is_ordered_again_hybrid_after_its_fusion() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"reranker": "cross-encoder"}, "reranker cross-encoder and reranker_model need each"),
-        ({"reranker_model": "x"}, "reranker cross-encoder and reranker_model need each other"),
+        ({"reranker": "cross-encoder"}, "the reranker cross-encoder requires reranker_model"),
+        ({"reranker_model": "x"}, "the reranker cross-encoder requires reranker_model"),
         ({"reranker": "other"}, "expected 'lexical' or 'cross-encoder' but got 'other'"),
         ({"rerank_depth": "0"}, "expected at least 1 but got"),
         ({"device": "tpu"}, "expected 'cpu' or 'cuda' but got 'tpu'"),
         ({"aggregation_strategy": "max"}, "expected 'label_only', 'label_synonyms_min'"),
         ({"aggregation_weights": "label=1,title=1"}, "unknown kind of part 'title' .* use one of"),
-        ({"aggregation_weights": "label=0,synonym=0"}, "one of them above 0, but got label=0"),
+        ({"aggregation_weights": "label=0,synonym=0"}, "at least one above 0, but got label=0"),
         ({"aggregation_weights": "label=-1"}, "expected weights of at least 0"),
         ({"aggregation_weights": "label=1,label=2"}, "each kind once, but got 'label=1,label=2'"),
         ({"aggregation_weights": "label"}, "expected KIND=WEIGHT"),

@@ -55,7 +55,7 @@ def test_every_stop_word_list_exists(language: str) -> None:
 def test_messages_name_the_option_and_the_way_out() -> None:
     for values, words in (
         ({"weights": ["1"]}, "but got 1 — --set weights — write 0.5,0.5"),
-        ({"weights": "0,0"}, "one of them above 0, but got 0,0 — --set weights — write 0.5,0.5"),
+        ({"weights": "0,0"}, "at least one above 0, but got 0,0 — --set weights — write 0.5,0.5"),
         ({"k1": "x"}, "expected a number but got 'x' — --set k1"),
         ({"candidates": "010"}, "expected a whole number but got '010' — --set candidates"),
     ):

@@ -1,4 +1,4 @@
-"""Who may ask, how much they may send, and what they are told when they may not."""
+"""Access to the service: keys, limits, and the errors of refused requests."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ DEEP = {
 @pytest.mark.parametrize("name", DEEP)
 @pytest.mark.parametrize("media", ["application/yaml", "application/json", "text/plain"])
 def test_deep_nesting_is_a_finding(limited_time: TestClient, name: str, media: str) -> None:
-    """What is nested 64 deep is refused there: to go on would exceed the service's time."""
+    """Nesting is refused at depth 64; parsing further would exceed the time limit."""
     for kind in ("testset", "topics"):
         answer = limited_time.post(
             f"/v1/validate?kind={kind}", content=DEEP[name], headers={"content-type": media}

@@ -35,7 +35,7 @@ async def _app(scope: Any, receive: Any, send: Any) -> None:
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """A server that waits half a second for a request."""
-    monkeypatch.setattr(server, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(server, "REQUEST_HEADER_SECONDS", 0.5)
     with serving(_app, monkeypatch) as port:
         yield port
 
@@ -74,7 +74,7 @@ def await_answer(connection: socket.socket) -> None:
 
 
 def seconds_open(connection: socket.socket, *pieces: bytes) -> float:
-    """How long the server keeps a connection on which a piece is sent every tenth of a second."""
+    """Return how long the server keeps a connection that sends a part every tenth of a second."""
     began = time.monotonic()
     connection.settimeout(0.1)
     waiting = list(pieces)
@@ -117,7 +117,7 @@ def test_who_waits_for_an_answer_is_not_cut_off(port: int) -> None:
 
 
 def counted(port: int) -> dict[str, int]:
-    """How many answers of each status POST requests had."""
+    """Count the answers to POST requests by status."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
         page = answer.read().decode()
     found: dict[str, int] = {}

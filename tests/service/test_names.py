@@ -1,4 +1,4 @@
-"""What datasets and reports are called where others read it."""
+"""Names of datasets and reports in metrics and answers."""
 
 from __future__ import annotations
 

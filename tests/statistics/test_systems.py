@@ -56,7 +56,7 @@ def test_tukey_is_blind_to_the_order_of_queries_and_systems(scores, seed):
 
 
 def test_tukey_keeps_the_family_at_its_level():
-    """Where all of five systems are alike, some pair is told apart in at most about 5%."""
+    """If five systems are equal, a significant pair is found in at most about 5% of cases."""
     rng = np.random.default_rng(1)
     claims = [
         randomised_tukey(rng.random((30, 5)), resamples=200, seed=seed).min() <= 0.05
@@ -118,7 +118,7 @@ def test_groups_by_hand():
 
 
 @given(st.integers(1, 7), st.integers(0, 2**21 - 1))
-def test_groups_are_all_the_largest_sets_that_are_not_told_apart(systems, bits):
+def test_groups_are_all_maximal_sets_without_significant_differences(systems, bits):
     pairs = list(itertools.combinations(range(systems), 2))
     significant = {pair for place, pair in enumerate(pairs) if bits >> place & 1}
     groups = indistinguishable_groups(

@@ -16,7 +16,7 @@ FIRST = [0.1, 0.5, 0.7, 1.0, 1.0]
 SECOND = [0.0, 0.2, 0.2, 0.3]
 
 
-def test_small_samples_are_gone_through() -> None:
+def test_small_samples_are_enumerated() -> None:
     pooled = FIRST + SECOND
     observed = np.mean(FIRST) - np.mean(SECOND)
     differences = []

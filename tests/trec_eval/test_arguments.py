@@ -65,7 +65,7 @@ def test_a_set_and_parameters_of_one_of_its_measures():
     assert "relstring" not in requested
 
 
-def test_first_parameters_count_and_the_rest_is_told():
+def test_first_parameters_count_and_others_are_reported():
     arguments = parse_arguments(["-mP.5", "-mP.10", "-mrecip_rank.10", "-mofficial.3", *FILES])
     assert "P_5" in [name for one in arguments.requested for name in one.names]
     assert "P_10" not in [name for one in arguments.requested for name in one.names]

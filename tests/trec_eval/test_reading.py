@@ -1,4 +1,4 @@
-"""What is refused where trec_eval stops or prints zeros, and what --permissive lets through."""
+"""Input that is refused because trec_eval stops or prints zeros, and --permissive."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def test_the_command_stays_within_time_and_memory(
     assert mebibytes < 700
 
 
-def test_what_stands_above_an_overlong_line_is_checked(tmp_path: Path) -> None:
+def test_rows_above_an_overlong_line_are_checked(tmp_path: Path) -> None:
     path = tmp_path / "a"
     overlong = b"x" * (limits.MAX_LINE_BYTES + 1)
     path.write_bytes(b"1 Q0 d 1 2 t\n1 Q0 d 2 1 t\n" + overlong + b"\n1 Q0 d 3 0 t\n")
@@ -229,7 +229,7 @@ def test_what_fuzzing_found_stays_found(tmp_path: Path, data: bytes) -> None:
 
 @pytest.mark.parametrize("first", ["", " ", "\r", "# c", "---"])
 @pytest.mark.parametrize("name", ["a", "a.yaml", "a.tsv"])
-def test_blank_lines_are_gone_through_once(tmp_path: Path, name: str, first: str) -> None:
+def test_blank_lines_are_scanned_once(tmp_path: Path, name: str, first: str) -> None:
     path = tmp_path / name
     path.write_text(f"{first}\n" * 30_000 + "x", encoding="utf-8")
     begin = time.process_time()

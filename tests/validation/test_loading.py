@@ -63,7 +63,7 @@ def test_depth_and_missing_queries_do_not_stop_scoring(tmp_path: Path) -> None:
     assert load_run(_file(tmp_path, deep), qrels=qrels).frame.height == 1499
 
 
-def test_ids_that_never_meet_are_refused(tmp_path: Path) -> None:
+def test_files_without_common_ids_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FindingsError) as caught:
         load_run(_file(tmp_path, RUN), qrels=Qrels.from_dict({"01": {"a": 1}}))
     assert {finding.code for finding in caught.value.findings} >= {"P101"}

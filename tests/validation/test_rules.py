@@ -347,15 +347,23 @@ def test_severity_follows_what_is_seen(
 @pytest.mark.parametrize(
     ("code", "content", "words"),
     [
-        ("R131", RUN.replace("d03", "d01"), "d01 again in query 1 (line 1, score 9.5; here 7.25)"),
+        (
+            "R131",
+            RUN.replace("d03", "d01"),
+            "d01 is repeated in query 1 (line 1: score 9.5; here: 7.25)",
+        ),
         ("R110", RUN.replace("9.5", "9,5"), "score '9,5' is not a number; trec_eval reads 9"),
         ("R110", RUN.replace("9.5", "0x1F"), "trec_eval reads 31,"),
         ("R111", RUN.replace("9.5", "1e400"), "score '1e400' is beyond float64"),
         ("R101", RUN.replace(" base", ""), "the run tag looks missing"),
         ("R101", RUN.replace(" Q0", ""), "the second column (Q0) looks missing"),
-        ("R101", RUN[:-9], "the file ends in mid-line"),
-        ("R102", RUN.replace("d02", "d02 b"), "space in the document id 'd02 b'? trec_eval would"),
-        ("R102", RUN.replace("base", "my run"), "space in the run tag 'my run'?"),
+        ("R101", RUN[:-9], "the file ends in the middle of a line"),
+        (
+            "R102",
+            RUN.replace("d02", "d02 b"),
+            "the document id 'd02 b' seems to contain a space, so trec_eval would",
+        ),
+        ("R102", RUN.replace("base", "my run"), "the run tag 'my run' seems to contain a space"),
         (
             "R121",
             "1 Q0 a 9.5 1 t\n1 Q0 b 8.5 2 t\n1 Q0 c 8.1 3 t\n",
@@ -363,26 +371,30 @@ def test_severity_follows_what_is_seen(
         ),
         ("R123", RUN.replace("09 1", "09 0"), "ranks start at 0 in 1 of 3 queries"),
         ("R124", RUN.replace("d03 3", "d03 7"), "rank 7 follows 2 in query 1"),
-        ("R125", RUN.replace("8.0", "9.9"), "rank 2 scores 9.9, rank 1 scores 9.5"),
+        ("R125", RUN.replace("8.0", "9.9"), "rank 2 has score 9.9, but rank 1 has 9.5"),
         ("R114", RUN.replace("d02", "d\u00a002"), "no-break space inside 'd\\u00a002'"),
         ("R114", RUN.replace(" ", "\u00a0", 1), "no-break space inside '1\\u00a0Q0'"),
         ("R114", "\ufeff" + RUN.replace(" ", "\u00a0", 1), "space inside '1\\u00a0Q0'"),
-        ("F102", "\ufeff", "byte order mark, but no data after it"),
-        ("F102", "\ufeff\n# a\n", "byte order mark, but no data after it"),
+        ("F102", "\ufeff", "byte order mark without data after it"),
+        ("F102", "\ufeff\n# a\n", "byte order mark without data after it"),
         ("F101", "\ufeff", "no data rows (the file is empty)"),
         ("F103", b"\xff\xfe", "the text is UTF-16"),
         ("F103", b"\x00\x00\xfe\xff", "the text is UTF-32"),
         ("R141", RUN.replace("8.0", "9.5"), "d01 and d02 tie at 9.5; trec_eval puts d02 first"),
         ("R143", RUN.replace("8.0", "9.49999999"), "9.5 and 9.49999999 are equal in float32"),
-        ("Q121", QRELS.replace("d02 0", "d02 -1"), "1 grade -1;"),
+        ("Q121", QRELS.replace("d02 0", "d02 -1"), "1 row with grade -1;"),
         ("Q131", QRELS.replace("d09 1", "d09 0"), "1 of 3 queries has no relevant document: 3"),
-        ("Q142", QRELS + "1 0 d01 0\n", "d01 is 0 here, 2 on line 1"),
+        ("Q142", QRELS + "1 0 d01 0\n", "d01 has grade 0 here but 2 on line 1"),
         (
             "Q111",
             QRELS.replace("d01 2", "d01 0.9"),
             "grade 0.9 is not a whole number; trec_eval reads 0",
         ),
-        ("F110", RUN + "1 Q0 " + "d" * (16 << 20) + " 4 1 base\n", "nothing from here on was read"),
+        (
+            "F110",
+            RUN + "1 Q0 " + "d" * (16 << 20) + " 4 1 base\n",
+            "the rest of the file is not read",
+        ),
         ("R108", "1 d01 Q0 1 9.5 t\n", "look swapped: 'd01' and 'Q0'"),
         ("R108", "1 d01 0 1 9.5 t\n1 d02 0 2 8.5 t\n", "look swapped: 'd01' and '0'"),
         ("R115", RUN.replace("d02", "NA"), "document id 'NA' is read as missing"),
@@ -402,7 +414,7 @@ def test_severity_follows_what_is_seen(
         ("F103", RUN.encode("utf-16-le"), "the text is UTF-16LE"),
         ("F103", RUN.encode("utf-32-be"), "the text is UTF-32BE"),
         ("F103", RUN.encode("utf-16"), "the text is UTF-16,"),
-        ("F103", RUN.encode().replace(b"d02", b"d\xed\xa0\x8002"), "half a surrogate pair"),
+        ("F103", RUN.encode().replace(b"d02", b"d\xed\xa0\x8002"), "an encoded surrogate"),
     ],
 )
 def test_message_says_what_is_seen(
@@ -422,7 +434,7 @@ def test_message_says_what_is_seen(
         ("d01 Q0 1 1 9.5 t\n", QRELS, "Columns 1 and 3 may be swapped"),
     ],
 )
-def test_ids_that_never_meet_show_both_sides_and_the_cause(
+def test_no_common_ids_shows_both_sides_and_the_cause(
     run: str, qrels: str, cause: str, tmp_path: Path
 ) -> None:
     finding = _finding("P101", _report("P101", run, Case("", "", None, qrels=qrels), tmp_path))
@@ -436,7 +448,7 @@ def test_ids_that_never_meet_show_both_sides_and_the_cause(
     ("old", "new", "affix"),
     [(" d0", " web-d0", "prefix 'web-'"), ("d01 ", "d01.txt ", "suffix '.txt'")],
 )
-def test_documents_with_an_affix_are_told(old: str, new: str, affix: str, tmp_path: Path) -> None:
+def test_documents_with_an_affix(old: str, new: str, affix: str, tmp_path: Path) -> None:
     run = RUN if old == " d0" else "1 Q0 d01 1 9.5 base\n"
     case = Case("", "", None, qrels=QRELS)
     finding = _finding("P106", _report("P106", run.replace(old, new), case, tmp_path))

@@ -10,17 +10,17 @@ from typing import Any
 
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import (
-    ADJUSTED_TEST,
-    DEFAULT_CORRECTION,
-    EQUAL,
-    adjust,
-    alpha_of,
-)
+from trectools_plus.benchmark.compare.compare import adjust
 from trectools_plus.benchmark.compare.compare_reports import (
     QueryChange,
     note_undefined,
     pair_values,
+)
+from trectools_plus.benchmark.compare.method import (
+    ADJUSTED_TEST,
+    DEFAULT_CORRECTION,
+    EQUAL,
+    alpha_of,
 )
 from trectools_plus.benchmark.compare.preconditions import refuse_incomparable
 from trectools_plus.benchmark.report import BenchmarkReport

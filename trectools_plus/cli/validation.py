@@ -62,7 +62,7 @@ class References:
             if self.topics == "-":  # can be read only once
                 raise
             report = validation.validate_topics(self.topics)
-            if choices.judge(report).errors:
+            if choices.apply(report).errors:
                 return report
             if report.kind != "testset":
                 raise
@@ -213,7 +213,7 @@ class _Judged:
 
     def __iter__(self) -> Iterator[validation.FileReport]:
         for report in self._reports:
-            judged = self._choices.judge(report)
+            judged = self._choices.apply(report)
             self.failed |= self._choices.fails(judged)
             yield judged
 

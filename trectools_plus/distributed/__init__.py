@@ -1,7 +1,7 @@
-"""Work on the workers of a Dask scheduler or on this machine, with the same results.
+"""Distribute work to the workers of a Dask scheduler; the results are the same as without.
 
-Code with many items of work calls :func:`current_workers` and, if there are workers, passes them a
-function and its items.
+Code with many independent items calls :func:`current_workers`. If there are workers, it passes the
+function and the items to them.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Workers(Protocol):
         Args:
             function: The function, which is sent to each worker once.
             items: The items, which are read as workers become free.
-            on_done: Called with the number of finished items.
+            on_done: Called with the number of finished items after each of them.
 
         Returns:
             The results in the order of the items.
 
         Raises:
-            Exception: The error of the function for the first item that has one.
+            Exception: The error of the first item for which the function raises one.
             InputError: If the connection to the workers or the scheduler is lost.
         """
 
@@ -52,8 +52,8 @@ def current_workers() -> Workers | None:
 def use_scheduler(address: str | None) -> Iterator[None]:
     """Use the workers of a Dask scheduler inside the context.
 
-    They score run files, read the runs of a benchmark and draw resamples. Figures are the same as
-    without workers. Threads started inside the context work on this machine.
+    The workers score run files, read the runs of a benchmark and draw resamples. Results are the
+    same as without workers. Threads started inside the context do not use the workers.
 
     Args:
         address: For example ``tcp://10.0.0.1:8786``; ``None`` for this machine only.

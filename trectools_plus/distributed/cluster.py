@@ -1,7 +1,7 @@
-"""A Dask scheduler with its workers, as an implementation of ``Workers``.
+"""The workers of a Dask scheduler, as an implementation of ``Workers``.
 
 If a worker is lost, the scheduler gives its items to the others. If no worker is left, the
-scheduler is lost, or an item ends every worker that takes it, that is an error of one line.
+connection to the scheduler is lost, or an item crashes several workers, an error is raised.
 """
 
 from __future__ import annotations
@@ -17,29 +17,30 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from trectools_plus.distributed.worker import (
-    Packed,
+    PickledFunction,
     call,
     describe_difference,
     version_error,
     versions,
 )
 from trectools_plus.errors import InputError, MissingExtraError, TrectoolsPlusError, UsageError
+from trectools_plus.text import plural
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 CONNECT_SECONDS = 10
-"""The time to wait for an answer of the scheduler."""
+"""The time to wait for a response of the scheduler."""
 
 WORKERLESS_SECONDS = 30.0
 """The time to wait for a first worker, or for a new one after the last was lost."""
 
 FETCH_SECONDS = 4.0
-"""The initial time to wait for a result, whose worker may be lost meanwhile."""
+"""The initial time to wait for a result; its worker may be lost meanwhile."""
 
 _CHECK_SECONDS = 1.0
-_AHEAD = 4
-"""Submitted items per thread of the workers; more would only take memory."""
+_ITEMS_PER_THREAD = 4
+"""The number of items that are submitted at a time per thread; more would only use memory."""
 
 _LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
 
@@ -50,7 +51,7 @@ def connect(address: str) -> Iterator[Cluster]:
 
     Raises:
         MissingExtraError: If ``distributed`` is not installed.
-        InputError: If there is no scheduler, or it has no workers.
+        InputError: If no scheduler responds, or it has no workers.
         UsageError: If the address is invalid, or the scheduler or workers have other versions.
     """
     try:
@@ -58,8 +59,8 @@ def connect(address: str) -> Iterator[Cluster]:
         from distributed import Client
     except ImportError:
         raise MissingExtraError("--scheduler", "distributed") from None
-    quiet = {"distributed.admin.large-graph-warning-threshold": "1TB"}
-    with dask.config.set(quiet), _without_logs():
+    no_size_warning = {"distributed.admin.large-graph-warning-threshold": "1TB"}
+    with dask.config.set(no_size_warning), _without_logs():
         try:
             _check_reachable(address)
             with warnings.catch_warnings():
@@ -71,7 +72,7 @@ def connect(address: str) -> Iterator[Cluster]:
                 where=address,
                 remedy="write --scheduler tcp://HOST:8786",
             ) from error
-        except Exception as error:  # other servers cause various errors
+        except Exception as error:  # servers of other kinds cause various errors
             raise InputError(
                 "no scheduler answers",
                 where=address,
@@ -99,28 +100,28 @@ class Cluster:
         self._address = address
         self._versions = versions()
         self._workerless_since: float | None = None
-        self._looked_at, self._threads = -_CHECK_SECONDS, 0
+        self._checked_at, self._threads = -_CHECK_SECONDS, 0
         self._fetch_seconds = FETCH_SECONDS
 
     def check(self) -> None:
-        """Wait for a worker, and compare the versions of all.
+        """Wait for a worker, and compare the versions of the scheduler and all workers.
 
         Raises:
-            InputError: If there is none in time, or the scheduler is lost.
+            InputError: If there is no worker in time, or the connection to the scheduler is lost.
             UsageError: If versions differ.
         """
         while not self._n_threads():
             time.sleep(0.2)
         found = {"the scheduler": self._client.run_on_scheduler(versions)}
-        there = self._client.run(versions, on_error="return")
-        found |= {f"worker {name}": value for name, value in there.items()}
-        for who, value in found.items():
+        on_workers = self._client.run(versions, on_error="return")
+        found |= {f"worker {name}": value for name, value in on_workers.items()}
+        for process, value in found.items():
             if isinstance(value, ImportError):
-                raise version_error(who, f"no compatible trectools-plus ({value})")
+                raise version_error(process, f"no compatible trectools-plus ({value})")
             if isinstance(value, dict) and (
                 difference := describe_difference(value, self._versions)
             ):
-                raise version_error(who, difference)
+                raise version_error(process, difference)
 
     def map(
         self,
@@ -131,24 +132,26 @@ class Cluster:
         """See :meth:`trectools_plus.distributed.Workers.map`."""
         import cloudpickle
 
-        packed = self._client.submit(Packed, cloudpickle.dumps(function), pure=False)
+        pickled = self._client.submit(PickledFunction, cloudpickle.dumps(function), pure=False)
         waiting: dict[Any, int] = {}
         outcomes: dict[int, tuple[bool, bytes]] = {}
-        coming = enumerate(items)
+        remaining = enumerate(items)
         failed = False
         while True:
-            # After a failure, wait only for submitted items: an earlier one may fail too.
-            room = 0 if failed else max(1, _AHEAD * self._n_threads() - len(waiting))
-            for _, (number, item) in zip(range(room), coming, strict=False):
+            # After a failure, submit nothing, but wait for submitted items: an earlier item may
+            # fail too, and the error of the first one is raised.
+            limit = _ITEMS_PER_THREAD * self._n_threads()
+            n_to_submit = 0 if failed else max(1, limit - len(waiting))
+            for _, (number, item) in zip(range(n_to_submit), remaining, strict=False):
                 content = cloudpickle.dumps(item)
-                task = self._client.submit(call, packed, content, self._versions, pure=False)
+                task = self._client.submit(call, pickled, content, self._versions, pure=False)
                 waiting[task] = number
             if not waiting:
                 break
             for task in self._next_done(list(waiting)):
                 outcome = self._outcome(task)
                 if outcome is None:
-                    break  # others may be lost too: check again which are done
+                    break  # other results may be lost too: check again which tasks are done
                 outcomes[waiting.pop(task)] = outcome
                 failed = failed or not outcome[0]
                 if on_done is not None:
@@ -170,40 +173,40 @@ class Cluster:
             self._n_threads()
 
     def _outcome(self, task: Any) -> tuple[bool, bytes] | None:
-        """Fetch the outcome of a task; ``None`` if it was lost with its worker and is repeated."""
+        """Fetch the outcome of a task; ``None`` if it is not available yet, or not any more."""
         from distributed import CancelledError, KilledWorker
 
         try:
             outcome: tuple[bool, bytes] = task.result(timeout=self._fetch_seconds)
         except TimeoutError:
             if task.status == "finished":
-                self._fetch_seconds *= 2  # the result exists and is large
+                self._fetch_seconds *= 2  # the result exists, but its transfer takes longer
             return None
         except KilledWorker as error:
             raise InputError(
-                f"a task ended each of the {error.allowed_failures + 1} workers that took it, the "
-                f"last at {error.last_worker.address}",
+                f"a task crashed {plural(error.allowed_failures + 1, 'worker')}, the last one at "
+                f"{error.last_worker.address}",
                 where=self._address,
-                remedy="give the workers more memory, and read their logs",
+                remedy="read the logs of the workers, and give them more memory",
             ) from error
         except (CancelledError, OSError) as error:
             raise self._lost_scheduler() from error
         return outcome
 
     def _n_threads(self) -> int:
-        """Return the recent number of threads of all workers.
+        """Return the number of threads of all workers, at most ``_CHECK_SECONDS`` old.
 
         Raises:
             InputError: If there has been no worker for ``WORKERLESS_SECONDS``.
         """
         now = time.monotonic()
-        if self._threads and now - self._looked_at < _CHECK_SECONDS:
+        if self._threads and now - self._checked_at < _CHECK_SECONDS:
             return self._threads
         try:
             workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
         except (OSError, RuntimeError, TimeoutError) as error:
             raise self._lost_scheduler() from error
-        self._looked_at, self._threads = now, sum(worker["nthreads"] for worker in workers)
+        self._checked_at, self._threads = now, sum(worker["nthreads"] for worker in workers)
         if self._threads:
             self._workerless_since = None
             return self._threads
@@ -218,28 +221,28 @@ class Cluster:
 
     def _lost_scheduler(self) -> InputError:
         return InputError(
-            "the scheduler was lost while it worked",
+            "lost the connection to the scheduler",
             where=self._address,
             remedy="restart it and its workers, and run the command again; nothing was written",
         )
 
 
 def _check_reachable(address: str) -> None:
-    """Check that a scheduler answers, before a client is created.
+    """Check that a scheduler responds, before a client is created.
 
     Raises:
-        OSError: If none answers.
-        ValueError: If this is not an address.
+        OSError: If no scheduler responds.
+        ValueError: If ``address`` is not an address.
     """
     from distributed.comm import connect as open_comm
 
     async def open_and_close() -> None:
-        # The timeout of open_comm does not apply to a server that accepts, but never answers.
+        # The timeout of open_comm does not apply to a server that accepts but never responds.
         opening = open_comm(address, timeout=CONNECT_SECONDS)
         comm = await asyncio.wait_for(opening, CONNECT_SECONDS)
         await comm.close()
 
-    # In another thread: this one may already run an event loop, for example in a notebook.
+    # Use another thread: this one may already run an event loop, for example in a notebook.
     with ThreadPoolExecutor(1) as pool:
         pool.submit(lambda: asyncio.run(open_and_close())).result()
 
@@ -255,7 +258,7 @@ def _unpack(outcome: tuple[bool, bytes]) -> Any:
 
 @contextmanager
 def _without_logs() -> Iterator[None]:
-    """Silence the logs of ``distributed``, whose important problems are raised as errors."""
+    """Disable the logs of ``distributed``; important problems are raised as errors."""
     levels = {logger: logger.level for logger in map(logging.getLogger, _LOGGERS)}
     for logger in levels:
         logger.setLevel(logging.CRITICAL + 1)

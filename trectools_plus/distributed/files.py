@@ -1,4 +1,4 @@
-"""Files that workers read: paths that are valid for processes in different folders."""
+"""Files that workers read: their paths, and checks that a worker reads the same file."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from trectools_plus.errors import CheckFailedError, FormatError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.files.remote import is_address
 
-_REMEDY = "give them the same folders, or use an address such as s3://…"
+_REMEDY = "make it available to them at the same path, or use an address like s3://…"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a file for workers.
+    """The location of a file for processes with other working directories.
 
     Attributes:
         path: Its address or absolute path.
@@ -25,9 +25,9 @@ class Place:
 
 
 def place_of(path: str) -> Place | None:
-    """Return the place of a file for workers; ``None`` if only this process can read it.
+    """Return the location of a file for workers; ``None`` if only this process can read it.
 
-    Those are standard input, pipes and files that do not exist.
+    ``None`` is returned for standard input, pipes and files that do not exist.
     """
     if is_address(path):
         return Place(path)
@@ -42,7 +42,7 @@ def check_seen(path: str, place: Place) -> None:
 
     Args:
         path: The file as the user named it.
-        place: Its place from :func:`place_of`.
+        place: Its location from :func:`place_of`.
 
     Raises:
         UsageError: If it does not exist on the worker, or has another size.
@@ -51,11 +51,11 @@ def check_seen(path: str, place: Place) -> None:
         return
     here = Path(place.path)
     if not here.exists():
-        raise UsageError("the workers do not see this file", where=path, remedy=_REMEDY)
+        raise UsageError("the workers cannot find this file", where=path, remedy=_REMEDY)
     n_bytes = here.stat().st_size
     if n_bytes != place.n_bytes:
         raise UsageError(
-            f"the workers see another file of this name, with {n_bytes:,} bytes instead of "
+            f"the workers have another file at this path, with {n_bytes:,} bytes instead of "
             f"{place.n_bytes:,}",
             where=path,
             remedy=_REMEDY,
@@ -63,21 +63,22 @@ def check_seen(path: str, place: Place) -> None:
 
 
 def check_read(path: str, place: Place, error: TrectoolsPlusError) -> None:
-    """Refuse to continue if a worker cannot read an address at all.
+    """Raise an error if a worker has no access to an address.
 
-    Otherwise each of its files would fail on the worker and be read on the user's machine again.
+    Otherwise every file at such addresses would fail on the worker and be read again on the user's
+    machine.
 
     Args:
         path: The file as the user named it.
-        place: Its place from :func:`place_of`.
+        place: Its location from :func:`place_of`.
         error: The error on the worker.
 
     Raises:
-        UsageError: If this is an address, and the error is not about its content.
+        UsageError: If ``place`` is an address, and the error is not about the file's content.
     """
     if place.n_bytes is None and not isinstance(error, CheckFailedError | FormatError):
         raise UsageError(
             f"a worker cannot read this file: {error.what}",
             where=path,
-            remedy=error.remedy or "give the workers the keys and settings of this machine",
+            remedy=error.remedy or "give the workers the credentials and settings of this machine",
         ) from error

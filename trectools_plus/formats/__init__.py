@@ -1,4 +1,4 @@
-"""Reading and writing every kind of file: runs, qrels, topics, corpora."""
+"""Read and write runs, qrels, topics and corpora."""
 
 from trectools_plus.lazy_names import import_lazily
 

@@ -22,7 +22,7 @@ class Collection:
 
     Attributes:
         name: Its name in reports: ``irds:<id>``, or the name of the folder.
-        corpus: The documents; ``None`` if only existing runs are scored.
+        corpus: The documents; ``None`` if they were not loaded.
         topics: The queries.
         qrels: The judgments.
         version: The version of the data, if known.
@@ -51,18 +51,18 @@ class CollectionFiles:
 
 
 def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection:
-    """Load a collection of ``ir_datasets`` or a folder.
+    """Load a collection from ``ir_datasets`` or from a folder.
 
     Args:
-        spec: ``irds:<id>`` for a collection of the ``ir_datasets`` catalogue, or a folder: in BEIR
-            layout (``corpus.jsonl``, ``queries.jsonl``, ``qrels/<split>.tsv``, preferably
-            ``test``) or in TREC layout (``corpus.jsonl``, ``topics.tsv``, ``qrels.txt``). Each
+        spec: ``irds:<id>`` for a collection of the ``ir_datasets`` catalogue; or a folder in BEIR
+            layout (``corpus.jsonl``, ``queries.jsonl``, and ``qrels/test.tsv`` or the only file in
+            ``qrels``) or in TREC layout (``corpus.jsonl``, ``topics.tsv``, ``qrels.txt``). Each
             file may be compressed, with the suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
-        with_corpus: Read the documents too.
+        with_corpus: Also load the documents.
 
     Raises:
-        UsageError: If there is no such folder, or the catalogue has no such id.
-        InputError: If a part is missing or cannot be downloaded or read.
+        UsageError: If the folder or the id in the catalogue does not exist.
+        InputError: If a file is missing or cannot be downloaded or read.
         FormatError: If a file is malformed.
     """
     text = str(spec)
@@ -81,13 +81,13 @@ def find_collection_files(spec: str | Path) -> CollectionFiles:
     """Find the three files of a folder in BEIR or TREC layout; see :func:`load_collection`.
 
     Raises:
-        UsageError: If there is no such folder.
-        InputError: If a part is missing or there are two files for it.
+        UsageError: If the folder does not exist.
+        InputError: If a file is missing, or exists twice, for example plain and compressed.
     """
     folder = Path(spec)
     if not folder.is_dir():
         raise UsageError(
-            f"no dataset '{spec}'", remedy="give irds:<ir_datasets id>, or a folder that exists"
+            f"no dataset '{spec}'", remedy="give irds:<ir_datasets id> or an existing folder"
         )
     corpus = _find(folder, "corpus.jsonl")
     beir, trec = _find(folder, "queries.jsonl"), _find(folder, "topics.tsv")
@@ -115,16 +115,16 @@ def find_collection_files(spec: str | Path) -> CollectionFiles:
 
 
 def _find(folder: Path, name: str) -> Path | None:
-    """Find a file, plain or compressed; two of them are an error."""
-    there = [path for suffix in ("", *SUFFIXES) if (path := folder / (name + suffix)).is_file()]
-    if len(there) > 1:
-        names = " and ".join(path.name for path in there)
+    """Find a file, plain or compressed; several are an error."""
+    found = [path for suffix in ("", *SUFFIXES) if (path := folder / (name + suffix)).is_file()]
+    if len(found) > 1:
+        names = " and ".join(path.name for path in found)
         raise InputError(f"found both {names}", where=str(folder), remedy="keep one")
-    return there[0] if there else None
+    return found[0] if found else None
 
 
 def _find_split(folder: Path) -> Path | None:
-    """Find the judgments of a BEIR folder: those of ``test``, or of the only split."""
+    """Find the judgments of a BEIR folder: ``test.tsv``, or the only split."""
     if (test := _find(folder, "test.tsv")) or not folder.is_dir():
         return test
     names = {path.name.partition(".tsv")[0] for path in folder.glob("*.tsv*") if path.is_file()}
@@ -132,6 +132,6 @@ def _find_split(folder: Path) -> Path | None:
         raise InputError(
             f"found no test.tsv, but several other splits: {', '.join(sorted(names))}",
             where=str(folder),
-            remedy="name one of them test.tsv",
+            remedy="rename one of them to test.tsv",
         )
     return _find(folder, f"{names.pop()}.tsv") if names else None

@@ -37,7 +37,7 @@ def load_corpus(path: str | Path) -> Corpus:
 
 
 def collect_corpus(documents: Iterable[Document], path: str) -> Corpus:
-    """Collect documents in memory."""
+    """Collect documents in a table."""
     columns = list(zip(*documents, strict=True))
     series = [
         pl.Series(name, values, dtype=dtype, strict=True)
@@ -50,12 +50,12 @@ def iter_corpus(path: str | Path, *, find_repeats: bool = True) -> Iterator[Docu
     """Yield the documents of a JSON Lines file, which may be compressed, one at a time.
 
     A line is an object with an id (``_id``, ``doc_id``, ``docid``, ``docno`` or ``id``), a text
-    (``text``, ``contents`` or ``body``) and optionally a ``title``. Id and text have the same names
-    on every line. Other fields are ignored.
+    (``text``, ``contents`` or ``body``) and optionally a ``title``. The fields of id and text must
+    have the same names on every line. Other fields are ignored.
 
     Args:
         path: The file, or ``-`` for standard input.
-        find_repeats: Refuse repeated ids, which keeps all ids in memory.
+        find_repeats: Raise an error for repeated ids; this stores all ids in memory.
 
     Raises:
         InputError: If the file cannot be read.
@@ -80,5 +80,5 @@ def iter_corpus(path: str | Path, *, find_repeats: bool = True) -> Iterator[Docu
         yield Document(doc_id, title, get_text(record, text_key, shown, line))
     if not id_key:
         raise FormatError(
-            "no documents", path=shown, remedy="check that the job that wrote it was not stopped"
+            "no documents", path=shown, remedy="check that the program that wrote the file finished"
         )

@@ -1,7 +1,7 @@
 """The documents of a collection, in memory or streamed.
 
-:class:`~trectools_plus.formats.tables.Corpus` has them in memory. :class:`StreamedDocuments` reads
-them again each time and stores only their number and hash.
+:class:`~trectools_plus.formats.tables.Corpus` stores them in memory. :class:`StreamedDocuments`
+reads them again for each operation and stores only their number and hash.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from trectools_plus.formats.tables import CORPUS_SCHEMA, Document
 from trectools_plus.progress import Progress, no_progress
 
 _DOCUMENTS_PER_CHECK = 8_192
-_LONG = 2.0  # seconds after which progress is reported
+_REPORT_AFTER_SECONDS = 2.0
 
 
 class Documents(Protocol):
@@ -56,21 +56,23 @@ class Documents(Protocol):
         """Check that there are documents and that no id occurs twice.
 
         Raises:
-            InputError: If not, or if they cannot be read.
+            InputError: If there are none, an id occurs twice, or they cannot be read.
         """
 
     def has_any(self, doc_ids: pl.Series) -> bool:
         """Return true if at least one of these documents exists."""
 
     def find(self, doc_ids: pl.Series) -> pl.DataFrame:
-        """Return ``doc_id, title, text`` of these documents, as far as they exist."""
+        """Return ``doc_id, title, text`` of those of these documents that exist."""
 
 
 class StreamedDocuments:
-    """Documents that are read again for each operation; counting takes 8 bytes of memory for each.
+    """Documents that are read again for each operation.
+
+    Counting them temporarily takes 8 bytes of memory per document.
 
     Args:
-        read: Starts to read from the first document.
+        read: Returns an iterable over the documents, from the first one, on each call.
         path: Their source as the user named it.
     """
 
@@ -111,7 +113,7 @@ class StreamedDocuments:
         for document in self:
             hashed.add(document)
             ids.append(digest_id(document.doc_id))
-            if len(ids) % _DOCUMENTS_PER_CHECK == 0 and monotonic() - began > _LONG:
+            if len(ids) % _DOCUMENTS_PER_CHECK == 0 and monotonic() - began > _REPORT_AFTER_SECONDS:
                 progress("reading documents", 0, 1)
         if not ids:
             raise InputError("the corpus has no documents", where=self.path)
@@ -126,7 +128,7 @@ class StreamedDocuments:
         self._count, self._sha256 = len(ids), hashed.hexdigest()
 
     def _find_repeated(self, suspects: frozenset[int]) -> str | None:
-        """Return the first id that occurs twice, if the suspects are not collisions of digests."""
+        """Return the first repeated id; ``None`` if the suspects are only digest collisions."""
         seen: set[str] = set()
         for document in self:
             if digest_id(document.doc_id) in suspects:
@@ -136,27 +138,31 @@ class StreamedDocuments:
         return None
 
     def has_any(self, doc_ids: pl.Series) -> bool:
-        """Return true if at least one of these documents exists; reads up to the first of them."""
+        """Return true if at least one of these documents exists; stop reading at the first one."""
         wanted = frozenset(doc_ids)
         return any(document.doc_id in wanted for document in self)
 
     def find(self, doc_ids: pl.Series) -> pl.DataFrame:
-        """Return ``doc_id, title, text`` of these documents, as far as they exist."""
+        """Return ``doc_id, title, text`` of those of these documents that exist."""
         wanted = frozenset(doc_ids)
-        rows = [one for one in self if one.doc_id in wanted] if wanted else []
+        rows = [document for document in self if document.doc_id in wanted] if wanted else []
         return pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row")
 
 
 def stream_documents(dataset: str | None, file: str | None) -> StreamedDocuments | None:
-    """Return the documents of a dataset or a file as a stream; ``None`` if they cannot be reread.
+    """Return the documents of a dataset or a file as a stream.
 
     Args:
-        dataset: ``irds:<id>`` or a folder; the documents of ``hpo`` are not in a file.
-        file: A corpus file or its address; a pipe can be read only once.
+        dataset: ``irds:<id>`` or a folder; ignored if ``file`` is given.
+        file: A corpus file or its address.
+
+    Returns:
+        The documents; ``None`` if they cannot be read more than once: from a pipe, or those of the
+        dataset ``hpo``, which are not in a file.
 
     Raises:
-        UsageError: If there is no such dataset.
-        InputError: If a part of it is missing.
+        UsageError: If the dataset does not exist.
+        InputError: If one of its files is missing.
     """
     if file is not None:
         return stream_file(file) if can_be_read_twice(file) else None
@@ -171,6 +177,6 @@ def stream_documents(dataset: str | None, file: str | None) -> StreamedDocuments
 def stream_file(file: str) -> StreamedDocuments:
     """Return the documents of a JSON Lines file as a stream; see ``formats.corpus.iter_corpus``.
 
-    :meth:`StreamedDocuments.check` finds repeated ids in less memory.
+    Repeated ids are found by :meth:`StreamedDocuments.check`, which needs less memory.
     """
     return StreamedDocuments(lambda: iter_corpus(file, find_repeats=False), file)

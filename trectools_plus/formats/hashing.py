@@ -1,4 +1,4 @@
-"""SHA-256 digests that identify files, texts and tables in reports and caches; digests of ids."""
+"""SHA-256 hashes of files, texts and tables for reports and caches; short digests of ids."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 Texts = TypeVar("Texts", bound=Sequence[str])
 
 ROWS_PER_STEP = 8_192
-"""The number of rows of a table that are processed together."""
+"""The number of rows of a table that are processed at a time."""
 _CHUNK_BYTES = 1 << 20
 
 
 def sha256_file(path: str | Path) -> str:
-    """Return the SHA-256 of a file or an address, in lower-case hexadecimal.
+    """Return the SHA-256 of the bytes of a file or an address, in lower-case hexadecimal.
 
-    A compressed file is not decompressed.
+    A compressed file is not decompressed first.
 
     Raises:
         InputError: If the file cannot be read.
@@ -70,9 +70,9 @@ def sha256_frames(frames: Iterable[pl.DataFrame], names: list[str]) -> str:
 class MultisetHash:
     """A hash of documents or other rows of texts that does not depend on their order.
 
-    SHA-256 of the count and of the sum, modulo 2**256, of each row's SHA-256 (an additive
-    multiset hash: Bellare and Micciancio, EUROCRYPT 1997). It distinguishes corpora, but does not
-    protect against deliberate collisions.
+    It is the SHA-256 of two numbers: the count of rows, and the sum of their SHA-256 modulo 2**256
+    (an additive multiset hash: Bellare and Micciancio, EUROCRYPT 1997). It identifies corpora, but
+    does not protect against deliberate collisions.
     """
 
     def __init__(self) -> None:
@@ -88,8 +88,8 @@ class MultisetHash:
         self._count += 1
         self._total += int.from_bytes(hashlib.sha256(b"".join(parts)).digest(), "little")
 
-    def watch(self, rows: Iterable[Texts]) -> Iterator[Texts]:
-        """Yield rows and add each."""
+    def add_each(self, rows: Iterable[Texts]) -> Iterator[Texts]:
+        """Yield the rows unchanged, adding each of them."""
         for row in rows:
             self.add(row)
             yield row
@@ -102,7 +102,7 @@ class MultisetHash:
 
 
 def digest_id(text: str) -> int:
-    """Return eight bytes of BLAKE2b as a number; it is very rarely the same for two ids."""
+    """Return eight bytes of BLAKE2b as a number; two ids very rarely have the same."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 

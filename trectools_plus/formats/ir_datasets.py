@@ -54,17 +54,17 @@ class CatalogueDataset:
         return self._read("documents", "docs", lambda: collect_corpus(self._documents(), self.name))
 
     def iter_documents(self) -> Iterator[Document]:
-        """Return an iterator over the documents of :meth:`load_corpus`.
+        """Return an iterator over the documents of :meth:`read_corpus`.
 
         Raises:
-            InputError: See :meth:`load_corpus`.
+            InputError: See :meth:`read_corpus`.
         """
-        return self._each("documents", "docs", self._documents)
+        return self._iterate("documents", "docs", self._documents)
 
     def read_topics(self) -> Topics:
-        """Read the queries; further texts, numbers and flags become columns of text.
+        """Read the queries; their other texts, numbers and booleans become columns of text.
 
-        Line ends in texts stay.
+        Line ends in texts are preserved.
 
         Raises:
             InputError: If there are none, or they cannot be downloaded or read.
@@ -77,7 +77,7 @@ class CatalogueDataset:
         Raises:
             InputError: See :meth:`read_topics`.
         """
-        queries = self._each("queries", "queries", lambda: iter(self._dataset.queries_iter()))
+        queries = self._iterate("queries", "queries", lambda: iter(self._dataset.queries_iter()))
         return ((query.query_id, _text_of(query)) for query in queries)
 
     def read_qrels(self) -> Qrels:
@@ -88,7 +88,10 @@ class CatalogueDataset:
         """
         return self._read("qrels", "qrels", self._qrels)
 
-    def _each(self, what: str, attribute: str, start: Callable[[], Iterator[_T]]) -> Iterator[_T]:
+    def _iterate(
+        self, what: str, attribute: str, start: Callable[[], Iterator[_T]]
+    ) -> Iterator[_T]:
+        """Iterate with the errors of :meth:`_read` for each item."""
         items = self._read(what, attribute, start)
         while (item := self._read(what, attribute, lambda: next(items, None))) is not None:
             yield item
@@ -104,7 +107,7 @@ class CatalogueDataset:
             return read()
         except TrectoolsPlusError:
             raise
-        # The catalogue has dozens of parsers and downloads with different errors.
+        # The parsers and downloads of the catalogue raise many kinds of errors.
         except Exception as error:
             raise self._unreadable(what, error) from error
 
@@ -119,7 +122,7 @@ class CatalogueDataset:
 
     def _topics(self) -> Topics:
         queries = list(self._dataset.queries_iter())
-        further = {}
+        others = {}
         for name in self._dataset.queries_cls()._fields:
             values = [getattr(query, name) for query in queries]
             texts = [as_field_text(value) for value in values]
@@ -128,11 +131,11 @@ class CatalogueDataset:
                 text is not None or value is None for text, value in zip(texts, values, strict=True)
             )
             if name not in ("query_id", "text") and plain and any(texts):
-                further[name] = texts
+                others[name] = texts
         columns = {
             "query_id": [query.query_id for query in queries],
             "text": [_text_of(query) for query in queries],
-            **further,
+            **others,
         }
         return Topics(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), self.name)
 

@@ -1,4 +1,4 @@
-"""Qrels: TREC's ``query_id iteration doc_id grade``, and BEIR's TSV with a header."""
+"""Qrels: TREC's ``query_id iteration doc_id grade``, or BEIR's TSV with a header."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _BEIR_HEADER = (
 def read_qrels(path: str | Path) -> Qrels:
     """Read relevance judgments strictly: the first malformed line is an error.
 
-    A file has four columns, or BEIR's three below a header line such as
-    ``query-id corpus-id score`` (then iteration is ``"0"``). Comments, blank lines, blanks, line
-    ends and compression are treated as in :func:`trectools_plus.formats.run.read_run`. Conflicting
-    judgments and unusual grades are left to the validator.
+    A file has four columns, or BEIR's three columns below a header line, for example
+    ``query-id corpus-id score`` (the iteration is then ``"0"``). Comments, blank lines, spaces,
+    line ends and compression are treated as in :func:`trectools_plus.formats.run.read_run`. Only
+    the validator checks for conflicting judgments and unusual grades.
 
     Args:
         path: The file, or ``-`` for standard input.
@@ -50,8 +50,8 @@ def read_qrels(path: str | Path) -> Qrels:
 
     Raises:
         InputError: If the file cannot be read.
-        FormatError: If a line has another number of columns, a grade is not an integer of 64
-            bits, the text is not clean UTF-8, or there is no data.
+        FormatError: If a line has another number of columns, a grade is not a 64-bit integer, the
+            text is not UTF-8 or contains NUL or a CR without LF, or there is no data.
     """
     source = read_source(path, partial=True)
     return parse_qrels(scan_columns(source, N_FIELDS if not has_beir_header(source) else 3))
@@ -86,8 +86,8 @@ def has_beir_header(source: Source) -> bool:
 def write_qrels(qrels: Qrels, path: str | Path) -> None:
     """Write judgments that every trec_eval reads: four columns, single spaces, LF.
 
-    Rows are written as they are in the frame. A suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst``
-    compresses. The file is written atomically.
+    Rows are written unchanged and in the order of the frame. The file is compressed if its suffix
+    is ``.gz``, ``.bz2``, ``.xz`` or ``.zst``, and is written atomically.
 
     Args:
         qrels: The judgments.
@@ -95,7 +95,8 @@ def write_qrels(qrels: Qrels, path: str | Path) -> None:
 
     Raises:
         InputError: If there are no rows, an id or iteration is empty or contains white space or
-            control characters, a query id starts with ``#``, or the file cannot be written.
+            control characters, a query id starts with ``#`` (a comment), or the file cannot be
+            written.
     """
     refuse_unwritable(qrels.frame, ("query_id", "iteration", "doc_id"), "qrels")
     write_rows([qrels.frame], path)
@@ -104,7 +105,7 @@ def write_qrels(qrels: Qrels, path: str | Path) -> None:
 def _parse_texts(
     columns: Columns, rows: pl.DataFrame, schema: dict[str, type[pl.DataType]], layout: str
 ) -> pl.DataFrame:
-    """Parse texts, which finds the place of the first error."""
+    """Parse the columns as texts, which is slower and finds the position of the first error."""
     texts = rows.rename(dict(zip(rows.columns[1:], schema, strict=True)))
     relevance = parse_integers(texts["relevance"])
     wrong = find_field_error(columns, rows, columns.n_fields, relevance.is_null(), _bad_grade)
@@ -114,9 +115,9 @@ def _parse_texts(
 
 def _bad_grade(text: str) -> tuple[str, str]:
     if pl.Series([text]).str.contains(INTEGER)[0]:
-        what = f"grade {shortened(text)} is beyond 64-bit integers"
-        return what, "use small grades such as 0 to 3"
+        what = f"grade {shortened(text)} does not fit in a 64-bit integer"
+        return what, "use small grades, for example 0 to 3"
     what = f"expected an integer grade but got {shortened(text)!r}"
     if pl.Series([text]).str.contains(r"^[+-]?[0-9]+\.0*$")[0]:
         return what, f"write {shortened(text.partition('.')[0])}"
-    return what, "use whole grades such as 0 to 3"
+    return what, "use integers, for example 0 to 3"

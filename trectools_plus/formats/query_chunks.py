@@ -1,6 +1,6 @@
-"""A run file in chunks of whole queries, so that it is never in memory as a whole.
+"""Read a run file in chunks of complete queries, without loading the whole file into memory.
 
-Runs whose queries are not contiguous are sorted on the disk first.
+Runs whose queries are not contiguous are first sorted in temporary files.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from trectools_plus.formats.files.content import iter_content
 from trectools_plus.formats.files.opening import is_plain_file
 
 CHUNK_BYTES = 6 << 20
-"""The approximate size of a chunk: large for vector operations, small enough for caches."""
+"""The approximate size of a chunk: large enough for NumPy, small enough for CPU caches."""
 
 Chunk = Callable[[], bytes]
-"""A function that reads one chunk, in any thread or process; call it once."""
+"""A function that reads one chunk, in any thread or process; it can be called only once."""
 
 _WINDOW_BYTES = 1 << 16
 _FIRST_FIELD = re.compile(rb"[^ \t\v\f\r\n]*[ \t\v\f]?")
 
 
 def iter_query_chunks(path: str | Path, size: int | None = None) -> Iterator[Chunk]:
-    """Cut the content of a file into chunks that end where a query ends.
+    """Split the content of a file into chunks that end at the end of a query.
 
     A query is a sequence of lines with the same first field. A chunk is longer than ``size`` only
-    if it is a single query. A query that occurs again after another one is in several chunks.
+    if it is a single query. If the lines of a query are not contiguous, several chunks can contain
+    the query.
 
     Args:
         path: The file, which may be compressed.
@@ -45,11 +46,11 @@ def iter_query_chunks(path: str | Path, size: int | None = None) -> Iterator[Chu
             is read, if the file has become shorter.
     """
     size = CHUNK_BYTES if size is None else size
-    return _of_file(Path(path), size) if is_plain_file(path) else _of_stream(path, size)
+    return _split_file(Path(path), size) if is_plain_file(path) else _split_stream(path, size)
 
 
 def start_of_last_query(data: bytes) -> int:
-    """Return the position where the query of the last whole line starts."""
+    """Return the position at which the query of the last complete line starts."""
     end = data.rfind(b"\n")  # an incomplete line may follow
     start = data.rfind(b"\n", 0, max(end, 0)) + 1
     first_field = _FIRST_FIELD.match(data, start)
@@ -63,27 +64,27 @@ def start_of_last_query(data: bytes) -> int:
     return start
 
 
-def _of_file(path: Path, size: int) -> Iterator[Chunk]:
-    """Read only the ends of the chunks, which can then be read in parallel."""
+def _split_file(path: Path, size: int) -> Iterator[Chunk]:
+    """Find the ends of the chunks, reading little else; the chunks can be read in parallel."""
     n_bytes = path.stat().st_size
     begin = 0
     while begin < n_bytes:
-        end = _cut(path, begin, begin + size, n_bytes)
-        yield functools.partial(_read_piece, path, begin, end)
+        end = _find_chunk_end(path, begin, begin + size, n_bytes)
+        yield functools.partial(_read_chunk, path, begin, end)
         begin = end
 
 
-def _cut(path: Path, begin: int, end: int, n_bytes: int) -> int:
-    """Return the last position up to ``end`` where a query starts, or a later one."""
+def _find_chunk_end(path: Path, begin: int, end: int, n_bytes: int) -> int:
+    """Return the last position up to ``end`` at which a query starts; else the next one."""
     window = _WINDOW_BYTES
     while end < n_bytes:
         start = max(begin, end - window)
         data = _read(path, start, end)
         # The window may start within a query, so its first line is not a known start.
         known_from = 0 if start == begin else data.find(b"\n") + 1
-        place = start_of_last_query(data)
-        if place > known_from:
-            return start + place
+        query_start = start_of_last_query(data)
+        if query_start > known_from:
+            return start + query_start
         if start > begin:
             window *= 2
         else:
@@ -92,14 +93,14 @@ def _cut(path: Path, begin: int, end: int, n_bytes: int) -> int:
 
 
 def double_byte_order_mark(data: bytes) -> bytes:
-    """Double a byte order mark at the start of lines from the middle of a file.
+    """Double a byte order mark at the start of a chunk from the middle of a file.
 
-    There it is part of the text, and readers remove one mark.
+    There the mark is part of the text. Readers of the chunk remove one mark at its start.
     """
     return BOM + data if data.startswith(BOM) else data
 
 
-def _read_piece(path: Path, begin: int, end: int) -> bytes:
+def _read_chunk(path: Path, begin: int, end: int) -> bytes:
     data = _read(path, begin, end)
     return double_byte_order_mark(data) if begin else data
 
@@ -109,26 +110,26 @@ def _read(path: Path, begin: int, end: int) -> bytes:
         file.seek(begin)
         data = file.read(end - begin)
     if len(data) < end - begin:
-        raise FormatError("became shorter while it was read", path=str(path))
+        raise FormatError("the file became shorter while it was read", path=str(path))
     return data
 
 
-def _of_stream(path: str | Path, size: int) -> Iterator[Chunk]:
+def _split_stream(path: str | Path, size: int) -> Iterator[Chunk]:
     parts: list[bytes] = []
-    n_bytes, wanted = 0, size
+    n_bytes, target = 0, size
     finish: Callable[[bytes], bytes] = bytes
     for content in iter_content(path):
         parts.append(content)
         n_bytes += len(content)
-        if n_bytes < wanted:
+        if n_bytes < target:
             continue
         data = b"".join(parts)
         end = start_of_last_query(data)
         if end:
             yield functools.partial(finish, data[:end])
-            data, wanted, finish = data[end:], size, double_byte_order_mark
-        else:  # a single query: try again with twice as much
-            wanted = 2 * len(data)
+            data, target, finish = data[end:], size, double_byte_order_mark
+        else:  # a single query: read twice as much
+            target = 2 * len(data)
         parts, n_bytes = [data], len(data)
     data = b"".join(parts)
     if data:
@@ -136,23 +137,23 @@ def _of_stream(path: str | Path, size: int) -> Iterator[Chunk]:
 
 
 MAX_PARTS = 500
-"""The most files that are written at once; systems allow about a thousand."""
+"""The greatest number of open temporary files; systems allow about a thousand open files."""
 
 
 def regroup_queries(
     path: str | Path, folder: Path, size: int | None = None, *, start: int = 0
 ) -> Iterator[Chunk]:
-    """Yield chunks of whole queries of a run whose queries are not contiguous.
+    """Yield chunks of complete queries of a run whose queries are not contiguous.
 
-    The lines are distributed to files by a hash of their query. Each file is a chunk and is sorted
-    when it is read; the lines of a query stay in the order of the run.
+    The lines are distributed to temporary files by a hash of their query. Each file is a chunk and
+    is sorted by query when it is read. The lines of a query keep the order of the run.
 
     Args:
         path: The run, which may be compressed.
-        folder: The folder for the files, which are as large as the decompressed run.
-        size: The approximate size of a chunk in bytes, ``None`` for ``CHUNK_BYTES``; chunks are
+        folder: The folder for the temporary files, which are as large as the decompressed run.
+        size: The approximate size of a chunk in bytes; ``None`` for ``CHUNK_BYTES``. Chunks are
             larger if the run has more than ``MAX_PARTS`` times that size.
-        start: The number of bytes to skip at the start: a byte order mark, or whole lines.
+        start: The number of bytes to skip at the start: a byte order mark, or complete lines.
 
     Raises:
         InputError: If the file does not exist, is a folder or is not readable.
@@ -164,19 +165,20 @@ def regroup_queries(
     parts = [folder / f"{number:03}" for number in range(n_parts)]
     with ExitStack() as stack:
         files = [stack.enter_context(part.open("wb")) for part in parts]
-        for lines in _whole_lines(path, start):
-            frame = _by_query(lines).with_columns(part=pl.col("query").hash() % n_parts)
+        for lines in _iter_line_blocks(path, start):
+            frame = _split_lines(lines).with_columns(part=pl.col("query").hash() % n_parts)
             for (number,), rows in frame.group_by("part"):
-                files[int(str(number))].write(_joined(rows["line"]))
+                files[int(str(number))].write(_join_lines(rows["line"]))
     for part in parts:
         if part.stat().st_size:
-            yield functools.partial(_in_order, part)
+            yield functools.partial(_read_sorted, part)
 
 
-def _whole_lines(path: str | Path, start: int) -> Iterator[bytes]:
+def _iter_line_blocks(path: str | Path, start: int) -> Iterator[bytes]:
+    """Yield blocks of complete lines without their last LF, after the first ``start`` bytes."""
     rest = b""
-    for every in iter_content(path):
-        content, start = every[start:], max(0, start - len(every))
+    for chunk in iter_content(path):
+        content, start = chunk[start:], max(0, start - len(chunk))
         head, end, tail = content.rpartition(b"\n")
         if end:
             yield rest + head
@@ -184,23 +186,24 @@ def _whole_lines(path: str | Path, start: int) -> Iterator[bytes]:
         else:
             rest += content
     if rest:
-        # Lines get an LF below, which would turn a CR at the end of the file into a line end.
+        # An LF is appended to each line, which would turn a CR at the end of the file into a line
+        # end.
         yield rest + b"\r" if rest.endswith(b"\r") else rest
 
 
-def _by_query(lines: bytes) -> pl.DataFrame:
-    """Return ``line, query``: each line, with bytes as characters, and its first field."""
+def _split_lines(lines: bytes) -> pl.DataFrame:
+    """Return ``line, query``: each line, decoded as Latin-1 without loss, and its first field."""
     text = pl.Series("line", [lines.decode("latin-1")]).str.split("\n").explode()
     query = text.str.extract(r"^[ \t\x0b\x0c]*([^ \t\x0b\x0c\r]*)", 1).fill_null("")
     return pl.DataFrame({"line": text, "query": query})
 
 
-def _joined(lines: pl.Series) -> bytes:
+def _join_lines(lines: pl.Series) -> bytes:
     text: str = lines.str.join("\n").item()
     return f"{text}\n".encode("latin-1")
 
 
-def _in_order(part: Path) -> bytes:
-    frame = _by_query(part.read_bytes().removesuffix(b"\n"))
+def _read_sorted(part: Path) -> bytes:
+    frame = _split_lines(part.read_bytes().removesuffix(b"\n"))
     order = np.argsort(frame["query"].rank("dense").to_numpy(), kind="stable")
-    return double_byte_order_mark(_joined(frame["line"].gather(order)))
+    return double_byte_order_mark(_join_lines(frame["line"].gather(order)))

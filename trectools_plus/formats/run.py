@@ -33,9 +33,9 @@ _SCHEMA: dict[str, type[pl.DataType]] = {
 def read_run(path: str | Path) -> Run:
     """Read a run file strictly: the first malformed line is an error.
 
-    Comments (``#`` in the first column), blank lines, CRLF, a byte order mark, any mix of blanks
-    and gzip, bz2, xz or zstd compression are accepted. Duplicates, ranks that contradict scores
-    and missing queries are left to the validator.
+    Comments (``#`` at the start of a line), blank lines, CRLF, a byte order mark, any mix of spaces
+    and tabs, and compression with gzip, bz2, xz or zstd are accepted. Only the validator checks for
+    duplicates, ranks that contradict scores, and missing queries.
 
     Args:
         path: The file, or ``-`` for standard input.
@@ -46,7 +46,8 @@ def read_run(path: str | Path) -> Run:
     Raises:
         InputError: If the file cannot be read.
         FormatError: If a line has another number of columns, a rank is not an integer, a score is
-            not a finite decimal, the text is not clean UTF-8, or there is no data.
+            not a finite decimal number, the text is not UTF-8 or contains NUL or a CR without LF,
+            or there is no data.
     """
     return parse_run(scan_columns(read_source(path, partial=True), N_FIELDS))
 
@@ -68,9 +69,9 @@ def parse_run(columns: Columns) -> Run:
 def write_run(run: Run, path: str | Path, *, tag: str | None = None) -> None:
     """Write a run file that every trec_eval reads: six columns, single spaces, LF.
 
-    Rows and ranks are written as they are in the frame. Scores get the shortest text that reads
-    back as the same 64-bit float. A suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst`` compresses. The
-    file is written atomically.
+    Rows and ranks are written unchanged and in the order of the frame, scores as the shortest text
+    that reads back as the same 64-bit float. The file is compressed if its suffix is ``.gz``,
+    ``.bz2``, ``.xz`` or ``.zst``, and is written atomically.
 
     Args:
         run: The run.
@@ -89,10 +90,10 @@ def write_run(run: Run, path: str | Path, *, tag: str | None = None) -> None:
 
 
 def write_run_frames(frames: Iterable[pl.DataFrame], path: str | Path, tag: str) -> None:
-    """Write a run that arrives in parts, like :func:`write_run`.
+    """Write the frames of a run one after another, like :func:`write_run`.
 
     Args:
-        frames: Frames of runs, each with at least one row and with whole queries.
+        frames: Parts of the run, each with at least one row and with complete queries.
         path: The file; it is not written if there are no frames.
         tag: The last column.
 
@@ -115,7 +116,7 @@ def _as_columns(frame: pl.DataFrame, tag: str) -> pl.DataFrame:
         raise InputError(
             f"score {score} of document {doc_id!r} in query {query_id!r} is not finite",
             where="run",
-            remedy="score again or drop the row",
+            remedy="compute the score again, or remove the row",
         )
     # Polars writes the shortest digits that read back exactly, as Python's repr() does.
     return frame.select(
@@ -128,7 +129,7 @@ def _refuse_tag(tag: str) -> None:
 
 
 def _parse_texts(columns: Columns) -> pl.DataFrame:
-    """Parse texts, which accepts more spellings of ranks and finds the place of an error."""
+    """Parse the columns as texts, which accepts ranks like ``1.0`` and finds the first error."""
     texts = columns.rows.rename(dict(zip(columns.rows.columns[1:], _SCHEMA, strict=True)))
     rank, score = parse_ranks(texts["rank"]), parse_decimals(texts["score"])
     errors = [
@@ -146,7 +147,8 @@ def _bad_rank(text: str) -> tuple[str, str]:
 
 def _bad_score(text: str) -> tuple[str, str]:
     if pl.Series([text]).str.contains(DECIMAL)[0]:
-        return f"score {shortened(text)} is beyond 64-bit floats", "rescale the scores"
+        return f"score {shortened(text)} does not fit in a 64-bit float", "rescale the scores"
     if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
-        return f"score {text!r} is not finite and has no order", "score again or drop the row"
+        what = f"score {text!r} is not finite and has no order"
+        return what, "compute the score again, or remove the row"
     return f"expected a decimal score but got {shortened(text)!r}", "write scores as 12.5 or 1.25e1"

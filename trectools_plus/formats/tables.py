@@ -1,7 +1,7 @@
-"""The tables of this package: runs, qrels, topics and corpora, each around one Polars frame.
+"""The tables of this package: runs, qrels, topics and corpora, each stored in a Polars frame.
 
 Column names are those of ``ir_measures`` and ``ir_datasets``. Ids are always strings: ``"01"`` and
-``"1"`` are two queries. Tables are immutable.
+``"1"`` are different queries. Tables are immutable.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Document(NamedTuple):
 
 
 class _Table:
-    """A table around a frame."""
+    """A table stored in a frame."""
 
     __slots__ = ()
     frame: pl.DataFrame
@@ -82,8 +82,8 @@ class Run(_QueryTable):
     """A ranking of documents for each query.
 
     Attributes:
-        frame: ``query_id, doc_id, rank, score`` in the order of the file. ``rank`` is that of the
-            file, but scoring uses ``score`` (see :mod:`trectools_plus.ranking`).
+        frame: ``query_id, doc_id, rank, score`` in the order of the file. ``rank`` is the rank in
+            the file; scoring uses ``score`` instead (see :mod:`trectools_plus.ranking`).
         name: The tag of the run, and its name in output.
         path: The file as the user named it.
     """
@@ -97,7 +97,7 @@ class Run(_QueryTable):
 
     @classmethod
     def from_dict(cls, scores: Mapping[str, Mapping[str, float]], name: str = "run") -> Self:
-        """Create a run from ``{query_id: {doc_id: score}}``, with ranks from 1 in this order.
+        """Create a run from ``{query_id: {doc_id: score}}``, with ranks from 1 in the given order.
 
         Raises:
             InputError: If an id is not a string or an integer, or a score is not a number.
@@ -169,7 +169,7 @@ class Topics(_QueryTable):
     """The queries of a test collection.
 
     Attributes:
-        frame: ``query_id, text`` and further fields of the source (category, language …).
+        frame: ``query_id, text`` and other fields of the source (category, language …).
         path: The file as the user named it.
     """
 
@@ -177,7 +177,7 @@ class Topics(_QueryTable):
     path: str | None = None
 
     def __post_init__(self) -> None:
-        frame = conform(self.frame, TOPICS_SCHEMA, "topics", keep_further=True)
+        frame = conform(self.frame, TOPICS_SCHEMA, "topics", keep_others=True)
         object.__setattr__(self, "frame", frame)
 
     def __len__(self) -> int:
@@ -190,7 +190,7 @@ class Topics(_QueryTable):
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame) -> Self:
-        """Create topics from the columns ``query_id, text`` and any further columns."""
+        """Create topics from the columns ``query_id, text`` and any other columns."""
         return cls(pl.from_pandas(table))
 
     def to_dict(self) -> dict[str, str]:
@@ -205,8 +205,8 @@ class Corpus(_Table):
     Attributes:
         frame: ``doc_id, title, text``; ``title`` is empty if the source has none.
         path: The file as the user named it.
-        parts: ``doc_id, kind, text``: the parts of each document if the source has them, for
-            example label, synonyms and definition of a term; else ``None``.
+        parts: ``doc_id, kind, text``: the parts of each document, for example label, synonyms and
+            definition of a term; ``None`` if the source does not divide documents into parts.
     """
 
     frame: pl.DataFrame
@@ -235,7 +235,7 @@ class Corpus(_Table):
         """Document ids in the order of the collection."""
         return self.frame["doc_id"].to_list()
 
-    def sha256(self, progress: Progress = no_progress) -> str:  # noqa: ARG002 (as of a stream)
+    def sha256(self, progress: Progress = no_progress) -> str:  # noqa: ARG002 - see Documents
         """Return the hash of ids, titles and texts, which does not depend on their order.
 
         It is computed once and does not include parts; see ``formats.hashing.MultisetHash``.
@@ -247,18 +247,18 @@ class Corpus(_Table):
             object.__setattr__(self, "_sha256", hashed.hexdigest())
         return self._sha256
 
-    def check(self, progress: Progress = no_progress) -> None:  # noqa: ARG002 (as of a stream)
+    def check(self, progress: Progress = no_progress) -> None:  # noqa: ARG002 - see Documents
         """Check that there are documents and that no id occurs twice.
 
         Raises:
-            InputError: If not.
+            InputError: If there are no documents, or an id occurs twice.
         """
         self.in_index_order()
 
     def in_index_order(self) -> Self:
-        """Return the documents by descending id, in the order of its UTF-8 bytes.
+        """Return the documents sorted by descending id (as UTF-8 bytes).
 
-        With this order, the position decides ties between equal scores.
+        In this order, an index can break ties of scores by position.
 
         Raises:
             InputError: If there are no documents, or an id occurs twice.
@@ -286,7 +286,7 @@ class Corpus(_Table):
         return bool(doc_ids.is_in(self.frame["doc_id"].implode()).any())
 
     def find(self, doc_ids: pl.Series) -> pl.DataFrame:
-        """Return ``doc_id, title, text`` of these documents, as far as they exist."""
+        """Return ``doc_id, title, text`` of those of these documents that exist."""
         return self.frame.filter(pl.col("doc_id").is_in(doc_ids.implode()))
 
     def searchable_texts(self) -> list[str]:
@@ -318,15 +318,15 @@ def _to_dict(frame: pl.DataFrame, value: str) -> dict[str, dict[str, Any]]:
 
 
 def conform(
-    frame: pl.DataFrame, schema: Schema, kind: str, keep_further: bool = False
+    frame: pl.DataFrame, schema: Schema, kind: str, keep_others: bool = False
 ) -> pl.DataFrame:
     """Select and cast the columns of ``schema``.
 
     Args:
         frame: Any frame.
         schema: The columns of the table, with their types.
-        kind: The kind of table, for errors.
-        keep_further: Keep other columns, after those of the schema.
+        kind: The kind of table, for error messages.
+        keep_others: Keep the other columns, after those of the schema.
 
     Raises:
         InputError: If a column is missing or has nulls, or a cast would lose information.
@@ -338,9 +338,9 @@ def conform(
             where=kind,
             remedy=f"rename columns; the table has {', '.join(frame.columns) or 'none'}",
         )
-    further = [name for name in frame.columns if keep_further and name not in schema]
+    others = [name for name in frame.columns if keep_others and name not in schema]
     columns = [_cast(frame[name], dtype, kind) for name, dtype in schema.items()]
-    return pl.DataFrame([*columns, *(frame[name] for name in further)])
+    return pl.DataFrame([*columns, *(frame[name] for name in others)])
 
 
 def _cast(column: pl.Series, dtype: type[pl.DataType], kind: str) -> pl.Series:
@@ -351,32 +351,33 @@ def _cast(column: pl.Series, dtype: type[pl.DataType], kind: str) -> pl.Series:
         try:
             cast = column.cast(dtype)
         except pl.exceptions.PolarsError as error:
-            raise _lossy(column, dtype, kind) from error
+            raise _lossy_cast(column, dtype, kind) from error
         if lossy_id or (dtype.is_integer() and (cast != column).any()):
-            raise _lossy(column, dtype, kind)
+            raise _lossy_cast(column, dtype, kind)
         column = cast
     if column.null_count():
         raise InputError(
             f"{column.null_count()} missing values in column {column.name}",
             where=kind,
-            remedy="fill the values or drop these rows",
+            remedy="fill in the values or remove these rows",
         )
     return column
 
 
-def _lossy(column: pl.Series, dtype: type[pl.DataType], kind: str) -> InputError:
-    wanted = "text" if dtype == pl.String else "whole numbers" if dtype.is_integer() else "numbers"
+def _lossy_cast(column: pl.Series, dtype: type[pl.DataType], kind: str) -> InputError:
+    """Return the error for a column whose automatic conversion would lose information."""
+    expected = "text" if dtype == pl.String else "integers" if dtype.is_integer() else "numbers"
     return InputError(
-        f"expected {wanted} in column {column.name} but got {column.dtype}",
+        f"expected {expected} in column {column.name} but got {column.dtype}",
         where=kind,
         remedy="convert the column, because an automatic conversion would lose information",
     )
 
 
 def from_rows(rows: Iterable[tuple[Any, ...]], schema: Schema) -> pl.DataFrame:
-    """Create a frame from rows whose values are in the order of ``schema``.
+    """Create a frame from rows with values in the order of ``schema``.
 
-    Its types are those of the values (scores are always floats); :func:`conform` checks them.
+    The types follow from the values (scores are always floats); :func:`conform` checks them.
 
     Raises:
         InputError: If a column has values of several types.

@@ -1,4 +1,4 @@
-"""Topics and test sets in files: the spellings of their fields, and the format of a file."""
+"""Accepted field names of topics and test sets, and the detection of a file's format."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Literal
 Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json"]
 
 LINE_ID_KEYS = ("_id", "query_id", "qid", "id")
-"""Names of the id in JSON Lines, the preferred one first."""
+"""Names of the id in JSON Lines, in order of preference."""
 ID_KEYS = ("query_id", "id", "qid", "_id", "case_id")
-"""Names of the id in test sets, the preferred one first."""
+"""Names of the id in test sets, in order of preference."""
 TEXT_KEYS = ("text", "query_text", "query", "title")
 GRADED_KEYS = ("relevant", "relevant_docs")
+"""Names of judgments with a grade for each document."""
 LISTED_KEYS = ("expected_hpo_ids", "hpo_ids")
+"""Names of judgments that are a list of relevant ids."""
 JUDGED_KEYS = (*GRADED_KEYS, *LISTED_KEYS)
 SPELLINGS = {"query_id": ID_KEYS, "text": TEXT_KEYS, "relevant": JUDGED_KEYS}
 """The accepted names of a field, by the name that this package uses."""
@@ -23,14 +25,14 @@ NOTE_WORDS = {
     "difficulty": ("easy", "medium", "hard"),
     "query_type": ("exact_term", "paraphrase", "complex_clinical"),
 }
-"""Fields whose value is one of a few words."""
+"""Allowed values of fields that accept only these words."""
 METADATA_KEYS = ("dataset_id", "version", "language", "description")
 """Metadata fields with text; others may have any type."""
 CASE_KEYS = (*ID_KEYS, *TEXT_KEYS, *JUDGED_KEYS, *NOTE_KEYS)
 TERM_KEYS = ("doc_id", "grade")
 TOP_KEYS = ("metadata", "queries", "test_cases")
 
-# Field names of a header line, compared in lower case without "-", "_" and blanks.
+# Field names of a header line, in lower case without "-", "_" and white space.
 _HEADER_IDS = frozenset({"queryid", "qid", "id", "topicid", "topic", "number"})
 _HEADER_TEXTS = frozenset({"text", "query", "title", "topic", "querytext", "question"})
 
@@ -43,15 +45,15 @@ _TOPIC_KEY = re.compile(rf'\{{\s*"(?:{"|".join((*ID_KEYS, *TEXT_KEYS))})"\s*:')
 
 def is_header(query_id: str, text: str) -> bool:
     """Return true if the two fields of a TSV row are names of columns, not an id and a text."""
-    return _squeeze(query_id) in _HEADER_IDS and _squeeze(text) in _HEADER_TEXTS
+    return _normalize(query_id) in _HEADER_IDS and _normalize(text) in _HEADER_TEXTS
 
 
-def _squeeze(name: str) -> str:
+def _normalize(name: str) -> str:
     return re.sub(r"[-_\s]", "", name).lower()
 
 
 def form_of(path: str, text: str) -> Form:
-    """Return the format of a file, by the suffix of its name or else by its first characters.
+    """Return the format of a file, from the suffix of its name or else its first characters.
 
     Args:
         path: The name of the file.
@@ -84,7 +86,7 @@ def _form_of_json(named: str, text: str) -> Form:
     first, _, rest = text.lstrip(" \t\r\n").partition("\n")
     if first.startswith("["):
         return "tsv" if named == "tsv" else "json"
-    several = first.rstrip().endswith("}") and rest.lstrip().startswith("{")
-    if several or (named != "json" and _TOPIC_KEY.match(first) and "}" in first):
+    has_two_objects = first.rstrip().endswith("}") and rest.lstrip().startswith("{")
+    if has_two_objects or (named != "json" and _TOPIC_KEY.match(first) and "}" in first):
         return "jsonl"
     return "json"

@@ -1,4 +1,4 @@
-"""Topics, the queries of a collection: TSV, JSON Lines, TREC's SGML and XML."""
+"""Topics, the queries of a collection: TSV, JSON Lines, TREC SGML and TREC XML."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from trectools_plus.formats.writing import id_problem, refuse_unwritable, write_
 from trectools_plus.text import shortened
 
 MAX_FIELDS = 1000
-"""Fields that topics may have all together; each becomes a column."""
+"""The greatest number of different fields in a file; each becomes a column."""
 
 _TOP = re.compile(r"<top>(.*?)(?=</?top>|\Z)", re.DOTALL | re.IGNORECASE)
 _LABELS = {
@@ -54,25 +54,25 @@ class Topic:
         line: The line on which it starts, from 1.
         query_id: Its id.
         text: Its text.
-        further: Its other fields by name.
-        text_line: The line on which its text starts, if known.
+        other_fields: Its other fields by name.
+        text_line: The line on which its text starts; ``None`` if unknown.
     """
 
     line: int
     query_id: str
     text: str
-    further: dict[str, str] = field(default_factory=dict)
+    other_fields: dict[str, str] = field(default_factory=dict)
     text_line: int | None = None
 
 
 def read_topics(path: str | Path) -> Topics:
-    """Read topics; the format follows from the first characters of the file, not from its name.
+    """Read topics; the first characters of the file, not its name, determine the format.
 
-    - TSV: ``id TAB text``; further tabs in the text become spaces. Lines that start with ``#`` and
-      have no tab are comments. Identical topics count once.
+    - TSV: ``id TAB text``; tabs within the text become spaces. Lines that start with ``#`` and
+      have no tab are comments. Repeated identical topics are read once.
     - JSON Lines (``{``): an id (``_id``, ``query_id``, ``qid`` or ``id``) and a text (``text``,
-      ``query_text``, ``query`` or ``title``), with the same names on every line; further texts,
-      numbers and flags become columns of text.
+      ``query_text``, ``query`` or ``title``), with the same names on every line; other texts,
+      numbers and booleans become columns of text.
     - TREC SGML (``<top>``): ``<num>`` and ``<title>``; the other fields become columns.
     - TREC XML (``<topic number=…>``): ``<query>`` or ``<title>``, or the text of the element.
 
@@ -83,7 +83,7 @@ def read_topics(path: str | Path) -> Topics:
         InputError: If the file cannot be read.
         FormatError: If a topic is malformed or lacks its id or text, an id occurs with two texts
             or cannot be written to a run, the file is not UTF-8 or has CRs without LF, or there
-            are no topics. Errors of ``topics validate`` have their code in the message.
+            are no topics. The message contains the code of the rule of ``topics validate``.
     """
     source = read_source(path)
     _refuse_bare_cr(source)
@@ -93,8 +93,8 @@ def read_topics(path: str | Path) -> Topics:
 def iter_topics(path: str | Path) -> Iterator[Topic]:
     """Yield the topics of a file one at a time, with the checks of :func:`read_topics`.
 
-    TSV and JSON Lines are read line by line; TREC's formats, which have few topics, at once.
-    Repeated topics are yielded each time.
+    TSV and JSON Lines are read line by line, TREC SGML and XML at once. Repeated topics are yielded
+    each time.
 
     Args:
         path: The file, or ``-`` for standard input.
@@ -116,13 +116,11 @@ def iter_topics(path: str | Path) -> Iterator[Topic]:
         _refuse_unusable(topic, shown)
         yield topic
     if topic is None:
-        raise FormatError(
-            "no topics", path=shown, remedy="check that the job that wrote it was not stopped"
-        )
+        raise _no_topics(shown)
 
 
 def write_topics(topics: Topics, path: str | Path) -> None:
-    """Write topics as TSV, ``id TAB text``, one per line, without further columns.
+    """Write topics as TSV, ``id TAB text``, one per line, without other columns.
 
     White space in a text, including line ends, becomes one space. The file is written atomically,
     compressed according to its suffix.
@@ -141,12 +139,12 @@ def write_topics(topics: Topics, path: str | Path) -> None:
     empty = rows.filter(pl.col("text") == "")
     if empty.height:
         what = f"topic {shortened(empty['query_id'][0])} has no text"
-        raise InputError(what, where="topics", remedy="readers refuse an empty query")
+        raise InputError(what, where="topics", remedy="write the text, or remove the topic")
     write_rows([rows], path, separator="\t")
 
 
 def _refuse_bare_cr(source: Source) -> None:
-    """Refuse CRs without LF, which are line ends to some readers and blanks to others."""
+    """Refuse CRs without LF, which some tools read as line ends and others as white space."""
     if source.data.count(b"\r") == source.data.count(b"\r\n"):
         return
     at = next(match.start() for match in re.finditer(rb"\r(?!\n)", source.data))
@@ -209,7 +207,7 @@ def _iter_tsv(lines: Iterable[bytes], path: str) -> Iterator[Topic]:
     for line, text in decode_lines(lines, path):
         query_id, tab, rest = text.partition("\t")
         if not tab and text.startswith("#"):
-            continue  # a comment, as in runs and qrels
+            continue  # a comment
         if not tab:
             what = "no tab between id and text (T101)"
             raise FormatError(what, path=path, line=line, remedy="write id TAB text")
@@ -222,17 +220,17 @@ def _iter_tsv(lines: Iterable[bytes], path: str) -> Iterator[Topic]:
 def _iter_jsonl(lines: Iterable[bytes], path: str) -> Iterator[Topic]:
     id_key = text_key = ""
     for line, record in iter_objects(lines, path):
-        # The first line decides, so that all lines have the same meaning.
+        # The first line determines the names, so that a field has one meaning on all lines.
         id_key = id_key or find_key(record, LINE_ID_KEYS, "query id", path, line)
         text_key = text_key or find_key(record, TEXT_KEYS, "text", path, line)
         query_id, text = get_id(record, id_key, path, line), get_text(record, text_key, path, line)
-        further = {
+        other_fields = {
             key: field
             for key, value in record.items()
             if key not in (id_key, text_key, *TOPICS_SCHEMA)
             and (field := as_field_text(value)) is not None
         }
-        yield Topic(line, query_id, text, further)
+        yield Topic(line, query_id, text, other_fields)
 
 
 def _refuse_unusable(topic: Topic, path: str) -> None:
@@ -260,17 +258,15 @@ def _collect(topics: Iterable[Topic], path: str) -> Topics:
             what = f"topic {shortened(topic.query_id)} has another text on line {first.line} (T112)"
             raise FormatError(what, path=path, line=topic.line, remedy="keep one of them")
     if not found:
-        raise FormatError(
-            "no topics", path=path, remedy="check that the job that wrote it was not stopped"
-        )
-    names = dict.fromkeys(name for topic in found for name in topic.further)
+        raise _no_topics(path)
+    names = dict.fromkeys(name for topic in found for name in topic.other_fields)
     if len(names) > MAX_FIELDS:
         what = f"more than {MAX_FIELDS:,} different fields in {len(found):,} topics"
-        raise FormatError(what, path=path, remedy="give every topic the same few fields")
+        raise FormatError(what, path=path, remedy="use the same few fields in every topic")
     columns = {
         "query_id": [topic.query_id for topic in found],
         "text": [topic.text for topic in found],
-        **{name: [topic.further.get(name) for topic in found] for name in names},
+        **{name: [topic.other_fields.get(name) for topic in found] for name in names},
     }
     return Topics(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), path)
 
@@ -278,8 +274,8 @@ def _collect(topics: Iterable[Topic], path: str) -> Topics:
 def iter_sgml(text: str, path: str) -> Iterator[Topic]:
     """Parse ``<top>`` blocks: ``<num> Number: 301``, ``<title> …``, with or without closing tags.
 
-    ``<title>`` becomes the text, which may be empty. The other fields (``description``,
-    ``narrative``, …) are yielded too.
+    ``<title>`` becomes the text, which may be empty; ``<desc>``, ``<narr>`` and so on become other
+    fields (``description``, ``narrative``, …).
 
     Raises:
         FormatError: If a block lacks ``<num>`` or ``<title>``, or has a field twice.
@@ -305,15 +301,15 @@ def iter_sgml(text: str, path: str) -> Iterator[Topic]:
         if not fields.get("num") or "title" not in fields:
             raise _missing("<title>" if fields.get("num") else "<num>", path, line)
         query_id, title = fields.pop("num"), fields.pop("title")
-        further = {_LONG_NAMES.get(tag, tag): value for tag, value in fields.items()}
-        yield Topic(line, query_id, title, further, text_line)
+        other_fields = {_LONG_NAMES.get(tag, tag): value for tag, value in fields.items()}
+        yield Topic(line, query_id, title, other_fields, text_line)
 
 
 def _iter_xml(text: str, path: str) -> Iterator[Topic]:
     """Parse ``<topic number="1">`` elements with ``<query>``, ``<title>`` or only text.
 
     The number may be an attribute or a child (``number``, ``num``, ``id``, …). Other children with
-    text become fields.
+    text become other fields.
 
     Raises:
         FormatError: With line and column, if the XML is not well-formed, or if a document type
@@ -333,7 +329,7 @@ def xml_topic(element: Mapping, path: str) -> Topic:
     """Convert an XML element to a topic, whose text may be empty.
 
     Raises:
-        FormatError: If it has no number, or no element or text for the text.
+        FormatError: If it has no number, or neither ``<query>`` nor ``<title>`` nor a text.
     """
     nodes = {name: node for name, (_, node) in element.pairs.items() if isinstance(node, Scalar)}
     texts = {name: _one_line(node.text) for name, node in nodes.items() if name[:1] != "@"}
@@ -345,13 +341,13 @@ def xml_topic(element: Mapping, path: str) -> Topic:
         raise _missing("number", path, element.line)
     if not (text_name or texts[text_name]):
         raise _missing("<query> or <title>", path, element.line)
-    further = {
+    other_fields = {
         name: text
         for name, text in texts.items()
         if nodes[name].text and name not in (id_name, text_name, "")
     }
     text_line = nodes[text_name].line if text_name else None
-    return Topic(element.line, values[id_name].strip(), texts[text_name], further, text_line)
+    return Topic(element.line, values[id_name].strip(), texts[text_name], other_fields, text_line)
 
 
 def _one_line(text: str) -> str:
@@ -364,6 +360,11 @@ def _without_label(text: str, label: str) -> str:
         if rest.startswith(":"):
             return rest[1:].lstrip()
     return text
+
+
+def _no_topics(path: str) -> FormatError:
+    remedy = "check that the program that wrote the file finished"
+    return FormatError("no topics", path=path, remedy=remedy)
 
 
 def _missing(what: str, path: str, line: int) -> FormatError:

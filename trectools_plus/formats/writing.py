@@ -1,4 +1,4 @@
-"""Writing tables as lines that every TREC tool reads, and the ids that a file can contain."""
+"""Write tables as lines that every TREC tool can read, and check ids and fields for this."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from trectools_plus.formats.files.compression import SUFFIXES, open_compressed
 from trectools_plus.text import shortened
 
 UNWRITABLE = r"[\s\x00-\x1f\x7f-\x9f]"
-"""Characters at which some reader splits or stops: Unicode white space and control characters.
+"""Characters at which some tools split or stop reading: Unicode white space, control characters.
 
 The pattern has the same meaning in Polars and in Python.
 """
 
 UNWRITABLE_STARTS = ("#", "\ufeff")
-"""Starts of a line that readers take for a comment or a byte order mark."""
+"""Starts of a line that tools interpret as a comment or a byte order mark."""
 
 _UNWRITABLE = re.compile(UNWRITABLE)
 
@@ -39,11 +39,11 @@ def id_problem(text: str, kind: Literal["query", "document"]) -> str | None:
 
 
 def refuse_unwritable(frame: pl.DataFrame, columns: Iterable[str], kind: str) -> None:
-    """Refuse a table whose fields readers would not read back unchanged.
+    """Refuse a table with fields that would not be read back unchanged.
 
     Args:
         frame: The table.
-        columns: Its text columns, starting with the one at the start of the line.
+        columns: Its text columns; the first one is at the start of the line.
         kind: The kind of table, for the message.
 
     Raises:
@@ -51,7 +51,8 @@ def refuse_unwritable(frame: pl.DataFrame, columns: Iterable[str], kind: str) ->
             characters, or starts the line with ``#`` or a byte order mark.
     """
     if frame.is_empty():
-        raise InputError("no rows to write", where=kind, remedy="readers refuse an empty file")
+        what = "no rows to write, and readers refuse an empty file"
+        raise InputError(what, where=kind, remedy="check how the table was created")
     for position, column in enumerate(columns):
         texts = frame[column].unique()
         wrong = (texts == "") | texts.str.contains(UNWRITABLE)

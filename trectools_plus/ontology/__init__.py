@@ -2,10 +2,10 @@
 
 ::
 
-    obo.py          read and check [Term] stanzas    ids.py         resolve ids
+    obo.py          read and check OBO files         ids.py         resolve ids
     hierarchy.py    ancestors and depths as arrays   information.py information content
-    similarity.py   formulas for pairs of terms      ontology.py    all of it, by term id
-    hpo.py          the installed files
+    similarity.py   formulas for pairs of terms      ontology.py    the class for users
+    hpo.py          the installed HPO files
 """
 
 from trectools_plus.lazy_names import import_lazily

@@ -1,6 +1,6 @@
-"""A hierarchy as arrays: the ancestors of every term, the distance to each, and its depth.
+"""A hierarchy as arrays: the ancestors of every term, the distances to them, and its depth.
 
-Here terms are numbers 0 … n−1; :mod:`trectools_plus.ontology.ontology` has their ids.
+In this module, terms are numbers 0 … n−1; ids are in :mod:`trectools_plus.ontology.ids`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ class Hierarchy:
     Attributes:
         offsets: The position of each term's first ancestor; shape ``(n_terms + 1,)``.
         ancestors: The ancestors of all terms in the order of terms, ascending within a term.
-        steps: Edges on the shortest path to that ancestor; aligned with ``ancestors``.
-        depths: Edges on the shortest path to a root; shape ``(n_terms,)``.
+        steps: The number of edges on the shortest path to each ancestor; aligned with
+            ``ancestors``.
+        depths: The number of edges on the shortest path to a root; shape ``(n_terms,)``.
     """
 
     offsets: IntArray
@@ -35,7 +36,7 @@ class Hierarchy:
 
     @property
     def max_depth(self) -> int:
-        """The largest depth, D in the formulas; 0 if there are only roots."""
+        """The largest depth, called D in the formulas; 0 if all terms are roots."""
         return int(self.depths.max(initial=0))
 
     def ancestors_of(self, term: int) -> IntArray:
@@ -44,7 +45,7 @@ class Hierarchy:
 
 
 def build_hierarchy(parents: Sequence[Sequence[int] | IntArray]) -> Hierarchy:
-    """Compute the closure of ``is_a``, one edge upwards from all terms per round.
+    """Compute the closure of ``is_a`` in rounds; each round follows one edge from all terms.
 
     Args:
         parents: The parents of each term, without cycles. A term without parents is a root.

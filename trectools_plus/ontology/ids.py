@@ -19,11 +19,12 @@ class Resolution:
     """The meaning of an id.
 
     Attributes:
-        status: ``live``: a live term; ``alternative``: an alternative id of one; ``obsolete``: an
-            obsolete term; ``unknown``: not in the ontology. An id that is both alternative and
-            obsolete is ``obsolete`` only if the live term replaces it.
-        term_id: The live term for this id; ``None`` if there is none, or several.
-        replaced_by: For an obsolete id, the ids that replace it.
+        status: ``live``: a term that is not obsolete; ``alternative``: an alternative id of a live
+            term; ``obsolete``: an obsolete term; ``unknown``: not in the ontology. The id of an
+            obsolete term that is also an alternative id of a live term is ``alternative``, unless
+            that live term replaces it.
+        term_id: The live term for this id; ``None`` if there is not exactly one.
+        replaced_by: The ids that replace an obsolete id.
     """
 
     status: Status
@@ -32,7 +33,7 @@ class Resolution:
 
 
 class TermIds:
-    """Live terms, numbered in the order of their ids, and all other ids of them.
+    """Resolves ids to live terms, which are numbered in the order of their ids.
 
     Args:
         terms: Every term by id, including obsolete terms.
@@ -61,22 +62,22 @@ class TermIds:
         return Resolution("alternative", owner) if owner else Resolution("unknown")
 
     def find(self, text: str) -> str | None:
-        """Return the live term for an id, in upper or lower case and with ``_`` or ``:``.
+        """Return the live term for an id in any case, with ``_`` or ``:``; ``None`` without one.
 
         Live terms and their alternative ids take precedence over obsolete ids.
         """
-        wanted = _fold(text)
+        wanted = _normalize(text)
         for known in (self._number, self._alternatives, self._terms):
             for term_id in known:
-                if _fold(term_id) == wanted:
+                if _normalize(term_id) == wanted:
                     return self.resolve(term_id).term_id
         return None
 
     def _live_replacement(self, replaced_by: tuple[str, ...]) -> str | None:
-        """Follow ``replaced_by`` as long as it is a single term."""
-        passed = set[str]()
-        while len(replaced_by) == 1 and replaced_by[0] not in passed:
-            passed.add(replaced_by[0])
+        """Follow ``replaced_by`` to a live term, as long as it is a single id."""
+        visited = set[str]()
+        while len(replaced_by) == 1 and replaced_by[0] not in visited:
+            visited.add(replaced_by[0])
             if replaced_by[0] in self._number:
                 return replaced_by[0]
             if replaced_by[0] in self._alternatives:
@@ -100,5 +101,5 @@ class TermIds:
         return [self.live[number] for number in numbers]
 
 
-def _fold(term_id: str) -> str:
+def _normalize(term_id: str) -> str:
     return "".join(term_id.casefold().replace("_", ":").split())

@@ -1,7 +1,7 @@
 """Information content of terms, from the graph or from annotations.
 
-Annotations list the terms of diseases, genes or documents. With both methods a term is at least as
-informative as each of its ancestors, which keeps similarities in [0, 1].
+Annotations list the terms of diseases, genes or documents. With both methods, the information
+content of a term is not less than that of its ancestors, so similarities are in [0, 1].
 
 Annotation files have the format of ``phenotype.hpoa``
 (https://obophenotype.github.io/human-phenotype-ontology/annotations/phenotype_hpoa/): tabs,
@@ -40,9 +40,10 @@ class InformationContent:
     """The information content of every term.
 
     Args:
-        values: At least 0 and not smaller than that of an ancestor; shape ``(n_terms,)``.
-        source: The file and the method, in words.
-        notes: Notes on the figures, one line each.
+        values: The value of each term, at least 0 and not less than that of its ancestors; shape
+            ``(n_terms,)``.
+        source: A description of the method and the file.
+        notes: Notes on the values, one line each.
     """
 
     def __init__(self, values: FloatArray, source: str, notes: tuple[str, ...] = ()) -> None:
@@ -52,13 +53,13 @@ class InformationContent:
 
     @cached_property
     def scaled(self) -> FloatArray:
-        """The values divided by the largest of them, in [0, 1]; all 0 if the largest is 0."""
+        """The values divided by the largest value, in [0, 1]; all 0 if the largest value is 0."""
         largest = float(self.values.max(initial=0.0))
         return self.values / largest if largest > 0 else np.zeros_like(self.values)
 
     @cached_property
     def order(self) -> IntArray:
-        """The terms by ascending value, and with equal values by descending number."""
+        """The term numbers by ascending value, those with equal values by descending number."""
         return np.lexsort((-np.arange(self.values.size), self.values))
 
     @cached_property
@@ -72,9 +73,10 @@ class InformationContent:
 def information_from_graph(hierarchy: Hierarchy) -> InformationContent:
     """Compute IC(t) = 1 − ln(n(t)) / ln(N): a term with many descendants has a low value.
 
-    n(t) counts the term and all its descendants, N all terms of the ontology. A leaf has 1, the
-    only root 0. Seco, Veale and Hayes: An intrinsic information content metric for semantic
-    similarity in WordNet, ECAI 2004 (where n(t) is written hypo(t) + 1).
+    n(t) is the number of descendants of the term plus 1, N the number of terms of the ontology. The
+    IC of a leaf is 1, that of a single root 0. Seco, Veale and Hayes: An intrinsic information
+    content metric for semantic similarity in WordNet, ECAI 2004 (where n(t) is written
+    hypo(t) + 1).
     """
     n_terms = hierarchy.depths.size
     below = np.bincount(hierarchy.ancestors, minlength=n_terms)
@@ -85,7 +87,7 @@ def information_from_graph(hierarchy: Hierarchy) -> InformationContent:
 _OBJECT, _TERM, _QUALIFIER = "databaseid", "hpoid", "qualifier"
 _REMEDY = "use a file in the format of phenotype.hpoa"
 _VERSION = re.compile(r"^#\s*version:\s*(\S+)", re.MULTILINE)
-_SHOWN = 3
+_MAX_IDS_LISTED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +97,7 @@ class Annotations:
     Attributes:
         path: The file as the user named it.
         version: The version in its comments; empty if there is none.
-        frame: ``object, term``: ids, each pair once.
+        frame: ``object, term``: the ids of an annotated object and its term, each pair once.
     """
 
     path: str
@@ -120,9 +122,7 @@ def read_annotations(path: str | Path) -> Annotations:
         rows = rows.filter(qualifier.ne_missing("NOT"))
     frame = rows.select(object=_OBJECT, term=_TERM).unique(maintain_order=True)
     if frame.is_empty():
-        raise FormatError(
-            "expected annotations but it holds none", path=source.path, remedy=_REMEDY
-        )
+        raise FormatError("the file has no annotations", path=source.path, remedy=_REMEDY)
     version = _VERSION.search(text[:begin])
     return Annotations(source.path, version[1] if version else "", frame)
 
@@ -147,7 +147,7 @@ def _read_rows(text: str, header: list[str], path: str, first_line: int) -> pl.D
     incomplete = table.filter(pl.col(_OBJECT).is_null() | pl.col(_TERM).is_null())
     if incomplete.height:
         raise FormatError(
-            "expected an object and a term in every row",
+            "expected a database_id and an hpo_id in every row, but one is empty",
             path=path,
             line=incomplete["line"][0],
             remedy=_REMEDY,
@@ -156,7 +156,7 @@ def _read_rows(text: str, header: list[str], path: str, first_line: int) -> pl.D
 
 
 def _find_header(text: str, path: str) -> tuple[list[str], int, int]:
-    """Return the normalised names of columns, the position of the rows, and the header's line."""
+    """Return normalised column names, the position of the first row, and the header's line."""
     begin = 0
     for number, line in enumerate(text.splitlines(keepends=True), 1):
         begin += len(line)
@@ -170,7 +170,7 @@ def _find_header(text: str, path: str) -> tuple[list[str], int, int]:
                 line=number,
                 remedy=_REMEDY,
             )
-    raise FormatError("expected annotations but it holds none", path=path, remedy=_REMEDY)
+    raise FormatError("the file has no annotations", path=path, remedy=_REMEDY)
 
 
 def information_from_annotations(
@@ -178,10 +178,11 @@ def information_from_annotations(
 ) -> InformationContent:
     """Compute IC(t) = −ln(n(t) / N): a term that applies to few objects has a high value.
 
-    n(t) counts the objects to which the term or a descendant applies, N all annotated objects
-    (Resnik 1995; Robinson et al., Am. J. Hum. Genet. 2008, for diseases). A term without objects
-    gets the highest value, as if it had one. Alternative ids, and obsolete ids with one
-    replacement, count for their term; other ids are ignored, with a note.
+    n(t) is the number of objects to which the term or a descendant applies, N the number of
+    annotated objects (Resnik 1995; Robinson et al., Am. J. Hum. Genet. 2008, for diseases). A term
+    without objects gets the value of a term with one object, the highest possible. Alternative
+    ids, and obsolete ids with one replacement, are resolved to their term; other ids are ignored,
+    with a note.
 
     Args:
         ids: The ids of the ontology.
@@ -189,14 +190,14 @@ def information_from_annotations(
         annotations: The annotations.
 
     Raises:
-        FormatError: If the ontology has no term of the annotations.
+        FormatError: If the ontology has none of the annotated terms.
     """
     terms = annotations.frame["term"].unique(maintain_order=True)
     numbers = ids.numbers(terms.to_list())
     unknown = terms.filter(pl.Series(numbers < 0)).to_list()
     if len(unknown) == len(terms):
         raise FormatError(
-            f"the ontology has no term of the annotations: {listed(unknown, _SHOWN)}",
+            f"the ontology has none of the annotated terms: {listed(unknown, _MAX_IDS_LISTED)}",
             path=annotations.path,
             remedy="use annotations with terms of this ontology",
         )
@@ -211,17 +212,17 @@ def information_from_annotations(
     source = FROM_ANNOTATIONS.format(file=f"{file} ({n_objects:,} objects)")
     notes = (
         f"annotations of {len(unknown)} of {len(terms)} terms in {annotations.path} are ignored, "
-        f"because the ontology does not have these terms: {listed(unknown, _SHOWN)}",
+        f"because the ontology does not have these terms: {listed(unknown, _MAX_IDS_LISTED)}",
     )
     return InformationContent(values, source, notes if unknown else ())
 
 
 def _count_objects(hierarchy: Hierarchy, pairs: pl.DataFrame) -> IntArray:
-    """Count the objects of each term; an object counts once for a term and all its ancestors.
+    """Count the objects of each term; an object counts once for a term and each ancestor.
 
     Args:
         hierarchy: The hierarchy of the terms.
-        pairs: ``object, number``: objects numbered from 0, with their terms.
+        pairs: ``object, number``: objects numbered from 0, with the numbers of their terms.
     """
     from scipy.sparse import csr_array
 

@@ -1,7 +1,7 @@
 """Read ``[Term]`` stanzas of OBO files, and check that they form a hierarchy.
 
-Format: https://owlcollab.github.io/oboformat/doc/GO.format.obo-1_4.html. Tags that do not describe
-names or the ``is_a`` hierarchy are ignored, and so are stanzas of other kinds.
+Format: https://owlcollab.github.io/oboformat/doc/GO.format.obo-1_4.html. Stanzas of other kinds,
+and tags that do not describe names, definitions or the ``is_a`` hierarchy, are ignored.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def read_obo(path: str | Path) -> OboFile:
 
 
 def _stanzas(text: str, path: str) -> Iterator[tuple[str, int, list[Line]]]:
-    """Yield each stanza's kind, first line and tags; the header first, with an empty kind."""
+    """Yield kind, first line and tags of each stanza; the header comes first, without a kind."""
     kind, start, lines = "", 1, list[Line]()
     for number, line in enumerate(text.split("\n"), 1):
         tag, colon, value = line.partition(":")
@@ -153,7 +153,7 @@ def _term(start: int, lines: list[Line], path: str) -> Term:
         elif tag in ("name", "comment", "is_obsolete"):
             single[tag] = _unescape(_COMMENT.sub("", value) if tag != "comment" else value)
     if "id" not in single:
-        raise FormatError("a [Term] has no id", path=path, line=start, remedy="add its id: line")
+        raise FormatError("a [Term] has no id", path=path, line=start, remedy="add a line 'id: …'")
     return Term(
         term_id=single["id"],
         name=single.get("name", ""),
@@ -205,7 +205,8 @@ def _unescape(text: str) -> str:
 Parents = Mapping[str, tuple[str, ...]]
 """The parents of each live term, all of them live."""
 
-_SHOWN = 6
+_MAX_CYCLE_TERMS = 6
+"""The number of terms of a cycle that a message lists."""
 
 
 def index_terms(file: OboFile) -> dict[str, Term]:
@@ -228,7 +229,7 @@ def index_terms(file: OboFile) -> dict[str, Term]:
 
 
 def alternative_ids(terms: Mapping[str, Term], path: str) -> dict[str, str]:
-    """Return live terms by their alternative ids.
+    """Return the live term for each alternative id.
 
     Raises:
         FormatError: If an alternative id belongs to two terms, or is itself a live term.
@@ -285,7 +286,8 @@ def _check_cycles(parents: Parents, terms: Mapping[str, Term], path: str) -> Non
     except CycleError as error:
         cycle: list[str] = error.args[1][::-1]
         first = min(cycle, key=lambda term_id: terms[term_id].line)
-        shown = " is_a ".join(cycle[:_SHOWN]) + (" …" if len(cycle) > _SHOWN else "")
+        shown = " is_a ".join(cycle[:_MAX_CYCLE_TERMS])
+        shown += " …" if len(cycle) > _MAX_CYCLE_TERMS else ""
         raise FormatError(
             f"terms are their own ancestors: {shown}",
             path=path,

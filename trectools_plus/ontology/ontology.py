@@ -28,16 +28,16 @@ from trectools_plus.ontology.similarity import TermPairs, best_matches, formula_
 class Ontology:
     """The ``is_a`` hierarchy of an OBO file.
 
-    Methods accept any id of the file: an alternative id means its term, and an obsolete id the
-    only term that replaces it.
+    A live term is a term that is not obsolete. Methods accept any id of the file: an alternative id
+    is resolved to its term, and an obsolete id to the term that replaces it, if there is only one.
 
     Args:
-        file: The file as read.
+        file: The file as read by :func:`trectools_plus.ontology.obo.read_obo`.
 
     Attributes:
         path: The file as the user named it.
         version: The ``data-version`` of the file; empty if it has none.
-        ids: The meanings of ids, and the number of each live term.
+        ids: Resolves ids, and numbers the live terms.
         parents: The parents of every live term.
 
     Raises:
@@ -88,7 +88,7 @@ class Ontology:
 
     @cached_property
     def hierarchy(self) -> Hierarchy:
-        """The hierarchy as arrays; term ``i`` is the i-th of ``terms``."""
+        """The hierarchy as arrays; the number of a term is its position in ``terms``, from 0."""
         numbers = self.ids.numbers
         return build_hierarchy([numbers(self.parents[term_id]) for term_id in self.ids.live])
 
@@ -104,7 +104,7 @@ class Ontology:
 
     @property
     def max_depth(self) -> int:
-        """The largest depth of a term: D in the formulas."""
+        """The largest depth of a term, called D in the formulas."""
         return self.hierarchy.max_depth
 
     def resolve(self, term_id: str) -> Resolution:
@@ -115,7 +115,7 @@ class Ontology:
         """Return the live term for an id.
 
         Raises:
-            UsageError: If there is none, or several.
+            UsageError: If there is not exactly one.
         """
         return self._all_terms[self.ids.live[self._number_of(term_id)]]
 
@@ -138,7 +138,8 @@ class Ontology:
     def lowest_common_ancestor(self, a: str, b: str) -> str | None:
         """Return the deepest common ancestor; ``None`` if there is none.
 
-        Of several equally deep ones, that with the shortest path from both terms, or the first id.
+        If several are equally deep, the one with the shortest paths from both terms is returned,
+        then the one with the smallest id.
 
         Raises:
             UsageError: If there is no live term for an id.
@@ -151,7 +152,8 @@ class Ontology:
     ) -> str | None:
         """Return the common ancestor with the highest information content; ``None`` without one.
 
-        It may not be the deepest one. Of several equally informative ones, that with the first id.
+        It may not be the deepest one. If several are equally informative, the one with the smallest
+        id is returned.
 
         Args:
             a: A term's id.
@@ -181,7 +183,7 @@ class Ontology:
                 the graph. See :func:`trectools_plus.ontology.hpo.load_information`.
 
         Raises:
-            UsageError: If there is no live term for an id, or no such formula.
+            UsageError: If there is no live term for an id, or the formula does not exist.
         """
         return float(formula_named(formula)(self._pairs(a, b, information))[0])
 
@@ -194,12 +196,12 @@ class Ontology:
     ) -> float:
         """Return the highest similarity of an expected and a predicted term, in [0, 1].
 
-        It is 1.0 for an exact match, by the same id or by two ids of the same term, with any
-        formula, and 0 if one of the lists is empty. An id without a live term is similar only to
+        With every formula, the result is 1.0 if the lists have a term in common (also by different
+        ids of it), and 0 if one of them is empty. An id without a live term is similar only to
         itself. For many queries see :func:`trectools_plus.ontology.similarity.best_matches`.
 
         Raises:
-            UsageError: If there is no such formula.
+            UsageError: If the formula does not exist.
         """
         sides = [list(expected)], [list(predicted)]
         chosen = formula_named(formula)
@@ -222,5 +224,5 @@ class Ontology:
         raise UsageError(
             f"{term_id} is not a term",
             where=where,
-            remedy="check the id, or use the ontology that has it",
+            remedy="check the id, or use the ontology that contains it",
         )

@@ -1,13 +1,14 @@
 """Similarity of terms: common ancestors of pairs, formulas, and best matches of lists of terms.
 
-Three common ancestors matter: the deepest (the lowest common ancestor), the most informative, and
-the one on the shortest path. In a hierarchy with several parents these may be three terms.
+The formulas use three common ancestors: the deepest (the lowest common ancestor), the most
+informative, and the one on the shortest path. If terms have several parents, these can be three
+different terms.
 
-Notation: a term is one of its own ancestors. ``depth`` counts the edges on the shortest path to a
-root, ``D`` is the largest depth of the ontology, ``LCA`` the deepest common ancestor. ``IC`` is the
-information content (see :mod:`trectools_plus.ontology.information`), ``MICA`` the common ancestor
-with the highest. Every formula is one pure function; it is symmetric, gives values in [0, 1], and
-0 for terms without a common ancestor.
+Notation: a term is one of its own ancestors. ``depth`` is the number of edges on the shortest path
+to a root, ``D`` the largest depth of the ontology, ``LCA`` the deepest common ancestor. ``IC`` is
+the information content (see :mod:`trectools_plus.ontology.information`), ``MICA`` the common
+ancestor with the highest IC. Every formula is a pure function. It is symmetric, and returns values
+in [0, 1], and 0 for terms without a common ancestor.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ from trectools_plus.ontology.ids import TermIds
 from trectools_plus.ontology.information import InformationContent, information_from_graph
 
 _PAIRS_AT_ONCE = 2048
-"""The most rows of the look-up table, which has one 16-bit number per term."""
+"""The greatest number of rows of the look-up table; a row has a 16-bit number for each term."""
 
 _STEP_BITS, _TERM_BITS = 18, 28
 _MOST_STEPS, _MOST_TERMS = (1 << _STEP_BITS) - 1, (1 << _TERM_BITS) - 1
 
 _Key = Callable[[IntArray, IntArray], IntArray]
-"""Returns a number for each ancestor and its distance from both terms; the largest is chosen."""
+"""Returns a sort key for common ancestors with their distances from both terms (added); the
+ancestor with the largest key is chosen."""
 
 
 class TermPairs:
@@ -77,8 +79,8 @@ class TermPairs:
     def lca(self) -> IntArray:
         """The deepest common ancestors; −1 if there is none.
 
-        Of several equally deep ones, that with the shortest path from both terms, then the one with
-        the smallest number.
+        If several are equally deep, the one with the shortest paths from both terms is chosen, then
+        the one with the smallest number.
         """
         return np.where(self._deepest >= 0, _MOST_TERMS - (self._deepest & _MOST_TERMS), -1)
 
@@ -89,7 +91,7 @@ class TermPairs:
 
     @cached_property
     def lca_steps(self) -> IntArray:
-        """The edges on the shortest paths from both terms to the LCA, added; 0 if there is none."""
+        """The number of edges on the shortest paths from both terms to the LCA; 0 without one."""
         steps = _MOST_STEPS - (self._deepest >> _TERM_BITS & _MOST_STEPS)
         return np.where(self._deepest >= 0, steps, 0)
 
@@ -113,7 +115,7 @@ class TermPairs:
     def most_informative(self) -> IntArray:
         """The most informative common ancestors (MICA); −1 if there is none.
 
-        Of several equally informative ones, that with the smallest number.
+        If several are equally informative, the one with the smallest number is chosen.
         """
         ranks = self.information.ranks
         best = self._best(lambda ancestor, _steps: ranks[ancestor])
@@ -121,13 +123,13 @@ class TermPairs:
 
     @cached_property
     def shortest(self) -> IntArray:
-        """The edges on the shortest paths by a common ancestor; −1 if there is none."""
+        """The number of edges on the shortest paths through a common ancestor; −1 without one."""
         best = self._best(lambda _ancestor, steps: _MOST_STEPS - steps)
         return np.where(best >= 0, _MOST_STEPS - best, -1)
 
     def _best(self, key: _Key) -> IntArray:
         """Return the largest key (at least 0) of the common ancestors; −1 without one."""
-        order = np.argsort(self.a, kind="stable")  # neighbours share rows of the table
+        order = np.argsort(self.a, kind="stable")  # pairs with the same a use the same table row
         best = np.empty(self.a.size, dtype=np.int64)
         for start in range(0, order.size, _PAIRS_AT_ONCE):
             block = order[start : start + _PAIRS_AT_ONCE]
@@ -148,7 +150,10 @@ def _best_of_block(hierarchy: Hierarchy, a: IntArray, b: IntArray, key: _Key) ->
 
 
 def _steps_up(hierarchy: Hierarchy, terms: IntArray) -> tuple[npt.NDArray[np.int16], IntArray]:
-    """Return a table of edges from each distinct term to each ancestor, else −1; and the rows."""
+    """Return a table of the distances from distinct terms to ancestors, and each term's row.
+
+    The table has a column for each term of the hierarchy, −1 if it is not an ancestor.
+    """
     distinct, row = np.unique(terms, return_inverse=True)
     starts = hierarchy.offsets[distinct]
     lengths = hierarchy.offsets[distinct + 1] - starts
@@ -168,8 +173,8 @@ _DEPTH_WEIGHT, _DISTANCE_WEIGHT = 0.7, 0.3
 def simple_resnik_like(pairs: TermPairs) -> FloatArray:
     """depth(LCA) / D: the specificity of the deepest common ancestor.
 
-    A term compared with itself gets its own depth divided by D, so less than 1 unless its depth is
-    D; if an ancestor has a greater depth (by the shortest path), it gets the depth of that one.
+    The similarity of a term with itself is its depth divided by D, so it is less than 1 unless the
+    depth is D. If an ancestor of the term has a greater depth, that depth is used instead.
     """
     return pairs.lca_depth / max(pairs.hierarchy.max_depth, 1)
 
@@ -199,8 +204,8 @@ def resnik(pairs: TermPairs) -> FloatArray:
     """IC(MICA) / the highest IC of any term.
 
     Resnik: Using information content to evaluate semantic similarity in a taxonomy, IJCAI 1995;
-    the division scales it to [0, 1]. A term compared with itself gets its own IC divided by the
-    highest, so less than 1 unless it has the highest IC.
+    the division scales it to [0, 1]. The similarity of a term with itself is its IC divided by the
+    highest IC, so it is less than 1 unless the term has the highest IC.
     """
     return _shared(pairs, pairs.information.scaled)
 
@@ -208,9 +213,9 @@ def resnik(pairs: TermPairs) -> FloatArray:
 def lin(pairs: TermPairs) -> FloatArray:
     """2·IC(MICA) / (IC1 + IC2): the fraction of the terms' information that they have in common.
 
-    Lin: An information-theoretic definition of similarity, ICML 1998. A term compared with itself
-    gets 1, even if its IC is 0. Different terms get 1 only if they and the MICA have the same IC,
-    which is possible with annotations, but not with IC from the graph.
+    Lin: An information-theoretic definition of similarity, ICML 1998. The similarity of a term with
+    itself is 1, even if its IC is 0. That of different terms is 1 only if they and the MICA have
+    the same IC, which is possible with IC from annotations, but not with IC from the graph.
     """
     values = pairs.information.values
     total = values[pairs.a] + values[pairs.b]
@@ -222,9 +227,9 @@ def jiang_conrath(pairs: TermPairs) -> FloatArray:
 
     The distance in parentheses is that of Jiang and Conrath: Semantic similarity based on corpus
     statistics and lexical taxonomy, ROCLING 1997; the similarity is that of Seco, Veale and Hayes
-    (ECAI 2004). It is 1 for a term and itself, and 0 for two terms with the highest IC that have
-    only a root with IC 0 in common. Different terms get 1 as with ``lin``, and if all three IC
-    are 0.
+    (ECAI 2004). It is 1 for a term with itself, and 0 for two terms with the highest IC that have
+    only a root with IC 0 in common. For different terms it is 1 in the same cases as ``lin``, and
+    if the IC of both terms and the MICA is 0.
     """
     values = pairs.information.scaled
     distance = values[pairs.a] + values[pairs.b] - 2 * _shared(pairs, values)
@@ -235,8 +240,8 @@ def path(pairs: TermPairs) -> FloatArray:
     """1 / (1 + p), with the edges p on the shortest path between the terms by a common ancestor.
 
     The distance p is that of Rada, Mili, Bicknell and Blettner: Development and application of a
-    metric on semantic nets, IEEE Trans. SMC 1989. The similarity is 1 for a term and itself, and
-    0.5 for a term and its parent. The common ancestor may not be the LCA.
+    metric on semantic nets, IEEE Trans. SMC 1989. The similarity is 1 for a term with itself, and
+    0.5 for a term with its parent. The common ancestor may not be the LCA.
     """
     return np.where(pairs.shortest >= 0, 1 / (1.0 + np.maximum(pairs.shortest, 0)), 0.0)
 
@@ -276,7 +281,7 @@ def formula_named(name: str) -> Formula:
     """Return the formula with a name.
 
     Raises:
-        UsageError: If there is none.
+        UsageError: If the formula does not exist.
     """
     try:
         return FORMULAS[name]
@@ -303,15 +308,15 @@ def best_matches(
 ) -> FloatArray:
     """Return the highest similarity of an expected and a predicted term, for each query.
 
-    It is 1.0 for an exact match, by the same id or by two ids of the same term, with any formula,
-    and 0 if one of the lists is empty. An id without a live term is similar only to itself.
+    With every formula, the value is 1.0 if the lists have a term in common (also by different ids
+    of it), and 0 if one of them is empty. An id without a live term is similar only to itself.
 
     Args:
         ids: The ids of the ontology.
         hierarchy: The hierarchy of the terms of ``ids``.
         expected: The expected terms of each query.
         predicted: The predicted terms of each query, aligned with ``expected``.
-        formula: The similarity of two terms.
+        formula: Computes the similarity of pairs of terms.
         information: The information content of the terms, for formulas that use it; ``None`` to
             compute it from the graph.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trectools_plus.benchmark.compare.compare import INTERVAL_METHOD
+from trectools_plus.benchmark.compare.method import INTERVAL_METHOD
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import ANNOTATED_FOLDER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from trectools_plus.benchmark.compare.compare import alpha_of, describe_family
+from trectools_plus.benchmark.compare.method import alpha_of, describe_family
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     Comparison,

@@ -2,13 +2,14 @@
 
 - ``rrf``: sum of ``1 / (k + rank)``, ranks from 1 (Cormack, Clarke and Büttcher, SIGIR 2009).
 - ``weighted``: sum of weight times normalised score.
-- ``combsum``, ``combmnz``, ``combmax``: sum of the normalised scores, that sum times the number
-  of rankings with the document, and the highest of them (Fox and Shaw, TREC-2, 1994).
+- ``combsum``: sum of the normalised scores.
+- ``combmnz``: that sum times the number of rankings that contain the document.
+- ``combmax``: highest normalised score. These three are of Fox and Shaw, TREC-2, 1994.
 
 Scores are normalised within each ranking: ``min-max`` to the range 0 to 1, or ``z-score`` to mean 0
-and standard deviation 1 (of the whole ranking, ddof = 0). A document that a ranking lacks gets the
-score of its last document. If all scores of a ranking are equal, its documents get 1 and all
-others 0.
+and standard deviation 1 (of the whole ranking, ddof = 0). A document that is missing from a ranking
+gets the score of the last document of that ranking. If all scores of a ranking are equal, its
+documents get 1 and all others 0.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from trectools_plus.choices import Normalisation
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import rank_documents
-from trectools_plus.retrieval.settings import RetrievalSettings, are_weights
+from trectools_plus.retrieval.settings import RetrievalSettings, are_valid_weights
 from trectools_plus.retrieval.source import (
     CompositeRetriever,
     Ranking,
@@ -37,7 +38,7 @@ from trectools_plus.retrieval.source import (
 Values = npt.NDArray[np.float64]
 Found = npt.NDArray[np.bool_]
 
-# Arguments: values of shape (rankings, documents), and which of the documents were found.
+# Arguments: values and a mask of found documents, both of shape (rankings, documents).
 COMBINATIONS: dict[str, Callable[[Values, Found], Values]] = {
     "rrf": lambda values, _: values.sum(axis=0),
     "weighted": lambda values, _: values.sum(axis=0),
@@ -70,12 +71,17 @@ class Fusion(BaseModel):
             known = ", ".join(COMBINATIONS)
             raise UsageError(f"unknown fusion method '{self.method}'", remedy=f"use one of {known}")
         if (self.weights is None) == (self.method == "weighted"):
-            raise UsageError("weights and the fusion method 'weighted' need each other")
-        if self.weights is not None and not are_weights(self.weights):
+            raise UsageError(
+                "the fusion method 'weighted' requires weights"
+                if self.weights is None
+                else f"the fusion method '{self.method}' does not use weights",
+                remedy="use 'weighted' with weights, or another method without weights",
+            )
+        if self.weights is not None and not are_valid_weights(self.weights):
             shown = ", ".join(f"{weight:g}" for weight in self.weights)
             raise UsageError(
-                f"weights {shown} cannot be used",
-                remedy="give finite weights of at least 0, one of them above 0",
+                f"invalid weights {shown}",
+                remedy="give finite weights of at least 0, with at least one above 0",
             )
         if self.method == "combmnz" and self.normalisation == "z-score":
             # With negative scores, a document in more rankings would get a lower score.
@@ -108,26 +114,28 @@ def fuse(rankings: Sequence[Ranking], fusion: Fusion, depth: int) -> Ranking:
     Raises:
         InputError: If scores that must be normalised are infinite in 32 bits.
     """
-    places: dict[str, int] = {}
+    column_of: dict[str, int] = {}
     for ranking in rankings:
         for doc_id in ranking.doc_ids:
-            places.setdefault(doc_id, len(places))
-    if not places:
+            column_of.setdefault(doc_id, len(column_of))
+    if not column_of:
         return empty_ranking()
-    values = np.zeros((len(rankings), len(places)))
+    values = np.zeros((len(rankings), len(column_of)))
     found = np.zeros(values.shape, dtype=np.bool_)
     for row, ranking in enumerate(rankings):
-        columns = np.fromiter((places[doc_id] for doc_id in ranking.doc_ids), np.intp, len(ranking))
+        columns = np.fromiter(
+            (column_of[doc_id] for doc_id in ranking.doc_ids), np.intp, len(ranking)
+        )
         found[row, columns] = True
         values[row], values[row, columns] = _contribution(ranking, fusion)
     if fusion.weights is not None:
         values *= np.array(fusion.weights)[:, np.newaxis]
     # Adding 0 changes -0.0 to 0.0.
-    return rank_scores(list(places), COMBINATIONS[fusion.method](values, found) + 0.0, depth)
+    return rank_scores(list(column_of), COMBINATIONS[fusion.method](values, found) + 0.0, depth)
 
 
 def _contribution(ranking: Ranking, fusion: Fusion) -> tuple[float, Values]:
-    """Return the value of documents that the ranking lacks, and of each of its documents."""
+    """Return the value for documents missing from the ranking, and the value of each document."""
     if fusion.method == "rrf":
         return 0.0, 1.0 / (fusion.k + np.arange(1.0, len(ranking) + 1))
     if not len(ranking):
@@ -153,8 +161,8 @@ class HybridRetriever(CompositeRetriever):
     Args:
         components: The retrievers, in the order of the fusion's weights.
         fusion: The method of merging their rankings.
-        candidates: Minimum depth of the component searches, so that a short result is the start
-            of a longer one.
+        candidates: Minimum depth of the component searches. For depths up to it, a shorter result
+            is the start of a longer one.
         names: Names of the components; ``None`` uses the retrievers' names.
     """
 
@@ -187,12 +195,12 @@ class HybridRetriever(CompositeRetriever):
     def leave_one_out(self) -> dict[str, Retriever]:
         """Return, by component name, the fusion without that component.
 
-        The weights of the other components stay in proportion; if all are 0, each becomes 1.
+        The other components keep their weights; if all of these are 0, each becomes 1.
         """
-        return {name: self._without(place) for place, name in enumerate(self._names)}
+        return {name: self._without(index) for index, name in enumerate(self._names)}
 
-    def _without(self, place: int) -> HybridRetriever:
-        rest = [other for other in range(len(self.components)) if other != place]
+    def _without(self, index: int) -> HybridRetriever:
+        rest = [other for other in range(len(self.components)) if other != index]
         weights = self._fusion.weights
         if weights is not None:
             weights = tuple(weights[other] for other in rest)
@@ -229,7 +237,8 @@ def fuse_runs(runs: Sequence[Run], fusion: Fusion, depth: int = 100, name: str =
 
     Returns:
         A run with the queries of all runs, in order of first appearance; ranks from 1, scores
-        exact in 32 bits, canonical order. A query that some runs lack is merged from the others.
+        exact in 32 bits, canonical order. A query that is missing from some runs is merged from the
+        others.
 
     Raises:
         UsageError: If there is no run, ``depth`` is below 1, or the number of weights is wrong.
@@ -242,9 +251,9 @@ def fuse_runs(runs: Sequence[Run], fusion: Fusion, depth: int = 100, name: str =
     fusion.check_count(len(runs))
     tables = [rankings_of(run) for run in runs]
     query_ids = list(dict.fromkeys(query_id for table in tables for query_id in table))
-    nothing = empty_ranking()
+    empty = empty_ranking()
     rankings = [
-        fuse([table.get(query_id, nothing) for table in tables], fusion, depth)
+        fuse([table.get(query_id, empty) for table in tables], fusion, depth)
         for query_id in query_ids
     ]
     return run_of(query_ids, rankings, name)
@@ -255,7 +264,7 @@ def rankings_of(run: Run) -> dict[str, Ranking]:
     grouped = (
         rank_documents(run.frame).group_by("query_id", maintain_order=True).agg("doc_id", "score")
     )
-    with np.errstate(over="ignore"):  # fuse() refuses infinite scores if they matter
+    with np.errstate(over="ignore"):  # fuse() refuses infinite scores if it must normalise them
         return {
             query_id: Ranking(doc_ids, np.array(scores).astype(np.float32))
             for query_id, doc_ids, scores in grouped.iter_rows()

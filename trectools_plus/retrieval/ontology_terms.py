@@ -29,7 +29,7 @@ def corpus_of(ontology: Ontology) -> Corpus:
 def parts_of(ontology: Ontology) -> pl.DataFrame:
     """Return the texts of every term that is not obsolete: ``doc_id``, ``kind`` and ``text``.
 
-    The kind is ``label``, ``synonym`` or ``definition``. A text that a term lacks has no row.
+    The kind is ``label``, ``synonym`` or ``definition``. A missing label or definition has no row.
     Terms are in the order of ids, synonyms in the order of the file.
     """
     rows = [
@@ -66,13 +66,13 @@ def find_named(ontology: Ontology, text: str) -> list[str]:
     return sorted(ranks, key=ranks.__getitem__)
 
 
-_BLANKS = re.compile(r"[\s_\-\u2010-\u2015\u2212]+")
+_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015\u2212]+")
 _QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
 
 
 def _normalise_name(name: str) -> str:
     folded = unicodedata.normalize("NFKC", name).casefold().translate(_QUOTES)
-    return _BLANKS.sub(" ", folded).strip(" .?!'\"\u201c\u201d")
+    return _SEPARATORS.sub(" ", folded).strip(" .?!'\"\u201c\u201d")
 
 
 def _text_of(term: Term) -> str:

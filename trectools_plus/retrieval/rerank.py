@@ -1,13 +1,13 @@
 """Rerankers of the first results of a query.
 
-``lexical`` needs no model. It compares the trigrams of the query with those of the document's label
-and synonyms (or of its text if it has neither) by the Dice coefficient of the most similar one.
-Trigrams are those of PostgreSQL's ``pg_trgm``: each word in lower case, with two spaces before and
-one after it. The new score is the mean of this overlap and the first score, which is scaled to the
-range 0 to 1 over the reranked results. So an exact label comes first, and a query in other words
-keeps most of its order.
+``lexical`` needs no model. It compares the query with each label and synonym of a document (or with
+its text if it has neither) by the Dice coefficient of their trigrams, and uses the highest
+coefficient. Trigrams are those of PostgreSQL's ``pg_trgm``: each word in lower case, with two
+spaces before and one after it. The new score is the mean of this overlap and the first score, which
+is scaled to the range 0 to 1 over the reranked results. So a document whose label equals the query
+moves up, and the order changes little if no label resembles the query.
 
-``cross-encoder`` scores query and document together by a local model.
+``cross-encoder`` uses the score that a local model computes from query and document together.
 
 Results below ``rerank_depth`` keep their order, below all reranked results.
 """
@@ -43,34 +43,34 @@ class Reranker(Protocol):
 
 
 class LexicalReranker:
-    """A reranker by the mean of the scaled first score and the overlap of trigrams.
+    """A reranker that uses the mean of the scaled first score and the overlap of trigrams.
 
     Args:
         parts: The documents' labels, synonyms and texts.
     """
 
     def __init__(self, parts: TextParts) -> None:
-        self._texts = _names_of(parts)
+        self._texts = _texts_to_compare(parts)
         self._trigrams: dict[str, list[frozenset[str]]] = {}
 
     def score(self, query: str, ranking: Ranking) -> Values:
         """Return scores between 0 and 1."""
-        of_query = trigrams(query)
-        overlaps = [self._overlap(of_query, doc_id) for doc_id in ranking.doc_ids]
+        query_trigrams = trigrams(query)
+        overlaps = [self._overlap(query_trigrams, doc_id) for doc_id in ranking.doc_ids]
         first = ranking.scores.astype(np.float64)
         span = first[0] - first[-1]
         scaled = (first - first[-1]) / span if span > 0 else np.ones(len(first))
         scores: Values = (scaled + np.array(overlaps)) / 2
         return scores
 
-    def _overlap(self, of_query: frozenset[str], doc_id: str) -> float:
+    def _overlap(self, query_trigrams: frozenset[str], doc_id: str) -> float:
         if doc_id not in self._trigrams:
             self._trigrams[doc_id] = [trigrams(text) for text in self._texts.get(doc_id, ())]
-        return max((dice(of_query, other) for other in self._trigrams[doc_id]), default=0.0)
+        return max((dice(query_trigrams, other) for other in self._trigrams[doc_id]), default=0.0)
 
 
 class CrossEncoderReranker:
-    """A reranker by the score of a cross-encoder for query and document.
+    """A reranker that uses the score of a cross-encoder for query and document.
 
     Args:
         path: The model's folder.
@@ -97,7 +97,7 @@ class CrossEncoderReranker:
         scores = np.asarray(found, dtype=np.float64)
         if scores.shape != (len(pairs),):
             raise UsageError(
-                f"expected one score for each pair but got {scores.shape[-1]}",
+                f"expected one score for each document but got {scores.shape[-1]}",
                 where=self._path,
                 remedy="use a cross-encoder for ranking, which has a single label",
             )
@@ -154,7 +154,7 @@ class RerankingRetriever(CompositeRetriever):
 
         Args:
             query: The query's text.
-            ranking: The results, at least as many as are reranked if there are so many.
+            ranking: The results; the first ``depth`` of the constructor are reranked.
             depth: Maximum number of results.
         """
         if not len(ranking):
@@ -169,10 +169,10 @@ class RerankingRetriever(CompositeRetriever):
 
 
 def make_reranker(settings: RetrievalSettings, corpus: Corpus) -> Reranker | None:
-    """Return the reranker in the settings, if any.
+    """Create the reranker that the settings name, if any.
 
     Raises:
-        MissingExtraError, InputError, UsageError: As :class:`CrossEncoderReranker`.
+        MissingExtraError, InputError, UsageError: See :class:`CrossEncoderReranker`.
     """
     if settings.reranker is None:
         return None
@@ -183,10 +183,10 @@ def make_reranker(settings: RetrievalSettings, corpus: Corpus) -> Reranker | Non
 
 
 def trigrams(text: str) -> frozenset[str]:
-    """Return the trigrams of a text's words as ``pg_trgm`` does."""
+    """Return the trigrams of a text's words, defined as in ``pg_trgm``."""
     words = _WORD.findall(clean_text(text).casefold())
     padded = (f"  {word} " for word in words)
-    return frozenset(word[place : place + 3] for word in padded for place in range(len(word) - 2))
+    return frozenset(word[start : start + 3] for word in padded for start in range(len(word) - 2))
 
 
 def dice(one: frozenset[str], other: frozenset[str]) -> float:
@@ -195,14 +195,14 @@ def dice(one: frozenset[str], other: frozenset[str]) -> float:
     return 2 * len(one & other) / total if total else 0.0
 
 
-def _names_of(parts: TextParts) -> Mapping[str, list[str]]:
-    """Return label and synonyms of each document, or its definition if it has neither."""
+def _texts_to_compare(parts: TextParts) -> Mapping[str, list[str]]:
+    """Return the label and synonyms of each document, or its definition if it has neither."""
     names: dict[str, list[str]] = {}
     for kind, segments in parts.segments.items():
-        for start, size, place in zip(
+        for start, size, document in zip(
             segments.starts, segments.sizes, segments.documents, strict=True
         ):
-            doc_id = parts.doc_ids[place]
+            doc_id = parts.doc_ids[document]
             if kind == "definition" and doc_id in names:
                 continue
             names.setdefault(doc_id, []).extend(parts.texts[start : start + size])

@@ -30,12 +30,13 @@ class RunInfo(BaseModel):
         queries: Number of queries.
         rows: Number of rows.
         depth: Results per query.
-        lowest_score: Over all rows.
-        highest_score: Over all rows.
+        lowest_score: The lowest score of all rows.
+        highest_score: The highest score of all rows.
         ties_64: Number of adjacent results of a ranking with equal 64-bit scores.
         ties_32: Number of adjacent results with equal 32-bit scores, including ``ties_64``.
         first_rank: The lowest rank in the file; 1 and 0 are both common.
-        ranks_follow_scores: Whether the ranks of every query have the order of the evaluation.
+        ranks_follow_scores: Whether the ranks of every query ascend when its rows are in the order
+            of the evaluation: by score, not by rank.
         rows_follow_ranks: Whether the rows of every query are in the order of their ranks.
     """
 
@@ -84,8 +85,8 @@ def describe_run(run: Run) -> RunInfo:
         ties_64=_count_ties(frame, 64),
         ties_32=_count_ties(frame, 32),
         first_rank=int(rank.min()),
-        ranks_follow_scores=_never_falls(ranked, "given"),
-        rows_follow_ranks=_never_falls(frame, "rank"),
+        ranks_follow_scores=_is_sorted(ranked, "given"),
+        rows_follow_ranks=_is_sorted(frame, "rank"),
     )
 
 
@@ -96,6 +97,6 @@ def _count_ties(frame: pl.DataFrame, precision: ScorePrecision) -> int:
     return ties
 
 
-def _never_falls(frame: pl.DataFrame, column: str) -> bool:
-    falls = pl.col(column) < pl.col(column).shift().over("query_id")
-    return not frame.select(falls.any()).item()
+def _is_sorted(frame: pl.DataFrame, column: str) -> bool:
+    descends = pl.col(column) < pl.col(column).shift().over("query_id")
+    return not frame.select(descends.any()).item()

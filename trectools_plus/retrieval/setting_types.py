@@ -23,7 +23,7 @@ _DECIMAL = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9
 _FLAGS = {"true": True, "false": False}
 
 
-def _whole(value: Any) -> Any:
+def _parse_whole_number(value: Any) -> Any:
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
     if isinstance(value, bool | float | str):
@@ -31,7 +31,7 @@ def _whole(value: Any) -> Any:
     return value
 
 
-def _number(value: Any) -> Any:
+def _parse_number(value: Any) -> Any:
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return float(value)
     if isinstance(value, bool | str):
@@ -39,7 +39,7 @@ def _number(value: Any) -> Any:
     return value
 
 
-def _flag(value: Any) -> Any:
+def _parse_flag(value: Any) -> Any:
     if isinstance(value, str) and value.lower() in _FLAGS:
         return _FLAGS[value.lower()]
     if not isinstance(value, bool):
@@ -47,18 +47,18 @@ def _flag(value: Any) -> Any:
     return value
 
 
-def _names(value: Any) -> Any:
+def _parse_names(value: Any) -> Any:
     return split_list(value) if isinstance(value, str) else value
 
 
-WholeNumber = Annotated[int, BeforeValidator(_whole)]
-"""A whole number, or its text without leading zeros, underscores and colons."""
-Number = Annotated[float, BeforeValidator(_number)]
+WholeNumber = Annotated[int, BeforeValidator(_parse_whole_number)]
+"""A whole number, or its text without leading zeros, underscores or colons."""
+Number = Annotated[float, BeforeValidator(_parse_number)]
 """A number, or its text as a plain decimal or in the form ``1e-3``."""
-Flag = Annotated[bool, BeforeValidator(_flag)]
+Flag = Annotated[bool, BeforeValidator(_parse_flag)]
 """A boolean, or the text ``true`` or ``false``."""
-Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
-"""A list, or its items as text with commas."""
+Names = Annotated[tuple[str, ...], BeforeValidator(_parse_names)]
+"""A list of texts, or one text with its items separated by commas."""
 
 
 def show_value(value: Any) -> str:
@@ -89,7 +89,7 @@ _EXPECTED = {
     "model_attributes_type": "a mapping",
     "literal_error": "{expected}",
 }
-"""Expected values in words, by Pydantic's type of error."""
+"""Descriptions of the expected values, by Pydantic's type of error."""
 
 
 def explain_problem(item: ErrorDetails) -> tuple[str, str | None]:
@@ -104,7 +104,7 @@ def explain_problem(item: ErrorDetails) -> tuple[str, str | None]:
     if expected is not None:
         expected = expected.format(**item.get("ctx", {}))
         return f"expected {expected} but got {show_value(item['input'])}", None
-    what, _, remedy = item["msg"].removeprefix("Value error, ").partition(SEPARATOR)
-    if what.startswith("Input"):
-        what = f"{what[:1].lower()}{what[1:]}, got {show_value(item['input'])}"
-    return what, remedy or None
+    problem, _, remedy = item["msg"].removeprefix("Value error, ").partition(SEPARATOR)
+    if problem.startswith("Input"):
+        problem = f"{problem[:1].lower()}{problem[1:]}, got {show_value(item['input'])}"
+    return problem, remedy or None

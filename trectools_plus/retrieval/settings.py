@@ -30,7 +30,9 @@ STOPWORD_LANGUAGES = (
 
 
 class RetrievalSettings(BaseModel):
-    """Settings of indexing and search; part of every index key and manifest.
+    """Settings of indexing and search.
+
+    Manifests contain all of them, and the key of an index those that determine the index.
 
     Attributes:
         k1: BM25 term saturation, ``>= 0``.
@@ -41,7 +43,7 @@ class RetrievalSettings(BaseModel):
         rrf_k: Constant of reciprocal rank fusion, ``1 / (rrf_k + rank)``, ranks from 1.
         weights: Weights of the rankings that ``hybrid`` merges (lexical, vector, and splade if
             requested) when ``fusion`` is ``weighted``; equal weights if ``None``.
-        normalisation: How ``weighted`` brings different scores to one scale.
+        normalisation: How ``weighted`` normalises the scores of each ranking.
         candidates: Minimum depth of the rankings that ``hybrid`` merges.
         batch_size: Queries searched at once; 1 measures the latency of each query exactly.
         multi_vector: Whether ``vector`` (and therefore ``hybrid``) uses one vector for each part
@@ -51,7 +53,7 @@ class RetrievalSettings(BaseModel):
         embedding_model: Folder of a sentence-transformers model for the vectors; ``None`` uses
             the static embeddings.
         query_prompt: Text before each query; ``None`` uses the model's prompt for queries.
-        document_prompt: Text before each document; ``None`` uses the model's prompt.
+        document_prompt: Text before each document; ``None`` uses the model's prompt for documents.
         max_length: Maximum tokens of a text that models read; ``None`` uses the model's limit.
         splade_model: Folder of the sparse encoder that the mode ``splade`` needs.
         reranker: The reranker of every mode's first results; ``None`` disables reranking.
@@ -143,8 +145,8 @@ class RetrievalSettings(BaseModel):
     def _check_reranker_model(self) -> Self:
         if (self.reranker == "cross-encoder") != (self.reranker_model is not None):
             raise ValueError(
-                "reranker cross-encoder and reranker_model need each other — "
-                "name the model's folder, or use the lexical reranker without a model"
+                "the reranker cross-encoder requires reranker_model, and no other reranker uses it "
+                "— name the model's folder, or use the lexical reranker without a model"
             )
         return self
 
@@ -170,15 +172,15 @@ class RetrievalSettings(BaseModel):
 _EXAMPLE = ",".join(f"{kind}={weight:g}" for kind, weight in DEFAULT_WEIGHTS.items())
 
 
-def are_weights(weights: Collection[float]) -> bool:
-    """Return whether all weights are finite and at least 0, and one is above 0."""
+def are_valid_weights(weights: Collection[float]) -> bool:
+    """Return whether all weights are finite and at least 0, and at least one is above 0."""
     return all(0 <= weight < float("inf") for weight in weights) and any(weights)
 
 
 def _check_weights(weights: Collection[float], shown: str, example: str) -> None:
-    if not are_weights(weights):
+    if not are_valid_weights(weights):
         raise ValueError(
-            f"expected weights of at least 0, one of them above 0, but got {shown}"
+            f"expected weights of at least 0, with at least one above 0, but got {shown}"
             f" — write {example}"
         )
 
@@ -200,6 +202,6 @@ def make_settings(values: Mapping[str, Any]) -> RetrievalSettings:
             raise UsageError(
                 f"unknown setting '{name}'", where="--set", remedy=f"use one of {known}"
             ) from error
-        what, remedy = explain_problem(first)
+        problem, remedy = explain_problem(first)
         where = f"--set {name}" if first["loc"] else None
-        raise UsageError(what, where=where, remedy=remedy) from error
+        raise UsageError(problem, where=where, remedy=remedy) from error

@@ -27,6 +27,7 @@ from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.index.parts import Positions
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 Scores = npt.NDArray[np.float32]
@@ -61,12 +62,12 @@ class Ranking:
         return type(self)(self.doc_ids[:depth], self.scores[:depth])
 
     def without(self, doc_id: str) -> Self:
-        """Return the ranking without one document; the same ranking if it lacks that document."""
+        """Return the ranking without one document; the same ranking if it does not contain it."""
         if doc_id not in self.doc_ids:
             return self
-        place = self.doc_ids.index(doc_id)
-        rest = [*self.doc_ids[:place], *self.doc_ids[place + 1 :]]
-        return type(self)(rest, np.delete(self.scores, place))
+        row = self.doc_ids.index(doc_id)
+        rest = [*self.doc_ids[:row], *self.doc_ids[row + 1 :]]
+        return type(self)(rest, np.delete(self.scores, row))
 
 
 class Retriever(Protocol):
@@ -168,10 +169,10 @@ class Hits:
     Attributes:
         ids: Ids as the source returns them.
         scores: One per id, higher is better; ``None`` if the source returns only an order.
-        latency_ms: Milliseconds of the successful request, without retries and waiting.
+        latency_ms: Milliseconds of the successful request, without failed attempts and waiting.
         attempts: Number of times the query was sent for this answer.
         diagnostics: Additional JSON that the source returned with its answer.
-        is_ranking: Whether ids and scores come from a :class:`Ranking` and need no check.
+        is_ranking: Whether ids and scores come from a :class:`Ranking` and are therefore valid.
     """
 
     ids: Sequence[str]
@@ -194,7 +195,7 @@ class Failure:
     Attributes:
         reason: One line of text without secrets.
         kind: ``unavailable`` if the source could not be reached or did not answer in time.
-        lasting: Whether all retries failed; several such failures in a row stop the fetch.
+        lasting: Whether all retries failed too; several such failures in a row stop the fetch.
         stops: Whether every further query would fail too, so that no more are sent.
         attempts: Number of times the query was sent.
     """
@@ -210,7 +211,7 @@ class CircuitBreaker:
     """Stops a fetch after several lasting failures in a row, or after one failure that ``stops``.
 
     Attributes:
-        stopped: The failure after which no more queries are sent; ``None`` before.
+        stopped: The failure that stopped the fetch; ``None`` as long as queries are sent.
     """
 
     LIMIT: ClassVar[int] = 5
@@ -228,7 +229,7 @@ class CircuitBreaker:
 
 
 class Source(ABC):
-    """A search in one mode; called from several threads if ``concurrency`` is above 1.
+    """A search engine in one mode; called from several threads if ``concurrency`` is above 1.
 
     Attributes:
         batch_size: Maximum number of queries in one call, at least 1.
@@ -260,7 +261,7 @@ class Source(ABC):
         return {}
 
     def close(self) -> None:  # noqa: B027 (most sources have nothing to close)
-        """Close connections and interrupt all waiting."""
+        """Close connections, and wake threads that wait for a retry."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -287,14 +288,14 @@ class BackendRequest:
 
 
 def check_mode_name(name: str) -> None:
-    """Check that a mode's name can be a file name and the tag of a run.
+    """Check that a mode's name is valid as a file name and as the tag of a run.
 
     Raises:
-        ValueError: If it cannot.
+        ValueError: If it is not.
     """
     if not _MODE_NAME.fullmatch(name):
         raise ValueError(
-            f"'{name}' cannot name a run file — use letters, digits, _ . - (at most 64)"
+            f"'{name}' is not a valid name of a run file — use letters, digits, _ . - (at most 64)"
         )
 
 
@@ -302,7 +303,7 @@ class Backend(ABC):
     """A search engine with one or more modes.
 
     Attributes:
-        name: Its name for ``--backend`` and in the manifest.
+        name: Its name for ``--backend`` and in manifests.
         needs_corpus: Whether it searches documents that the user must give.
         streams_documents: Whether it reads documents one by one instead of in memory.
         keeps_journal: Whether every fetch writes a journal; otherwise only ``--resume`` does.
@@ -322,7 +323,8 @@ class Backend(ABC):
             setting: The value of the backend's setting, if it has one.
 
         Raises:
-            UsageError: If there is no mode, or a mode is unknown, repeated or not a file name.
+            UsageError: If there is no mode, or a mode is unknown, repeated or not valid as a file
+                name.
         """
         if not modes:
             raise UsageError("no mode given", remedy="name at least one mode")
@@ -340,7 +342,7 @@ class Backend(ABC):
     def facts(self) -> dict[str, Any] | None:
         """All settings that determine the answers, as JSON without secrets; part of journal keys.
 
-        Settings that affect only speed (concurrency, timeouts, retries) do not belong here.
+        They do not include settings that affect only speed, for example timeouts and retries.
         """
         return None
 
@@ -365,9 +367,6 @@ class Backend(ABC):
             UsageError: If a mode does not exist, or a setting is missing.
             InputError: If something cannot be read or built.
         """
-
-
-Positions = npt.NDArray[np.intp]
 
 
 def top_positions(scores: Scores, depth: int) -> Positions:
@@ -400,13 +399,13 @@ def rank_scores(doc_ids: Sequence[str], scores: npt.NDArray[np.floating], depth:
         scores: One number per id, without NaN.
         depth: Maximum number of documents.
     """
-    # Python compares strings by code point, which is the order of their UTF-8 bytes.
+    # The order of strings in Python, by code point, is also the order of their UTF-8 bytes.
     by_id = np.array(
         sorted(range(len(doc_ids)), key=doc_ids.__getitem__, reverse=True), dtype=np.intp
     )
-    narrowed = scores.astype(np.float32)[by_id]
-    top = top_positions(narrowed, depth)
-    return Ranking([doc_ids[place] for place in by_id[top]], narrowed[top])
+    rounded = scores.astype(np.float32)[by_id]
+    top = top_positions(rounded, depth)
+    return Ranking([doc_ids[row] for row in by_id[top]], rounded[top])
 
 
 def run_of(query_ids: Sequence[str], rankings: Sequence[Ranking], name: str) -> Run:
@@ -426,6 +425,11 @@ def run_of(query_ids: Sequence[str], rankings: Sequence[Ranking], name: str) -> 
 
 def check_ids(ids: pl.Series, kind: str, path: str | None) -> None:
     """Check that ids can be written to a run.
+
+    Args:
+        ids: The ids.
+        kind: ``query`` or ``document``.
+        path: The source of the ids, for the message.
 
     Raises:
         InputError: If an id is empty, contains white space or a control character, or is a query

@@ -138,7 +138,7 @@ def test_what_cannot_be_hashed_has_no_key(
     assert make_cache_key(piped, {}) is None
 
 
-def test_python_computes_unless_asked(small: Any, tmp_path: Path) -> None:
+def test_python_computes_by_default(small: Any, tmp_path: Path) -> None:
     options = {**small.options, "modes": ["lexical"], "resamples": 200}
     for name in ("a", "b"):
         config = load_config(options={**options, "output_dir": str(tmp_path / "out" / name)})

@@ -146,23 +146,26 @@ def test_runs_fetch_lists_what_has_no_answer(data: dict[str, str]) -> None:
     [
         (
             {"backend": "http"},
-            "--backend http needs the service's URL — give http.url, or --http-url",
+            "--backend http requires the service's URL — give http.url, or --http-url",
         ),
-        ({"backend": "python"}, "--backend python needs --retriever"),
+        ({"backend": "python"}, "--backend python requires --retriever"),
         ({"retriever": ["a:b", "c:b"]}, "two retrievers are named 'b'"),
-        ({"retriever": ["a b=c:d"]}, "'a b' cannot name a run file"),
+        ({"retriever": ["a b=c:d"]}, "'a b' is not a valid name of a run file"),
         (
             {"retriever": ["a:b"], "http": {"url": "http://a"}},
-            "--http and --retriever do not|http and --retriever do not",
+            "http and --retriever configure different backends",
         ),
-        ({"retriever": ["a:b"], "backend": "http"}, "goes with the backend python"),
+        (
+            {"retriever": ["a:b"], "backend": "http"},
+            "--retriever configures the backend python, but --backend is http",
+        ),
         (
             {"retriever": ["a:b"], "retrieval": {"reranker": "lexical"}},
             "the backend python has its own settings — retrieval — leave out",
         ),
         ({"backend": "milvus", "modes": ["splade"], "corpus": "c"}, "milvus has no mode 'splade'"),
         ({"collapse": {"method": "max"}}, "the embedded modes find documents"),
-        ({"http": {"url": "ftp://a"}}, "expected a URL that begins with http://"),
+        ({"http": {"url": "ftp://a"}}, "expected a URL that starts with http://"),
         ({"http": {"url": "http://a", "nosuch": "1"}}, "unknown setting 'http.nosuch'"),
         ({"retriever": ["a:b"], "modes": ["x"]}, "unknown mode 'x'"),
     ],

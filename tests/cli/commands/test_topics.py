@@ -85,13 +85,13 @@ def test_all_lists_each_line(folder: Path) -> None:
 
 
 def test_fix_writes_a_copy_and_checks_it(folder: Path) -> None:
-    result = _invoke("spaces.tsv", "--fix", "mended.tsv", "--fix", "T113")
+    result = _invoke("spaces.tsv", "--fix", "fixed.tsv", "--fix", "T113")
     assert result.exit_code == 0
-    assert (folder / "mended.tsv").read_text(encoding="utf-8") == TSV.replace("2\t", "q_2\t")
+    assert (folder / "fixed.tsv").read_text(encoding="utf-8") == TSV.replace("2\t", "q_2\t")
     assert (folder / "spaces.tsv").read_text(encoding="utf-8") == TSV.replace("2\t", "q 2\t")
 
 
-def test_standard_input_is_told_by_its_content() -> None:
+def test_standard_input_is_recognised_by_its_content() -> None:
     for text, kind in ((TSV, "topics"), (SET, "testset")):
         document = json.loads(_invoke("-", "--format", "json", stdin=text).stdout)
         assert document["files"][0]["kind"] == kind

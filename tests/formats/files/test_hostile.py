@@ -21,7 +21,7 @@ from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.corpus import iter_corpus, load_corpus
 from trectools_plus.formats.files import content as content_module
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.compression import PIECE_BYTES, Compression, decompress
+from trectools_plus.formats.files.compression import MAX_CHUNK_BYTES, Compression, decompress
 from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.files.limits import find_overlong
 from trectools_plus.formats.files.source import Source, read_source
@@ -122,7 +122,7 @@ def test_iterating_over_lines_stops_at_one_that_is_too_long(
 
 def test_a_line_within_a_chunk_is_never_too_long() -> None:
     # iter_lines() relies on it.
-    assert max(content_module.CHUNK_BYTES, PIECE_BYTES) < limits.MAX_LINE_BYTES
+    assert max(content_module.CHUNK_BYTES, MAX_CHUNK_BYTES) < limits.MAX_LINE_BYTES
 
 
 def test_a_long_line_is_placed() -> None:
@@ -163,7 +163,7 @@ def test_streams_are_decompressed_in_small_chunks(name: Compression) -> None:
     data = b"\n" * (5 << 20)
     pieces = [len(piece) for piece in decompress(iter([PACK[name](data)]), name)]
     assert sum(pieces) == len(data)
-    assert max(pieces) <= PIECE_BYTES
+    assert max(pieces) <= MAX_CHUNK_BYTES
 
 
 @pytest.mark.parametrize("name", PACK)
@@ -222,7 +222,7 @@ def test_more_content_than_the_limit_is_not_read(
     path = _write(tmp_path, pack(os.urandom(1 << 17).hex().encode() + b"\n"))
     monkeypatch.setattr(content_module, "CHUNK_BYTES", 1 << 16)
     monkeypatch.setenv(limits.LIMIT_VARIABLE, "0.0001")
-    with pytest.raises(InputError, match=r"more than the .* GiB that are read") as caught:
+    with pytest.raises(InputError, match=r"more than the limit of .* GiB on this") as caught:
         read_source(path)
     assert limits.LIMIT_VARIABLE in str(caught.value)
     monkeypatch.setenv(limits.LIMIT_VARIABLE, "1")

@@ -252,7 +252,9 @@ def test_the_target_of_a_redirect_is_not_shown(web: str) -> None:
     with pytest.raises(InputError, match=r"cannot read: 403.*secret\.run\?\*\*\*") as error:
         read_source(f"{web}/moved.run")
     assert "hush" not in str(error.value)
-    assert str(error.value).endswith(f" — {web}/moved.run — check the keys and their permissions")
+    assert str(error.value).endswith(
+        f" — {web}/moved.run — check the credentials and their permissions"
+    )
 
 
 def test_a_large_file_of_a_server_without_ranges(web: str, tmp_path: Path) -> None:

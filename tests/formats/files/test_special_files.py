@@ -36,7 +36,7 @@ def test_reading_endless_input_stops(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setenv(limits.LIMIT_VARIABLE, "0.01")
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Endless()))
-    with pytest.raises(InputError, match=r"more than the 0\.0 GiB"):
+    with pytest.raises(InputError, match=r"more than the limit of 0\.0 GiB"):
         read_source("-")
 
 

@@ -222,7 +222,9 @@ def test_missing_and_refused_keys(s3: Store) -> None:
     without = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"))
     done = s3.run("runs", "validate", path, **without, HOME="/nowhere")
     assert done.code == 2
-    expected = f"Unable to locate credentials — {path} — check the keys and their permissions\n"
+    expected = (
+        f"Unable to locate credentials — {path} — check the credentials and their permissions\n"
+    )
     assert done.err.endswith(expected)
     done = s3.run("runs", "validate", path, **without, HOME="/nowhere", FSSPEC_S3_ANON="true")
     assert done.code == 0, done.err
@@ -237,7 +239,7 @@ def test_access_denied() -> None:
         done = store.run("runs", "validate", f"{store.base}/a.run")
         assert done.code == 2
         assert done.err.endswith(
-            f"Forbidden — {store.base}/a.run — check the keys and their permissions\n"
+            f"Forbidden — {store.base}/a.run — check the credentials and their permissions\n"
         )
 
 

@@ -202,7 +202,7 @@ def test_gains_equal_pytrec_eval_on_qrels_with_those_gains(collection):
 
 
 @given(collections())
-def test_each_set_f_is_asked_for_by_itself(collection):
+def test_each_set_f_can_be_requested_alone(collection):
     run, qrels = collection
     table = ours(run, qrels, ["SetF", "SetF(beta=0.5)", "SetF(rel=2,beta=2.0)"])
     assert_equal(table[:, 0], plain(run, qrels, "set_F"))

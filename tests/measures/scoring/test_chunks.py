@@ -239,7 +239,7 @@ class TestOpenFiles:
         with pytest.raises(CheckFailedError, match="Q110"):
             open_files(str(qrels), [str(run)], MEASURES)
 
-    def test_what_is_wrong_with_a_run_is_told_by_its_reader(self, tmp_path):
+    def test_the_reader_reports_errors_of_a_run(self, tmp_path):
         qrels, run = tmp_path / "qrels", tmp_path / "run"
         qrels.write_text("1 0 a 1\n", encoding="utf-8")
         run.write_text("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", encoding="utf-8")

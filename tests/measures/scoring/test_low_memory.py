@@ -133,7 +133,7 @@ def test_a_run_in_which_every_query_has_one_score_is_refused(tmp_path, further):
             scored(qrels, tmp_path / "run", **options)
 
 
-def test_files_that_do_not_meet_are_refused(tmp_path):
+def test_files_without_common_ids_are_refused(tmp_path):
     rows, qrels = make(tmp_path)
     (tmp_path / "run").write_text("".join(rows).replace("dé", "x"), encoding="utf-8")
     with pytest.raises(CheckFailedError, match="differ from those of the qrels"):

@@ -70,7 +70,7 @@ def test_every_section_is_there_in_order(make_report: Any) -> None:
     ]
 
 
-def test_targets_say_where_each_mode_stands(make_report: Any) -> None:
+def test_targets_show_the_status_of_each_mode(make_report: Any) -> None:
     modes = {"a": {"nDCG@10": 0.2}, "b": {"nDCG@10": 0.5}, "c": {"nDCG@10": None}}
     [_, _, row] = rows_of(render_markdown(make_report(modes, comparisons=[])), "Targets")
     assert row[0] == "nDCG@10"
@@ -142,7 +142,7 @@ def test_incomplete_modes_stand_right_below_the_table(make_report: Any) -> None:
     assert "and Hybrid are incomplete:** no results for 3 of 225 queries" in head
 
 
-def test_diagnosis_is_said_in_sentences(make_report: Any) -> None:
+def test_diagnosis_is_written_in_sentences(make_report: Any) -> None:
     item = Diagnosis(mode="vector", sign="low-ndcg", observed="low nDCG", suggests="re-rank")
     text = render_markdown(make_report(diagnosis=[item]))
     assert "- **Vector-Only:** low nDCG. This suggests: re-rank." in text

@@ -1,4 +1,4 @@
-"""What each drawing function puts on the axes: the report's own figures, one artist per mode."""
+"""Plots: each drawing function shows the figures of the report, with one artist per mode."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _inside(box: Any, edge: Any) -> bool:
 
 
 @pytest.mark.parametrize("count", [1, 3, 10])
-def test_no_two_labels_meet_whatever_the_number_of_modes(make_report: Any, count: int) -> None:
+def test_labels_do_not_overlap_for_any_number_of_modes(make_report: Any, count: int) -> None:
     plots = all_plots(make_report, count)
     expected = [name for name in PLOT_NAMES if name != "differences" or count > 1]
     assert [plot.name for plot in plots] == expected

@@ -53,7 +53,7 @@ def modes_of(*, reranked: bool) -> tuple[list[Stand], dict[str, Retriever]]:
 
 @pytest.mark.parametrize("reranked", [False, True])
 @pytest.mark.parametrize("batch_size", [1, 2])
-def test_each_component_is_asked_once_and_equally_deep(reranked: bool, batch_size: int) -> None:
+def test_each_component_is_searched_once_to_the_same_depth(reranked: bool, batch_size: int) -> None:
     leaves, modes = modes_of(reranked=reranked)
     settings = RetrievalSettings(batch_size=batch_size)
     options = FetchOptions(2)
@@ -75,7 +75,7 @@ def test_each_component_is_asked_once_and_equally_deep(reranked: bool, batch_siz
     assert list(leaves_of(modes["hybrid"])) == leaves
 
 
-def test_an_answer_is_held_until_it_has_been_used() -> None:
+def test_an_answer_stays_in_memory_until_it_is_used() -> None:
     leaves, modes = modes_of(reranked=False)
     request = BackendRequest(None, ["lexical", "hybrid"], depth=2)
     sources = EmbeddedBackend(modes).open(request)

@@ -148,7 +148,7 @@ def test_a_class_that_indexes_the_documents(tmp_path: Path) -> None:
         "q1": {"d1", "d3"},
         "q2": {"d2", "d3"},
     }
-    with pytest.raises(UsageError, match="indexes the documents, and none were given"):
+    with pytest.raises(UsageError, match="indexes documents, but none were given"):
         fetch(Overlap, tmp_path / "none")
 
 
@@ -275,7 +275,7 @@ def test_evaluate_refuses_measures_before_it_asks() -> None:
     assert asked == []
 
 
-def test_evaluate_looks_as_deep_as_asked_and_collapses() -> None:
+def test_evaluate_searches_to_the_depth_and_collapses() -> None:
     depths = []
 
     def search(text: str, depth: int) -> list[tuple[str, float]]:

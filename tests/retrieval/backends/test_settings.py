@@ -66,7 +66,7 @@ def test_a_backend_by_its_entry_point() -> None:
     settings = BackendSettings(backend="my-engine")
     assert (settings.needs_corpus, settings.streams_documents) == (False, True)
     settings.check_backend_modes(["fast"])
-    with pytest.raises(UsageError, match="cannot name a run file"):
+    with pytest.raises(UsageError, match="is not a valid name of a run file"):
         settings.check_backend_modes(["a/b"])
     topics = Topics.from_dict({"1": "wing"})
     found = fetch_runs(FetchRequest(None, topics, ["fast"], backend=settings.make_backend()))
@@ -75,7 +75,7 @@ def test_a_backend_by_its_entry_point() -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_built_in_backends_win_and_others_must_be_backends() -> None:
-    with pytest.raises(ValidationError, match="needs the service's URL"):
+    with pytest.raises(ValidationError, match="requires the service's URL"):
         BackendSettings(backend="http")
     with pytest.raises(ValidationError, match="my_engine_plugin:function is not a backend"):
         BackendSettings(backend="no-engine")

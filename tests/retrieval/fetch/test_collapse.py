@@ -64,7 +64,7 @@ def test_scores_are_those_of_a_group_by(
 
 
 @given(chunks=CHUNKS, depth=st.integers(1, 12), exclude=st.booleans())
-def test_asked_until_there_are_enough_documents(
+def test_searches_until_there_are_enough_documents(
     chunks: list[tuple[int, float]], depth: int, exclude: bool
 ) -> None:
     chunks = sorted(chunks, key=lambda chunk: (-chunk[1], -chunk[0]))

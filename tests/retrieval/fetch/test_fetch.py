@@ -101,7 +101,7 @@ class Counting(Stand):
         return super().search(queries, depth)
 
 
-def test_queries_are_asked_with_one_blas_thread(tmp_path: Path) -> None:
+def test_queries_are_searched_with_one_blas_thread(tmp_path: Path) -> None:
     topics = Topics.from_dict({"1": "x", "2": "y"})
     embedded, mine = Counting(), Counting()
     with threadpool_limits(2, user_api="blas"):
@@ -132,7 +132,7 @@ def test_results_do_not_depend_on_blas_threads() -> None:
     assert found[0] == found[1]
 
 
-def test_shared_components_are_asked_once() -> None:
+def test_shared_components_are_searched_once() -> None:
     left, right = Stand("lexical", ["a", "b"]), Stand("vector", ["b", "c"])
     hybrid = HybridRetriever([left, right], Fusion(), candidates=7)
     fetched = fetch_runs(

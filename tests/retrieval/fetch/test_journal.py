@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.fetch.answering import Answer, FailedQuery, FetchOptions
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_journalled
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_with_journals
 from trectools_plus.retrieval.fetch.journal import Journal, open_journal
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.fetch.topics import StreamedTopics, stream_topics
@@ -220,7 +220,7 @@ def _reopened(journal: Journal, folder: Path) -> Journal:
     return open_journal(folder / "copy", FACTS, 9, resume=True)
 
 
-def test_queries_and_answers_are_not_held(tmp_path: Path) -> None:
+def test_queries_and_answers_do_not_stay_in_memory(tmp_path: Path) -> None:
     """However many queries there are: some ten bytes of each stay, not its text and results."""
 
     class Wordy(Counting):
@@ -254,7 +254,7 @@ def test_queries_and_answers_are_not_held(tmp_path: Path) -> None:
         folder = tmp_path / str(count)
         folder.mkdir()
         tracemalloc.start()
-        with fetch_journalled(request, folder) as runs:
+        with fetch_with_journals(request, folder) as runs:
             rows = sum(frame.height for frame in runs["m"].frames())
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
@@ -299,7 +299,7 @@ def test_embedded_modes_resume_to_the_same_bytes(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("when", ["open", "ask", "close"])
-def test_topics_that_change_while_they_are_asked(tmp_path: Path, later: str, when: str) -> None:
+def test_topics_that_change_during_a_fetch(tmp_path: Path, later: str, when: str) -> None:
     """Nothing is left of it, that could be taken for the answers to the first queries."""
     file = tmp_path / "topics.tsv"
     file.write_text("q1\twing\nq2\theat\n")

@@ -77,7 +77,7 @@ def test_same_request_same_bytes(tmp_path: Path) -> None:
     assert runs[0] == runs[1]
 
 
-def test_a_deeper_run_than_usual_is_what_was_asked_for(tmp_path: Path) -> None:
+def test_a_deeper_run_than_usual_is_accepted_on_request(tmp_path: Path) -> None:
     corpus = Corpus.from_dict({f"d{n}": "wing " + "speed " * n for n in range(150)})
     topics = Topics.from_dict({"1": "wing"})
     file = fetch_to_dir(
@@ -95,7 +95,7 @@ def test_a_run_without_any_result_fails_the_check(tmp_path: Path) -> None:
     runs = sorted(path.name for path in tmp_path.glob("*.run"))
     assert runs == ["hybrid.run", "vector.run"]
     (tmp_path / "lexical.run").write_text("1 Q0 d1 1 1.0 lexical\n")
-    with pytest.raises(CheckFailedError, match=r"lexical\.run of an earlier fetch.*: nothing —"):
+    with pytest.raises(CheckFailedError, match=r"from an earlier fetch: lexical\.run.*: nothing —"):
         fetch_to_dir(
             FetchRequest(CORPUS, Topics.from_dict({"1": "zeppelin"}), ["lexical"]), tmp_path
         )

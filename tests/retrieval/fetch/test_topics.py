@@ -43,7 +43,7 @@ LINES = st.lists(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=LINES, before=st.sampled_from([0, 0, 0, 8_190]), bits=st.sampled_from([1, 64]))
-def test_a_file_is_read_and_refused_as_if_it_were_held(
+def test_a_streamed_file_is_read_and_refused_like_one_in_memory(
     digests_of: Any,
     tmp_path_factory: pytest.TempPathFactory,
     lines: list[tuple[str, str]],

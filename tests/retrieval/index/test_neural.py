@@ -224,7 +224,7 @@ def test_an_inconsistent_index_of_splade_is_built_again(
     assert "is inconsistent" in warning
 
 
-def test_splade_joins_the_fusion_where_it_is_asked_for(tiny: dict[str, str]) -> None:
+def test_splade_is_part_of_the_fusion_on_request(tiny: dict[str, str]) -> None:
     settings = RetrievalSettings(splade_model=tiny["splade"])
     topics = Topics.from_dict({"q1": "short wing", "q2": "seizure"})
     modes = ["bm25", "splade", "dense", "hybrid"]
@@ -276,7 +276,7 @@ def test_what_is_no_such_model_is_refused(tiny: dict[str, str], tmp_path: Path) 
         ask(embedding_model=str(tmp_path))
     with pytest.raises(InputError, match=r"a SparseEncoder .* kind of model \(unknown\)"):
         ask("splade", splade_model=str(tmp_path))
-    with pytest.raises(UsageError, match="expected one score for each pair but got 3"):
+    with pytest.raises(UsageError, match="expected one score for each document but got 3"):
         ask(reranker="cross-encoder", reranker_model=tiny["labels"])
 
 
@@ -302,7 +302,9 @@ def test_cuda_that_is_not_there_is_refused(minilm: str) -> None:
     if torch.cuda.is_available():
         pytest.skip("there is a CUDA device")
     settings = RetrievalSettings(embedding_model=minilm, device="cuda")
-    with pytest.raises(UsageError, match="this PyTorch finds no CUDA device — device — use cpu"):
+    with pytest.raises(
+        UsageError, match="the installed PyTorch finds no CUDA device — device — use cpu"
+    ):
         build_retrievers(CORPUS, ["vector"], settings)
 
 

@@ -234,7 +234,7 @@ def test_requests_are_counted_by_route(client: TestClient) -> None:
 
 
 def test_no_label_is_a_path(fetched: Path, open_service: Any, tmp_path: Path) -> None:
-    """Who reads the figures need not know where things lie; a name is the same from anywhere."""
+    """Labels contain no paths, and are the same from any working directory."""
     folder = shutil.copytree(fetched, tmp_path / "a/nightly")
     other = shutil.copytree(fetched, tmp_path / "b/nightly")
     path = folder / "BenchmarkReport.json"
@@ -264,7 +264,7 @@ def test_categories_stand_in_for_query_types(fetched: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("prefix", ["", "1a", "a-b", "a:b", "é", "x" * 65])
 def test_a_prefix_that_is_none(report: Path, prefix: str) -> None:
-    with pytest.raises(UsageError, match="cannot begin"):
+    with pytest.raises(UsageError, match="not a valid prefix"):
         render_report(report, prefix)
 
 

@@ -25,7 +25,7 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
 
 @pytest.fixture
 def events() -> Iterator[list[tuple[str, str]]]:
-    """What this process opens, connects to, imports and starts."""
+    """Record what this process opens, connects to, imports and starts."""
     if not _state["installed"]:
         sys.addaudithook(_hook)
         _state["installed"] = True

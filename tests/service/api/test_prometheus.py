@@ -126,7 +126,7 @@ def fetch(url: str) -> Any:
 
 
 def ask(prometheus: str, expression: str) -> list[dict[str, Any]]:
-    """What Prometheus answers; an error of its own ends the test."""
+    """Query Prometheus; its errors fail the test."""
     found = fetch(f"{prometheus}/api/v1/query?query={urllib.request.quote(expression)}")
     assert found["status"] == "success"
     result: list[dict[str, Any]] = found["data"]["result"]

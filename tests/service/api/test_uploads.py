@@ -1,4 +1,4 @@
-"""What JSON and YAML hold is counted before it is read: with aliases, a few bytes are very much."""
+"""The values of JSON and YAML are counted before they are built: aliases multiply a few bytes."""
 
 from __future__ import annotations
 

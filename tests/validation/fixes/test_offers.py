@@ -23,7 +23,7 @@ def _finding(path: Path, code: str) -> Finding:
     return next(finding for finding in _report(path, code).findings if finding.code == code)
 
 
-def test_queries_are_sorted_only_if_asked(tmp_path: Path) -> None:
+def test_queries_are_sorted_only_on_request(tmp_path: Path) -> None:
     path = tmp_path / "in.txt"
     path.write_text("2 Q0 a 1 1 t\n1 Q0 a 1 1 t\n")
     report = validate_run(path, optional_rules=True)
@@ -132,7 +132,7 @@ def test_count_is_the_number_of_lines(
         ("1 Q0 d1 1 nan t\n1 Q0 d1 1 nan t\n", "ask"),
     ],
 )
-def test_copies_of_a_row_are_dropped_unasked(content: str, fix: str, tmp_path: Path) -> None:
+def test_copies_of_a_row_are_dropped_by_default(content: str, fix: str, tmp_path: Path) -> None:
     path, out = tmp_path / "in.txt", tmp_path / "out.txt"
     path.write_text(content)
     assert _finding(path, "R131").fix == fix
@@ -141,7 +141,7 @@ def test_copies_of_a_row_are_dropped_unasked(content: str, fix: str, tmp_path: P
     assert bool(left) is (fix == "ask")
 
 
-def test_in_another_encoding_nothing_is_fixed_unasked(tmp_path: Path) -> None:
+def test_nothing_is_fixed_by_default_in_another_encoding(tmp_path: Path) -> None:
     path, out = tmp_path / "in.txt", tmp_path / "out.txt"
     path.write_bytes(RUN.replace("d2 2", "dé 3").encode("latin-1"))
     fixes = {finding.code: finding.fix for finding in _report(path, "R").findings}

@@ -64,14 +64,14 @@ def test_all_that_is_not_fixed_stays(name: str, before: str, after: str, tmp_pat
     assert _fix(tmp_path, f"out-{name}", text)[1] == text
 
 
-def test_a_cut_text_is_put_in_quotes_only_if_asked(tmp_path: Path) -> None:
+def test_a_cut_text_is_quoted_only_on_request(tmp_path: Path) -> None:
     text = "queries:\n- id: a\n  text: C # language\n  relevant: {b: 1}\n"
     assert _fix(tmp_path, "a.yaml", text)[1] == text
     assert 'text: "C # language"\n' in _fix(tmp_path, "a.yaml", text, "T117")[1]
 
 
 @pytest.mark.parametrize("value", ["!!int 5", "&x 5", "!!int\n    5"])
-def test_what_has_a_tag_or_an_anchor_is_left_and_said(value: str, tmp_path: Path) -> None:
+def test_values_with_a_tag_or_an_anchor_stay_and_are_reported(value: str, tmp_path: Path) -> None:
     text = f"queries:\n- id: {value}\n  text: a\n  relevant: {{b: 1}}\n"
     summary, after = _fix(tmp_path, "a.yaml", text)
     assert after == text
@@ -113,7 +113,7 @@ SCALAR = st.sampled_from(
 
 
 @given(values=st.lists(st.tuples(SCALAR, SCALAR, SCALAR), min_size=1, max_size=4))
-def test_mending_twice_is_mending_once(
+def test_fixing_twice_equals_fixing_once(
     tmp_path_factory: pytest.TempPathFactory, values: list[tuple[str, str, str]]
 ) -> None:
     folder = tmp_path_factory.mktemp("yaml")

@@ -330,7 +330,7 @@ def test_a_query_of_words_and_numbers_is_no_judgment(tmp_path: Path) -> None:
     assert _report(tmp_path, "topics.txt", "1\t2 plus 2\n").findings == ()
 
 
-def test_what_cannot_be_fixed_is_told_apart(tmp_path: Path) -> None:
+def test_findings_without_a_fix_are_listed_separately(tmp_path: Path) -> None:
     report = _report(tmp_path, "a.yaml", SET.replace("first query", "on").replace("2,", "off,"))
     [finding] = report.findings
     assert finding.code == "T115"

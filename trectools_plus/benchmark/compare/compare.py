@@ -9,6 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from trectools_plus.benchmark.compare.method import (
+    ADJUSTED_TEST,
+    DEFAULT_CORRECTION,
+    EQUAL,
+    INTERVAL_METHOD,
+    TUKEY,
+    alpha_of,
+    describe_family,
+)
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.report import Comparison, ConfidenceInterval
 from trectools_plus.benchmark.report.parts import none_if_nan
@@ -31,16 +40,6 @@ from trectools_plus.statistics.arrays import (
     ResamplingOptions,
 )
 from trectools_plus.statistics.correction import CORRECTIONS
-from trectools_plus.text import plural
-
-DEFAULT_CORRECTION = "holm"
-ADJUSTED_TEST = "randomisation"
-"""The test whose p-values are adjusted: valid at any size, unlike the bootstrap."""
-TUKEY = "tukey_hsd"
-INTERVAL_METHOD = "percentile bootstrap"
-
-EQUAL = 1e-12
-"""Two values with a smaller difference are equal: the last bits depend on the order of a sum."""
 
 
 def compare(
@@ -184,14 +183,6 @@ def _tukey(
     return np.array([p_table[pair] for pair in pairs])
 
 
-def describe_family(modes: int, baselines: int, pairs: int) -> str:
-    """Describe a family, as in ``3 comparisons on one measure: every pair of 3 modes``."""
-    counted = f"{plural(pairs, 'comparison')} on one measure"
-    if not baselines:
-        return f"{counted}: every pair of {modes} modes"
-    return f"{counted}: {plural(modes - baselines, 'mode')} against {plural(baselines, 'baseline')}"
-
-
 def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval | None:
     """Return one column's interval for a report; ``None`` for fewer than two values.
 
@@ -266,11 +257,6 @@ def make_comparison(
 def _in_spreads(queries: int, confidence: float) -> float:
     """Return the smallest detectable difference at a spread of 1, to which it is proportional."""
     return smallest_detectable_difference(1.0, queries, level=alpha_of(confidence))
-
-
-def alpha_of(level: float) -> float:
-    """Return the significance level for a confidence level: 0.05 for 0.95."""
-    return round(1.0 - level, 12)
 
 
 def _tests(found: PairedComparison) -> dict[str, Any]:

@@ -9,13 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import (
-    ADJUSTED_TEST,
-    DEFAULT_CORRECTION,
-    EQUAL,
-    adjust,
-    make_comparison,
-)
+from trectools_plus.benchmark.compare.compare import adjust, make_comparison
+from trectools_plus.benchmark.compare.method import ADJUSTED_TEST, DEFAULT_CORRECTION, EQUAL
 from trectools_plus.benchmark.compare.preconditions import find_changes, refuse_incomparable
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report.folder import ReportFolder, ScoreBook

@@ -14,15 +14,12 @@ from itertools import combinations
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.compare import (
+from trectools_plus.benchmark.compare.compare import adjust, compare, compare_pairs, interval_from
+from trectools_plus.benchmark.compare.method import (
     DEFAULT_CORRECTION,
     TUKEY,
-    adjust,
     alpha_of,
-    compare,
-    compare_pairs,
     describe_family,
-    interval_from,
 )
 from trectools_plus.benchmark.report import Comparison, ComponentMeasure
 from trectools_plus.benchmark.report.parts import none_if_nan

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.compare import EQUAL, alpha_of
+from trectools_plus.benchmark.compare.method import EQUAL, alpha_of
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics import indistinguishable_groups

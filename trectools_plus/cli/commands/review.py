@@ -20,7 +20,7 @@ Database = Annotated[
     Path,
     typer.Argument(
         metavar="DB",
-        help="The database that the review page wrote, or the folder with its review.db.",
+        help="The review database, or the folder with its review.db.",
     ),
 ]
 
@@ -31,7 +31,7 @@ def review_serve(
         Path | None,
         typer.Option(
             metavar="DB",
-            help="Database for the judgments.  [default: review.db in the report's folder]",
+            help="The review database.  [default: review.db in the report's folder]",
         ),
     ] = None,
     host: Annotated[

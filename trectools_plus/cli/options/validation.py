@@ -121,7 +121,7 @@ class RuleOptions:
             ignore=tuple(_split_codes(self.ignore)),
             strict=self.strict,
         )
-        return validation.decide(settings, options)
+        return validation.resolve_choices(settings, options)
 
 
 def _split_codes(options: Sequence[str] | None) -> list[str]:

@@ -1,1 +1,1 @@
-"""Lines split into columns: the lexer, its result as a table, numbers, errors of readers."""
+"""Split lines into columns: the lexer, its result as a table, numbers, and errors of readers."""

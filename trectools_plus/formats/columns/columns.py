@@ -1,9 +1,10 @@
 """Column files as tables: the rows as strings, all other lines, and facts about the file.
 
-Readers and validators both start here, so nothing in this module refuses a file: any bytes have
-columns. Only LF ends a line; a CR before it belongs to the line end. Fields are separated as by
-trec_eval in the C locale: by space, tab and, reported as facts, form feed and vertical tab. Every
-other character is part of a field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
+Readers and validators both use this module, so it refuses no file: any bytes can be split into
+columns. Only LF ends a line; a CR before it belongs to the line end. As in trec_eval in the C
+locale, fields are separated by spaces, tabs, form feeds and vertical tabs; the last two are
+reported as facts. These four characters are called blanks. Every other character is part of a
+field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.formats.columns.facts import FileFacts
-from trectools_plus.formats.columns.lexer import BOM, CHUNK_BYTES, Lexer, OddLines
+from trectools_plus.formats.columns.lexer import BOM, CHUNK_BYTES, CollectedLines, Lexer
 from trectools_plus.formats.files.source import Source
 
-# One of these replaces a bare CR while Polars, which trims CRs, splits the rows.
-_STAND_INS = tuple(bytes((byte,)) for byte in (*range(1, 9), *range(14, 32)))
+# One of these replaces bare CRs while Polars splits the rows, because Polars removes CRs.
+_PLACEHOLDERS = tuple(bytes((byte,)) for byte in (*range(1, 9), *range(14, 32)))
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
     """A file split into columns by :func:`scan_columns`, which accepts any bytes.
 
-    Every line is exactly one of: a row (``n_fields`` fields), misshapen (another number of
+    Every line has exactly one kind: a row (``n_fields`` fields), misshapen (another number of
     fields), a comment (its first byte is ``#``; an indented ``#`` is data), or blank. Line numbers
     count all lines of the file from 1, including comments and blank lines.
 
@@ -37,12 +38,13 @@ class Columns:
         source: The content of the file.
         n_fields: The number of fields of a row.
         n_rows: The number of rows.
-        misshapen: ``line`` (UInt32), ``n_fields`` (UInt32: the fields of this line), ``text``
-            (String: the line without its end), in file order.
+        misshapen: ``line`` (UInt32), ``n_fields`` (UInt32: the number of fields of this line),
+            ``text`` (String: the line without its end), in file order.
         comments: ``line`` (UInt32), ``text`` (String: the line with its ``#``, without its end),
             in file order.
         facts: Line ends, encoding, spacing.
-        repeated: Words by position from 0, for fields that have the same word in every row.
+        repeated: The word in each field that has the same word in every row, by the position of
+            the field from 0.
     """
 
     source: Source
@@ -95,20 +97,20 @@ class Columns:
         *,
         compact: Container[str] = (),
     ) -> pl.DataFrame | None:
-        """Parse the rows directly to types, in file order, without :attr:`rows`.
+        """Parse the rows directly to typed columns, in file order, without :attr:`rows`.
 
-        This is faster and takes less memory. Polars accepts floats that runs must not contain
-        (infinities, NaN), so check the values.
+        This is faster and takes less memory. Check the values afterwards: Polars accepts floats
+        that runs must not contain (infinities, NaN).
 
         Args:
             schema: A name and a type for each of the ``n_fields`` fields.
             keep: The names of the columns to parse, in this order; all by default.
-            compact: Text columns that become an Enum of one word if all rows have the same word.
-                This takes no time, and a sixteenth of the memory.
+            compact: Text columns that become an Enum of one word if all rows have the same word,
+                which takes no time and a sixteenth of the memory.
 
         Returns:
-            A frame with these columns; ``None`` if a field does not have its type or contains a
-            bare CR. Then :attr:`rows` has the texts that show which.
+            A frame with these columns; ``None`` if a field cannot be converted to its type or
+            contains a bare CR. :attr:`rows` then contains the texts.
         """
         if b"\r" in self._body:
             return None
@@ -136,15 +138,15 @@ class Columns:
     def line_text(self, line: int) -> str:
         """Return the text of a line (from 1) without its end; U+FFFD replaces invalid bytes.
 
-        It searches from the start of the file: use it for messages, not in loops.
+        The search begins at the start of the file: use it for messages, not in loops.
         """
         data = self.source.data
         start = len(BOM) if self.facts.has_bom else 0
-        to_pass = line - 1
-        while (passed := data.count(b"\n", start, start + CHUNK_BYTES)) < to_pass:
+        n_to_skip = line - 1
+        while (n_lines := data.count(b"\n", start, start + CHUNK_BYTES)) < n_to_skip:
             start += CHUNK_BYTES
-            to_pass -= passed
-        for _ in range(to_pass):
+            n_to_skip -= n_lines
+        for _ in range(n_to_skip):
             start = data.index(b"\n", start) + 1
         end = data.find(b"\n", start)
         text = data[start:] if end < 0 else data[start:end].removesuffix(b"\r")
@@ -184,12 +186,14 @@ class Columns:
         return frame.slice(1) if guard else frame
 
     def _split_around_cr(self, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
-        stand_in = next((byte for byte in _STAND_INS if byte not in self._body), b"")
-        while not stand_in or stand_in in self._body:
+        """Split rows with bare CRs, which are replaced by a placeholder meanwhile."""
+        placeholder = next((byte for byte in _PLACEHOLDERS if byte not in self._body), b"")
+        while not placeholder or placeholder in self._body:
             # Eight different bytes in random order, so that two occurrences cannot overlap.
-            stand_in = b"".join(random.sample(_STAND_INS, 8))
-        frame = self._split(self._body.replace(b"\r", stand_in), schema)
-        return frame.with_columns(pl.all().str.replace_all(stand_in.decode(), "\r", literal=True))
+            placeholder = b"".join(random.sample(_PLACEHOLDERS, 8))
+        frame = self._split(self._body.replace(b"\r", placeholder), schema)
+        restore = pl.all().str.replace_all(placeholder.decode(), "\r", literal=True)
+        return frame.with_columns(restore)
 
 
 def scan_columns(source: Source, n_fields: int) -> Columns:
@@ -210,17 +214,17 @@ def scan_columns(source: Source, n_fields: int) -> Columns:
     )
 
 
-def _frame_of(odd: OddLines) -> pl.DataFrame:
+def _frame_of(collected: CollectedLines) -> pl.DataFrame:
     empty = np.zeros(0, np.uint32)
     return pl.DataFrame(
         {
-            "line": np.concatenate([empty, *odd.lines]),
-            "n_fields": np.concatenate([empty, *odd.n_fields]),
-            "text": pl.concat([pl.Series(dtype=pl.String), *odd.texts]),
+            "line": np.concatenate([empty, *collected.lines]),
+            "n_fields": np.concatenate([empty, *collected.n_fields]),
+            "text": pl.concat([pl.Series(dtype=pl.String), *collected.texts]),
         }
     )
 
 
 def _needs_guard_row(body: bytes) -> bool:
-    """Return true if the first bytes could be a byte order mark or compression to Polars."""
+    """Return true if Polars could read the first bytes as a byte order mark or as compression."""
     return not body[:2].isascii() or body[0] < 32 or body[1] in range(1, 9)

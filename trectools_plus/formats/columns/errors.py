@@ -8,8 +8,9 @@ import polars as pl
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.lexer import MAX_LINES
 
-# The results of facts.guess_encoding(), as people and as iconv spell them.
+# The names of the encodings of facts.guess_encoding() in messages and for iconv.
 _ENCODINGS = {
     "utf-16": ("UTF-16", "utf-16"),
     "utf-32": ("UTF-32", "utf-32"),
@@ -35,7 +36,7 @@ def find_field_error(
         rows: Its rows with data.
         number: The number of the field.
         wrong: True for rows in which the field is wrong.
-        describe: Returns what is wrong with a text, and the remedy.
+        describe: Returns the problem of a text, and the remedy.
     """
     at = wrong.arg_max() if wrong.any() else None
     if at is None:
@@ -47,43 +48,44 @@ def find_field_error(
 def raise_first_error(
     columns: Columns,
     layout: str,
-    further: Iterable[FormatError | None] = (),
+    field_errors: Iterable[FormatError | None] = (),
     n_rows: int | None = None,
 ) -> None:
-    """Raise the first error of a file: of its bytes, the number of columns, or its fields.
+    """Raise the first error of a file: of its encoding, the number of columns, or its fields.
 
     Args:
         columns: The file.
         layout: The names of the columns, for messages about their number.
-        further: Errors of the fields.
-        n_rows: The number of rows with data, if it is not that of all rows.
+        field_errors: Errors of the fields.
+        n_rows: The number of rows with data; ``None`` if all rows are data.
 
     Raises:
         FormatError: If there is an error, or the file has no rows with data.
     """
     found = [
-        *_errors_of_bytes(columns),
-        _misshapen(columns, layout),
-        *further,
-        _stopped(columns, layout),
+        *_encoding_errors(columns),
+        _column_count_error(columns, layout),
+        *field_errors,
+        _overlong_error(columns, layout),
     ]
-    # min() returns the first of equals: bad bytes explain a bad field on the same line.
-    first = min((one for one in found if one), key=lambda one: one.line or 0, default=None)
+    # min() returns the first of several errors on one line: bad bytes explain a bad field.
+    errors = (error for error in found if error is not None)
+    first = min(errors, key=lambda error: error.line or 0, default=None)
     if first is not None:
         raise first
     if not (columns.n_rows if n_rows is None else n_rows):
         n_comments = columns.comments.height
-        seen = f"{n_comments} comment lines" if n_comments else "the file is empty"
+        content = f"{n_comments} comment lines" if n_comments else "the file is empty"
         if not n_comments and columns.facts.n_lines:
-            seen = "blank lines only"
+            content = "blank lines only"
         raise FormatError(
-            f"no data rows ({seen})",
+            f"no data rows ({content})",
             path=columns.source.path,
-            remedy="check that the job that wrote it was not stopped",
+            remedy="check that the program that wrote the file finished",
         )
 
 
-def _errors_of_bytes(columns: Columns) -> Iterator[FormatError]:
+def _encoding_errors(columns: Columns) -> Iterator[FormatError]:
     facts = columns.facts
     name, iconv = _ENCODINGS[facts.encoding_guess or "latin-1"]
     convert = f"convert it: iconv -f {iconv} -t utf-8"
@@ -110,21 +112,22 @@ def _errors_of_bytes(columns: Columns) -> Iterator[FormatError]:
             yield _error(columns, line, columns.line_text(line).find(character) + 1, what, remedy)
 
 
-def _stopped(columns: Columns, layout: str) -> FormatError | None:
+def _overlong_error(columns: Columns, layout: str) -> FormatError | None:
+    """Return the error of the line before which reading stopped."""
     line, overlong = columns.facts.stopped_at, columns.source.overlong
     if line is None:
         return None
-    what = "more lines than any run has" if overlong is None else overlong.what
+    what = f"more than {MAX_LINES:,} lines" if overlong is None else overlong.what
     return _error(columns, line, None, what, f"write {layout}, one entry per line")
 
 
-def _misshapen(columns: Columns, layout: str) -> FormatError | None:
+def _column_count_error(columns: Columns, layout: str) -> FormatError | None:
     if columns.misshapen.is_empty():
         return None
     line, n_fields, text = columns.misshapen.row(0)
     what, remedy = f"expected {columns.n_fields} columns but got {n_fields}", f"write {layout}"
     if n_fields == 1 and "," in text:
-        what, remedy = f"{what} (comma-separated?)", f"separate columns by blanks: {layout}"
+        what, remedy = f"{what} (comma-separated?)", f"separate columns by spaces: {layout}"
     return _error(columns, line, None, what, remedy)
 
 

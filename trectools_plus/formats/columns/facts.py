@@ -18,7 +18,7 @@ class Occurrences:
     """The number of occurrences of something, and their lines.
 
     Attributes:
-        count: The number of occurrences, of which a line may have several.
+        count: The number of occurrences; a line may contain several.
         lines: The numbers of their lines, from 1, ascending, each once (uint32).
     """
 
@@ -53,10 +53,10 @@ class BadByte:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileFacts:
-    """Facts about a whole file; in a tidy file every count is 0 and every list empty.
+    """Facts about a whole file.
 
     Attributes:
-        has_bom: It starts with the UTF-8 byte order mark (which is then part of no field).
+        has_bom: It starts with a UTF-8 byte order mark, which is not part of a field.
         n_lines: The number of lines, including a last one without LF.
         n_lf: The number of lines that end in LF alone.
         n_crlf: The number of lines that end in CR LF.
@@ -64,23 +64,23 @@ class FileFacts:
         bare_cr: CRs that are not followed by LF.
         nul: Bytes of value 0.
         bad_utf8: The first byte that is not UTF-8, if any.
-        encoding_guess: A probable other encoding: ``"utf-16"``, ``"utf-32"`` (also if ASCII in
-            UTF-16 happens to be valid UTF-8 with NULs) or ``"latin-1"``.
+        encoding_guess: The probable encoding if it is not UTF-8; see :func:`guess_encoding`. ASCII
+            text in UTF-16 or UTF-32 is also valid UTF-8, with NULs.
         blank_lines: Lines without fields.
         loose_rows: Rows with leading, trailing or repeated blanks.
         spaced_rows: The number of rows with a space between fields.
         tabbed_rows: The number of rows with a tab between fields.
-        form_feed_lines: Lines, except comments, with a form feed or vertical tab, which separate
+        form_feed_lines: Lines, except comments, with a form feed or vertical tab, which separates
             fields as in trec_eval.
         long_lines: Lines of more than ``LONG_LINE_BYTES`` bytes, including the one at which reading
             stopped.
-        longest_line: The length of the longest line in bytes, if it is among ``long_lines``, else
-            0; a lower bound for a line at which reading stopped.
-        longest_line_at: The number of that line, from 1; ``None`` if there is none.
-        stopped_at: The line before which reading stopped because it has more than
-            ``limits.MAX_LINE_BYTES``; ``None`` if all was read.
-        is_ascii: There is no byte above 0x7F.
-        has_controls: Some line has a byte from 1 to 31 that is not a blank, CR or LF.
+        longest_line: The length in bytes of the longest of the ``long_lines``, 0 without any; if
+            reading stopped at a line, a lower bound of its length.
+        longest_line_at: The number of that line, from 1; ``None`` without any.
+        stopped_at: The line before which reading stopped, because it has more than
+            ``limits.MAX_LINE_BYTES`` or the file has too many lines; ``None`` if all was read.
+        is_ascii: No byte is greater than 0x7F.
+        has_controls: A line contains a byte from 1 to 31 that is not a blank, CR or LF.
     """
 
     has_bom: bool
@@ -109,8 +109,8 @@ def guess_encoding(data: bytes, bad_utf8: bool) -> str | None:
     """Guess the encoding of bytes from a byte order mark or the pattern of NULs.
 
     Returns:
-        ``None`` for UTF-8; else a name that Python and iconv accept: ``latin-1``, ``utf-16`` or
-        ``utf-32``; without a byte order mark also ``utf-16le`` and so on.
+        ``None`` for UTF-8; else a name that Python accepts: ``latin-1``; ``utf-16`` or ``utf-32``
+        with a byte order mark; ``utf-16le``, ``utf-16be``, ``utf-32le`` or ``utf-32be`` without.
     """
     if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return "utf-32"

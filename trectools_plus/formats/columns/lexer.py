@@ -1,7 +1,7 @@
-"""The lexer behind :func:`scan_columns`, which works on whole chunks of lines.
+"""The lexer of :func:`scan_columns`, which processes chunks of complete lines.
 
-A chunk of tidy rows is recognised by the order of its blanks and line ends and is used as it is.
-Any other chunk is split with NumPy, without a loop over rows.
+A chunk of tidy rows (see :func:`count_if_tidy`) is recognised by the order of its blanks and line
+ends and is used unchanged. Any other chunk is split with NumPy, without a loop over rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from trectools_plus.formats.columns.line_shapes import (
     Flags,
     Lines,
     LineShapes,
-    Words,
+    RepeatedWords,
     count_if_tidy,
 )
 from trectools_plus.formats.files import limits
@@ -40,7 +40,7 @@ from trectools_plus.formats.files.limits import Overlong
 
 BOM = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 19
-PIECE_BYTES = 1 << 14
+PART_BYTES = 1 << 14
 _CHUNKS_WORTH_THREADS = 16
 # Line numbers have 32 bits; no real run has as many lines.
 MAX_LINES = (1 << 32) - 1
@@ -50,26 +50,28 @@ class Lexer:
     """One pass over the bytes of a file; its attributes are the result.
 
     Attributes:
-        body: The rows: fields joined by ``separator``, each row ended by LF, valid UTF-8.
+        body: The rows as tidy rows, in valid UTF-8.
         separator: Space or tab, whichever occurs first in the file.
         n_rows: The number of rows in ``body``.
         row_lines: The line number of each row; ``None`` if they are 1, 2, 3, …
-        repeated: Words by position from 0, of fields that have the same word in every row.
-        misshapen, comments: Lines that are not rows.
-        facts: Everything else.
+        repeated: The word in each field that has the same word in every row, by the position of
+            the field from 0.
+        misshapen: Lines with another number of fields.
+        comments: Lines that start with ``#``.
+        facts: Facts about the whole file.
 
     Args:
-        data: The content of the file, or the part that was read.
+        data: The content of the file, or the part before ``overlong``.
         n_fields: The number of fields of a row.
-        overlong: The line at which reading stopped, if it did.
+        overlong: The line at which reading stopped, if any.
     """
 
     def __init__(self, data: bytes, n_fields: int, overlong: Overlong | None = None) -> None:
         self.n_fields = n_fields
         self._overlong = overlong
         self.n_rows = 0
-        self.misshapen = OddLines()
-        self.comments = OddLines()
+        self.misshapen = CollectedLines()
+        self.comments = CollectedLines()
         self._data = data
         self._start = len(BOM) if data.startswith(BOM) else 0
         self.separator = _first_separator(data)
@@ -77,14 +79,18 @@ class Lexer:
         self._has_hash = b"#" in data
         self._controls = False
         first = data[self._start : self._start + LONG_LINE_BYTES]
-        self._words = Words.of_first_row(first, n_fields, self.separator)
-        self._pieces: list[bytes | memoryview] | None = None
+        self._words = RepeatedWords.of_first_row(first, n_fields, self.separator)
+        self._parts: list[bytes | memoryview] | None = None
         self._row_lines: list[Lines] = []
         self._stopped_at: int | None = None
         self._n_lines = 0
         self._n_crlf = 0
-        self._bare_cr, self._nul, self._blank = Marks(), Marks(), Marks()
-        self._loose, self._form_feeds, self._long = Marks(), Marks(), Marks()
+        self._bare_cr = OccurrenceCollector()
+        self._nul = OccurrenceCollector()
+        self._blank = OccurrenceCollector()
+        self._loose = OccurrenceCollector()
+        self._form_feeds = OccurrenceCollector()
+        self._long = OccurrenceCollector()
         self._longest = self._spaced = self._tabbed = 0
         self._longest_at: int | None = None
         self._bad_utf8: BadByte | None = None
@@ -99,30 +105,30 @@ class Lexer:
                 break
             if n_rows is not None:
                 self._add_rows(n_rows)
-                if self._pieces is not None:
-                    self._pieces.append(memoryview(self._data)[begin:end])
+                if self._parts is not None:
+                    self._parts.append(memoryview(self._data)[begin:end])
                 continue
-            if self._pieces is None:
-                self._pieces = [memoryview(self._data)[self._start : begin]]
+            if self._parts is None:
+                self._parts = [memoryview(self._data)[self._start : begin]]
                 self._row_lines = [np.arange(1, self._n_lines + 1, dtype=np.uint32)]
-            # Few lines are untidy, as a rule: only the pieces around them are split.
-            for piece_begin, piece_end in _line_chunks(self._data, begin, end, PIECE_BYTES):
-                self._pieces.append(self._read_piece(piece_begin, piece_end))
+            # Usually few lines are untidy, so only the parts that contain them are lexed.
+            for part_begin, part_end in _line_chunks(self._data, begin, end, PART_BYTES):
+                self._parts.append(self._read_part(part_begin, part_end))
         self.body = self._join_body()
         self.row_lines = None if self.n_rows == self._n_lines else join_lines(self._row_lines)
-        # Without rows, the words are those of a first line that is not a row.
+        # Without rows, the words come from a first line that is not a row.
         words = self._words.by_field if self.n_rows else {}
         self.repeated = {at: word.decode() for at, word in words.items()}
         if self._overlong is not None:
-            self._note_overlong(self._overlong)
+            self._record_overlong(self._overlong)
         self.facts = self._facts()
 
-    def _note_overlong(self, overlong: Overlong) -> None:
+    def _record_overlong(self, overlong: Overlong) -> None:
         self._stopped_at = self._n_lines + 1
         self._long.add(np.ones(1, np.bool_), self._stopped_at)
         self._longest, self._longest_at = limits.MAX_LINE_BYTES + 1, self._stopped_at
         n_cr = overlong.head.count(b"\r")
-        if n_cr and self._n_lines == 0:  # perhaps CR is the line end of this file
+        if n_cr and self._n_lines == 0:  # CR may be the line end of this file
             self._bare_cr.add(np.array([n_cr]), 1)
 
     def _facts(self) -> FileFacts:
@@ -133,16 +139,16 @@ class Lexer:
             n_lf=self._n_lines - (not self._final_newline) - self._n_crlf,
             n_crlf=self._n_crlf,
             final_newline=self._final_newline,
-            bare_cr=self._bare_cr.done(),
-            nul=self._nul.done(),
+            bare_cr=self._bare_cr.finish(),
+            nul=self._nul.finish(),
             bad_utf8=self._bad_utf8,
             encoding_guess=guess_encoding(head, self._bad_utf8 is not None),
-            blank_lines=self._blank.done(),
-            loose_rows=self._loose.done(),
+            blank_lines=self._blank.finish(),
+            loose_rows=self._loose.finish(),
             spaced_rows=self._spaced,
             tabbed_rows=self._tabbed,
-            form_feed_lines=self._form_feeds.done(),
-            long_lines=self._long.done(),
+            form_feed_lines=self._form_feeds.finish(),
+            long_lines=self._long.finish(),
             longest_line=self._longest,
             longest_line_at=self._longest_at,
             stopped_at=self._stopped_at,
@@ -151,12 +157,12 @@ class Lexer:
         )
 
     def _check_all(self, chunks: list[tuple[int, int]]) -> Iterable[int | None]:
-        """Check chunks for tidy rows, in threads: NumPy releases the interpreter's lock."""
+        """Check chunks for tidy rows, in threads because NumPy releases the interpreter lock."""
         whole: Bytes = np.frombuffer(self._data, np.uint8)
 
         def check(chunk: tuple[int, int]) -> int | None:
             begin, end = chunk
-            if self._needs_reading(begin, end):
+            if self._must_be_lexed(begin, end):
                 return None
             return count_if_tidy(whole[begin:end], self.n_fields, self.separator, self._words)
 
@@ -165,8 +171,8 @@ class Lexer:
         with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
             return list(pool.map(check, chunks))
 
-    def _needs_reading(self, begin: int, end: int) -> bool:
-        """Return true if a chunk has comments or is not UTF-8."""
+    def _must_be_lexed(self, begin: int, end: int) -> bool:
+        """Return true if a chunk cannot be tidy: it has comments or is not UTF-8."""
         data = self._data
         if self._has_hash and (data[begin] == HASH or data.find(b"\n#", begin, end) >= 0):
             return True
@@ -182,13 +188,13 @@ class Lexer:
         return len(self._data) == self._start or self._data.endswith(b"\n")
 
     def _join_body(self) -> bytes:
-        if self._pieces is not None:
-            return b"".join(self._pieces)
+        if self._parts is not None:
+            return b"".join(self._parts)
         return self._data[self._start :] if self._start else self._data
 
     def _add_rows(self, n_rows: int) -> None:
         """Count the rows of a chunk of tidy rows."""
-        if self._pieces is not None:
+        if self._parts is not None:
             first_line = self._n_lines + 1
             self._row_lines.append(np.arange(first_line, first_line + n_rows, dtype=np.uint32))
         self.n_rows += n_rows
@@ -198,17 +204,17 @@ class Lexer:
         else:
             self._spaced += n_rows
 
-    def _read_piece(self, begin: int, end: int) -> bytes:
-        """Read a piece of an untidy chunk; the piece itself may be tidy."""
-        piece = self._data[begin:end]
-        if not self._needs_reading(begin, end):
+    def _read_part(self, begin: int, end: int) -> bytes:
+        """Return the rows of a part of an untidy chunk; the part itself may be tidy."""
+        part = self._data[begin:end]
+        if not self._must_be_lexed(begin, end):
             n_rows = count_if_tidy(
-                np.frombuffer(piece, np.uint8), self.n_fields, self.separator, self._words
+                np.frombuffer(part, np.uint8), self.n_fields, self.separator, self._words
             )
             if n_rows is not None:
                 self._add_rows(n_rows)
-                return piece
-        return self._tidy(piece, begin)
+                return part
+        return self._tidy(part, begin)
 
     def _tidy(self, chunk: bytes, begin: int) -> bytes:
         """Return a chunk's rows as tidy rows, and record everything else."""
@@ -244,11 +250,11 @@ class Lexer:
         return chunk
 
     def _lex(self, chunk: bytes) -> bytes:
-        """Split a chunk by lines (in arrays), record what is untidy, and return its rows."""
+        """Split a chunk with arrays, record facts and lines that are not rows, return its rows."""
         text: Bytes = np.frombuffer(chunk, np.uint8)
         lines = LineShapes.of(text)
         first_line = self._n_lines + 1
-        self._note_lines(text, lines, first_line)
+        self._record_lines(text, lines, first_line)
 
         comment = text[lines.bounds[:-1]] == HASH
         blank = (lines.n_fields == 0) & ~comment
@@ -259,9 +265,9 @@ class Lexer:
         self._loose.add(row & (lines.total(lines.blanks) != self.n_fields - 1), first_line)
         self._spaced += int((row & lines.has(lines.inner & (text == SPACE))).sum())
         self._tabbed += int((row & lines.has(lines.inner & (text == TAB))).sum())
-        for odd, which in ((self.misshapen, wrong), (self.comments, comment)):
+        for collected, which in ((self.misshapen, wrong), (self.comments, comment)):
             if which.any():
-                odd.add(which, lines.n_fields, lines.texts(text, which), first_line)
+                collected.add(which, lines.n_fields, lines.texts(text, which), first_line)
         self._controls |= bool((lines.data & (text < SPACE) & (text != 0) & (text != CR)).any())
 
         at = np.flatnonzero(row)
@@ -272,12 +278,12 @@ class Lexer:
         body = tidy[lines.bytes_of(row) & (lines.data | lines.ends | lines.inner)].tobytes()
         if len(at) and not body.endswith(b"\n"):
             body += b"\n"
-        # The words of rows that are still not tidy, for example long lines, are unknown.
+        # In rows that are still not tidy, for example long ones, repeated words are not checked.
         if len(at) and self._words.by_field and self._count_if_tidy(body) is None:
             self._words.by_field.clear()
         return body
 
-    def _note_lines(self, text: Bytes, lines: LineShapes, first_line: int) -> None:
+    def _record_lines(self, text: Bytes, lines: LineShapes, first_line: int) -> None:
         """Record line ends, NULs and lengths."""
         self._n_crlf += lines.n_crlf
         self._bare_cr.add(lines.total((text == CR) & lines.data), first_line)
@@ -290,7 +296,7 @@ class Lexer:
 
 
 def _line_chunks(data: bytes, start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
-    """Cut data into chunks of whole lines with about ``size`` bytes, or one longer line."""
+    """Yield the bounds of chunks of complete lines: about ``size`` bytes, or one longer line."""
     while start < stop:
         end = data.rfind(b"\n", start, min(start + size, stop)) + 1
         if not end:
@@ -305,8 +311,8 @@ def _first_separator(data: bytes) -> bytes:
 
 
 @dataclass(slots=True)
-class Marks:
-    """Occurrences that are being collected."""
+class OccurrenceCollector:
+    """Collects the occurrences of something."""
 
     count: int = 0
     lines: list[Lines] = field(default_factory=list)
@@ -318,14 +324,14 @@ class Marks:
             self.count += count
             self.lines.append((np.flatnonzero(per_line) + first_line).astype(np.uint32))
 
-    def done(self) -> Occurrences:
+    def finish(self) -> Occurrences:
         """Return the collected occurrences."""
         return Occurrences(self.count, join_lines(self.lines)) if self.count else Occurrences()
 
 
 @dataclass(slots=True)
-class OddLines:
-    """Lines that are not rows, with their texts, that are being collected."""
+class CollectedLines:
+    """Collects lines that are not rows, with their texts."""
 
     lines: list[Lines] = field(default_factory=list)
     n_fields: list[Counts] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The shape of a chunk of lines: positions of fields, blanks and line ends as NumPy arrays."""
+"""Positions of fields, blanks and line ends in a chunk of lines, as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Lines = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineShapes:
-    """The bytes of a chunk by line and kind: boolean arrays over bytes, other arrays over lines."""
+    """Lines and kinds of bytes in a chunk: boolean arrays are over bytes, others over lines."""
 
     bounds: Counts  # the start of each line, and the end of the chunk
     lengths: Counts  # without LF or CR LF
@@ -39,7 +39,7 @@ class LineShapes:
 
     @classmethod
     def of(cls, text: Bytes) -> LineShapes:
-        """Find the shapes of a chunk of whole lines, at least one byte long."""
+        """Find the lines and kinds of bytes of a chunk of complete lines, at least one byte."""
         kind = _KIND[text]
         ends = kind == _END
         stops = np.flatnonzero(ends)
@@ -85,26 +85,26 @@ class LineShapes:
 
     def texts(self, text: Bytes, which: Flags) -> bytes:
         """Return the flagged lines, joined by LF."""
-        kept = self.bytes_of(which) & (self.data | self.blanks | self.ends)
-        return text[kept].tobytes().removesuffix(b"\n")
+        selected = self.bytes_of(which) & (self.data | self.blanks | self.ends)
+        return text[selected].tobytes().removesuffix(b"\n")
 
 
 @dataclass(slots=True)
-class Words:
-    """Words by position from 0, of fields that have the same word in all rows read so far."""
+class RepeatedWords:
+    """Words of fields that have the same word in all rows read so far, by position from 0."""
 
     by_field: dict[int, bytes]
 
     @classmethod
-    def of_first_row(cls, data: bytes, n_fields: int, separator: bytes) -> Words:
-        """Start with columns 2 and ``n_fields`` of the first line, which often do not change."""
+    def of_first_row(cls, data: bytes, n_fields: int, separator: bytes) -> RepeatedWords:
+        """Start with the second and the last field of the first line, which are often constant."""
         fields = data[: data.find(b"\n") + 1].rstrip(b"\r\n").split(separator)
         if len(fields) != n_fields:
             return cls({})
         return cls({at: fields[at] for at in {1, n_fields - 1} if len(fields[at]) <= MAX_WORD})
 
     def check(self, text: Bytes, breaks: Counts) -> None:
-        """Remove words that a row of a chunk does not have; ``breaks`` are its field ends."""
+        """Remove words that differ in a row of a chunk with these field ends."""
         for at, word in list(self.by_field.items()):
             begins = breaks[:, at - 1] + 1
             same = bool((breaks[:, at] - begins == len(word)).all())
@@ -113,19 +113,19 @@ class Words:
 
 
 def count_if_tidy(
-    text: Bytes, n_fields: int, separator: bytes, words: Words | None = None
+    text: Bytes, n_fields: int, separator: bytes, words: RepeatedWords | None = None
 ) -> int | None:
-    """Count the rows of a chunk in which all lines are tidy rows; ``None`` for any other chunk.
+    """Count the rows of a chunk if all its lines are tidy rows; return ``None`` otherwise.
 
-    In tidy rows the bytes up to 0x20 are not adjacent and form the repeated sequence of
-    ``n_fields - 1`` separators and one LF, and no line is long. This does not check for ``#`` at
-    the start of a line, nor for valid UTF-8.
+    A tidy row has ``n_fields`` fields with a single separator between them, an LF at the end, no
+    other byte up to 0x20, and is not long. ``#`` at the start of a line and invalid UTF-8 are not
+    checked.
 
     Args:
-        text: The chunk, which consists of whole lines.
+        text: The chunk, which consists of complete lines.
         n_fields: The number of fields of a row.
         separator: The byte between two fields.
-        words: Repeated words, which are checked too.
+        words: Repeated words to check in these rows too.
     """
     breaks = np.flatnonzero(text <= SPACE)
     if len(breaks) == 0 or len(breaks) % n_fields or breaks[0] == 0 or breaks[-1] != len(text) - 1:

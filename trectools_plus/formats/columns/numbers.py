@@ -1,7 +1,7 @@
 """Numbers in run and qrels files.
 
-The grammar is ASCII only, because evaluators read ``0x1p3``, ``1_000``, ``9,5``, ``nan`` and
-full-width digits in different ways, or not at all.
+Only ASCII digits in decimal notation are accepted, because evaluation tools disagree on ``0x1p3``,
+``1_000``, ``9,5``, ``nan`` and full-width digits.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ def parse_decimals(texts: pl.Series) -> pl.Series:
     """Parse scores: ``[+-]digits[.digits][e[+-]digits]``; one side of the point may be empty.
 
     Returns:
-        Float64 with the values of Python's ``float()``, so infinite if the number is too large;
-        null if the text is not a decimal.
+        Float64 with the values of Python's ``float()``: infinite if the number is too large; null
+        if the text is not a decimal number.
     """
     return texts.set(~texts.str.contains(DECIMAL), None).cast(pl.Float64, strict=False)
 
@@ -27,7 +27,7 @@ def parse_integers(texts: pl.Series) -> pl.Series:
     """Parse grades: ``[+-]digits``.
 
     Returns:
-        Int64; null if the text is not an integer of 64 bits.
+        Int64; null if the text is not a 64-bit integer.
     """
     return texts.set(~texts.str.contains(INTEGER), None).cast(pl.Int64, strict=False)
 

@@ -1,4 +1,4 @@
-"""Atomic writing: a file is written completely, or not at all."""
+"""Write a file completely, or not at all."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def atomic_write(path: str | Path, mode: Literal["wb"]) -> AbstractContextManage
 def atomic_write(
     path: str | Path, mode: Literal["w", "wb"] = "w"
 ) -> AbstractContextManager[IO[Any]]:
-    """Open a file for writing that gets its name only when all of it is on the disk.
+    """Open a file for writing that replaces the previous file only after all of it is on the disk.
 
-    The content goes to a temporary file in the same folder, which is flushed to the disk and then
-    renamed; the folder is flushed too. If the ``with`` block raises, the disk is full or the
+    The content is written to a temporary file in the same folder, which is flushed to the disk and
+    then renamed; the folder is flushed too. If the ``with`` block raises, the disk is full or the
     process is killed, the previous file does not change. Only a killed process leaves the
-    temporary file behind. A new file gets the default permissions, an existing one keeps its own.
-    A symbolic link is followed. Devices and pipes are written directly, and ``-`` is standard
-    output.
+    temporary file behind. A new file gets the default permissions; an existing file keeps its
+    permissions. A symbolic link is followed. Devices and pipes are written directly, and ``-`` is
+    standard output.
 
     Args:
         path: The file.
@@ -51,7 +51,7 @@ def atomic_write(
     except FileNotFoundError:
         file_mode = stat.S_IFREG
     except (OSError, ValueError) as error:  # a name that is too long or contains NUL
-        raise _refused(error, str(path)) from error
+        raise _write_error(error, str(path)) from error
     if stat.S_ISDIR(file_mode):
         raise InputError("is a folder, not a file", where=str(path), remedy="name a file to write")
     if not stat.S_ISREG(file_mode):
@@ -61,7 +61,7 @@ def atomic_write(
 
 @contextmanager
 def _through_temporary(target: Path, mode: str, shown: str) -> Iterator[IO[Any]]:
-    # Short, so that the name is valid wherever the target's is, and hidden from globs for runs.
+    # Short, so that the name is not too long if the target's name is not, and ignored by globs.
     temporary = target.with_name(f".tmp-{secrets.token_hex(8)}")
     try:
         with _open_new(temporary, target, mode) as stream:
@@ -71,9 +71,9 @@ def _through_temporary(target: Path, mode: str, shown: str) -> Iterator[IO[Any]]
         temporary.replace(target)
         _sync_folder(target.parent)
     except OSError as error:
-        raise _refused(error, shown) from error
+        raise _write_error(error, shown) from error
     finally:
-        # After the rename there is no file of this name.
+        # After the rename, a file with this name does not exist.
         with suppress(OSError):
             temporary.unlink()
 
@@ -102,7 +102,7 @@ def _directly(target: Path, mode: str, shown: str) -> Iterator[IO[Any]]:
         with _wrap(os.open(target, os.O_WRONLY), mode) as stream:
             yield stream
     except OSError as error:
-        raise _refused(error, shown) from error
+        raise _write_error(error, shown) from error
 
 
 @contextmanager
@@ -124,7 +124,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _refused(error: OSError | ValueError, shown: str) -> InputError:
+def _write_error(error: OSError | ValueError, shown: str) -> InputError:
     if isinstance(error, FileNotFoundError):
         return InputError("cannot write: no such folder", where=shown, remedy="create it first")
     return InputError(

@@ -1,4 +1,7 @@
-"""Compressed streams, recognised by their first bytes (reading) or the suffix (writing)."""
+"""Read and write compressed streams.
+
+The compression is determined by the first bytes when reading, and by the suffix when writing.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ SUFFIXES: dict[str, Compression] = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", "
 
 _MAGIC: dict[Compression, tuple[bytes, ...]] = {
     "gzip": (b"\x1f\x8b",),
-    # "BZh", a level, and the mark of a first block or of an empty stream: a text may start "BZh1".
+    # "BZh", a level, and the marker of a first block or of an empty stream. The marker is needed
+    # because a text can start with "BZh1".
     "bz2": tuple(
         b"BZh%d" % level + mark
         for level in range(1, 10)
@@ -28,23 +32,23 @@ _MAGIC: dict[Compression, tuple[bytes, ...]] = {
 }
 MAGIC_LENGTH = 10
 
-PIECE_BYTES = 1 << 20
-"""The most content that is decompressed at a time."""
+MAX_CHUNK_BYTES = 1 << 20
+"""The greatest size of a decompressed chunk."""
 
-# A stream declares how far back it refers, and needs that much memory before its first byte.
+# A stream declares the size of its window; that much memory is allocated before its first byte.
 _MAX_WINDOW_BYTES = 1 << 27
 
 _ZLIB_PREFIX = re.compile(r"^Error -?[0-9]+ while [a-z ]+: ")
-"""The start of zlib's messages, which does not help users."""
+"""The start of zlib's messages, which is removed because it does not help users."""
 
-# These formats allow zero bytes after the last stream, which tapes and alignment add.
+# Formats that allow zero bytes after the last stream, which tapes and alignment add.
 _ZERO_PADDED: frozenset[Compression] = frozenset({"gzip", "xz"})
 
 
 class DamagedStreamError(Exception):
     """A compressed stream ends early or is damaged.
 
-    Internal: readers turn it into a ``FormatError`` that names the file.
+    Internal: readers convert it to a ``FormatError`` with the name of the file.
     """
 
 
@@ -57,9 +61,9 @@ def detect(first_bytes: bytes) -> Compression | None:
 
 
 def decompress(chunks: Iterable[bytes], compression: Compression) -> Iterator[bytes]:
-    """Decompress a stream that has any number of members or frames.
+    """Decompress a stream with any number of members or frames.
 
-    The size of each chunk of content is bounded, whatever the ratio of the compression.
+    The size of each chunk of content is limited, even if the stream expands very much.
 
     Raises:
         DamagedStreamError: If the stream ends early, is damaged or is followed by other data.
@@ -89,14 +93,14 @@ def decompress(chunks: Iterable[bytes], compression: Compression) -> Iterator[by
 
 
 def open_compressed(stream: IO[bytes], compression: Compression) -> IO[bytes]:
-    """Wrap a binary stream to compress what is written to it.
+    """Return a binary stream that compresses what is written to it and writes it to ``stream``.
 
-    The same content gives the same bytes, without time and file name. Closing the result leaves
-    ``stream`` open.
+    The same content gives the same bytes, because time and file name are not stored. Closing the
+    result does not close ``stream``.
     """
     if compression == "gzip":
-        packer = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=6)
-        return cast(IO[bytes], packer)
+        gzip_file = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=6)
+        return cast(IO[bytes], gzip_file)
     if compression == "bz2":
         return bz2.BZ2File(stream, "wb")
     if compression == "xz":
@@ -108,8 +112,8 @@ def open_compressed(stream: IO[bytes], compression: Compression) -> IO[bytes]:
 
 
 def _feed_buffering(decompressor: Any, data: bytes) -> Iterator[bytes]:
-    """Feed a bz2 or xz decompressor, which buffers the input that it has not used."""
-    while content := decompressor.decompress(data, PIECE_BYTES):
+    """Feed a bz2 or xz decompressor, which buffers its unused input."""
+    while content := decompressor.decompress(data, MAX_CHUNK_BYTES):
         yield content
         data = b""
         if decompressor.eof or decompressor.needs_input:
@@ -117,8 +121,8 @@ def _feed_buffering(decompressor: Any, data: bytes) -> Iterator[bytes]:
 
 
 def _feed_gzip(decompressor: Any, data: bytes) -> Iterator[bytes]:
-    """Feed zlib, which returns the input that it has not used."""
-    while content := decompressor.decompress(data, PIECE_BYTES):
+    """Feed a zlib decompressor, which returns its unused input."""
+    while content := decompressor.decompress(data, MAX_CHUNK_BYTES):
         yield content
         data = decompressor.unconsumed_tail
         if decompressor.eof:
@@ -126,10 +130,10 @@ def _feed_gzip(decompressor: Any, data: bytes) -> Iterator[bytes]:
 
 
 def _feed_zstd(decompressor: Any, data: bytes) -> Iterator[bytes]:
-    """Feed zstandard, which returns all content of its input at once."""
+    """Feed a zstandard decompressor, which returns all content of its input at once."""
     content = decompressor.decompress(data)
-    for at in range(0, len(content), PIECE_BYTES):
-        yield content[at : at + PIECE_BYTES]
+    for at in range(0, len(content), MAX_CHUNK_BYTES):
+        yield content[at : at + MAX_CHUNK_BYTES]
 
 
 def _start_zstd() -> Any:
@@ -139,10 +143,11 @@ def _start_zstd() -> Any:
 
 
 class _Method(NamedTuple):
-    """One compression: how to start a member or frame, and how to feed it.
+    """The functions of one compression: start a member or frame, and feed data to it.
 
-    Small feeds keep a stream of very many tiny members linear, because each member leaves the rest
-    of its feed to the next. A feed of zstandard can become 32,768 times as large.
+    Only ``feed_bytes`` are fed at a time, because each member copies the unused rest for the next
+    one: with larger feeds, the time for many tiny members would grow with the square of their
+    number. The content of a zstandard feed can be 32,768 times as large.
     """
 
     start: Callable[[], Any]
@@ -162,7 +167,7 @@ _METHODS: dict[Compression, _Method] = {
 
 
 def _damage_errors() -> tuple[type[Exception], ...]:
-    """Return the errors of the four libraries; zstandard loads only after an error."""
+    """Return the error classes of the four libraries; zstandard is imported only on an error."""
     import zstandard
 
     return (zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, zstandard.ZstdError)

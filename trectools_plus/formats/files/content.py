@@ -1,4 +1,4 @@
-"""The content of a file as a stream, decompressed: in chunks, as lines, as decoded lines."""
+"""Read the decompressed content of a file as a stream of chunks, lines or decoded lines."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def iter_lines(path: str | Path) -> Iterator[bytes]:
             raise Overlong(n_lines + 1).as_error(str(path))
         if tail:
             yield b"".join(parts)
-            # None of these is too long: a chunk has fewer bytes than a line may have.
+            # These lines are not too long, because a chunk is shorter than the limit.
             yield from tail[:-1]
             parts = [tail[-1]]
             n_open, n_lines = len(tail[-1]), n_lines + len(tail)
@@ -79,7 +79,7 @@ def chunks_of(stream: IO[bytes], first: bytes) -> Iterator[bytes]:
 def decompressed(
     chunks: Iterable[bytes], compression: Compression | None, shown: str
 ) -> Iterator[bytes]:
-    """Decompress content, up to the limit on its expansion.
+    """Decompress content, and refuse it if it expands too much.
 
     Args:
         chunks: The bytes of the file, from the first one.
@@ -116,12 +116,12 @@ def decompressed(
         raise FormatError(
             f"{error}, after {n_lines:,} whole lines",
             path=shown,
-            remedy="copy or make the file again",
+            remedy="copy or create the file again",
         ) from error
 
 
 def decode_lines(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, str]]:
-    """Decode lines of UTF-8, without byte order mark, CRs at line ends and blank lines.
+    """Decode lines of UTF-8; remove a byte order mark, CRs at line ends, and blank lines.
 
     Args:
         lines: Lines without their LF.

@@ -1,7 +1,8 @@
-"""Limits on what is read, and the search for lines that are too long.
+"""Limits for reading files, and the search for lines that are too long.
 
-A damaged or hostile file must cost bounded time and memory. The length of a line, the expansion of
-a compressed stream, the depth of nesting and the size of the content are limited.
+Reading a damaged or malicious file must take limited time and memory. Therefore the length of a
+line, the expansion of a compressed stream, the depth of nesting and the size of the content are
+limited.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ Runs, qrels and corpora expand three to thirty times.
 """
 
 EXPANSION_FREE_BYTES = 256 << 20
-"""The size of content up to which its expansion is not limited."""
+"""The size of content in bytes up to which its expansion is not limited."""
 
 MAX_DEPTH = 64
 """The greatest depth of nested lists and mappings in a JSON or YAML document."""
 
 LIMIT_VARIABLE = "TRECTOOLS_PLUS_MAX_CONTENT_GIB"
-"""Environment variable with the greatest size of a file's (decompressed) content in GiB."""
+"""Environment variable for the greatest size of a file's (decompressed) content in GiB."""
 
-_LEAST_BYTES = 256 << 20
-_SHARE_OF_MEMORY = 8
+_MIN_LIMIT_BYTES = 256 << 20
+_MEMORY_DIVISOR = 8
 _MEMORY_IF_UNKNOWN = 16 << 30
 _CGROUP_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
@@ -42,24 +43,24 @@ _CGROUP_LIMITS = (
 
 
 def max_content_bytes() -> int:
-    """Return the greatest size of a file's content that is read into memory, in bytes.
+    """Return the greatest size of content that is read into memory, in bytes.
 
-    It is set by ``TRECTOOLS_PLUS_MAX_CONTENT_GIB``, or else an eighth of the memory that this
-    process may use (tables take several times the size of the text), at least 256 MiB.
+    It is the value of ``TRECTOOLS_PLUS_MAX_CONTENT_GIB``, or else an eighth of the memory that this
+    process may use (tables take several times the size of the text), but at least 256 MiB.
 
     Raises:
         UsageError: If the variable is not a positive number.
     """
-    asked = os.environ.get(LIMIT_VARIABLE)
-    if not asked:
-        return max(_usable_memory() // _SHARE_OF_MEMORY, _LEAST_BYTES)
+    setting = os.environ.get(LIMIT_VARIABLE)
+    if not setting:
+        return max(_usable_memory() // _MEMORY_DIVISOR, _MIN_LIMIT_BYTES)
     try:
-        limit = int(float(asked) * (1 << 30))
+        limit = int(float(setting) * (1 << 30))
     except (ValueError, OverflowError):
         limit = 0
     if limit <= 0:
         raise UsageError(
-            f"expected a positive number of GiB but got {asked!r}",
+            f"expected a positive number of GiB but got {setting!r}",
             where=LIMIT_VARIABLE,
             remedy=f"set it to a number, for example {LIMIT_VARIABLE}=16, or unset it",
         )
@@ -68,20 +69,20 @@ def max_content_bytes() -> int:
 
 def _usable_memory() -> int:
     """Return the memory that this process may use in bytes: the machine's, or a lower limit."""
-    found = [_MEMORY_IF_UNKNOWN]
+    amounts = [_MEMORY_IF_UNKNOWN]
     with suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf
-        found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+        amounts = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for file in _CGROUP_LIMITS:
         with suppress(OSError, ValueError):
-            found.append(int(file.read_text()))
-    with suppress(ImportError, ValueError, OSError):  # Windows has no such module
+            amounts.append(int(file.read_text()))
+    with suppress(ImportError, ValueError, OSError):  # Windows does not have this module
         import resource
 
         for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
             soft, _ = resource.getrlimit(kind)
             if soft != resource.RLIM_INFINITY:
-                found.append(soft)
-    return min(found)
+                amounts.append(soft)
+    return min(amounts)
 
 
 HEAD_BYTES = 4096
@@ -118,15 +119,15 @@ class Overlong:
 def find_overlong(read_at: Callable[[int, int], bytes], size: int) -> int | None:
     """Find the start of the first line of more than ``MAX_LINE_BYTES``.
 
-    From the start of a line, search backwards for the last line end within the greatest length.
-    It is usually a line's length away, so that little of the file is read.
+    From the start of a line, search backwards from the greatest possible length for a line end. It
+    is usually near, so only a small part of the file is read.
 
     Args:
         read_at: Returns the bytes between two positions.
         size: The number of bytes.
 
     Returns:
-        Its position; ``None`` if there is no such line.
+        The position of its first byte; ``None`` if no line is too long.
     """
     line_start = 0
     while size - line_start > MAX_LINE_BYTES:

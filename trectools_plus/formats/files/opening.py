@@ -1,4 +1,4 @@
-"""Open files, addresses and standard input, and explain errors."""
+"""Open files, addresses and standard input, and convert errors of the operating system."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trectools_plus.formats.files.remote import RemoteFile, is_address
 
 
 def can_be_read_twice(path: str | Path) -> bool:
-    """Return true for a regular file or an address, false for a pipe, a device and the like."""
+    """Return true for a regular file or an address, false for example for a pipe or a device."""
     return is_address(path) or Path(path).is_file()
 
 
@@ -36,7 +36,7 @@ def check_readable(path: str | Path) -> None:
 
 
 def is_plain_file(path: str | Path) -> bool:
-    """Return true for a regular, uncompressed file, of which any part can be read.
+    """Return true for a regular, uncompressed file, from which any part can be read directly.
 
     Raises:
         InputError: If it does not exist, is a folder or is not readable.
@@ -49,7 +49,7 @@ def is_plain_file(path: str | Path) -> bool:
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file, an address or, for ``-``, standard input, which stays open.
+    """Open a file, an address, or standard input (``-``), which is not closed at the end.
 
     Raises:
         InputError: If it does not exist, is a folder or is not readable, or if reading fails later.

@@ -1,4 +1,4 @@
-"""Files behind an address such as ``s3://bucket/a.run``, read through fsspec."""
+"""Read files at addresses, for example ``s3://bucket/a.run``, through fsspec."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.redaction import has_secrets, hide_queries, hide_secrets
 
 SILENT_SECONDS = 60
-"""The longest pause of a web server; there is no limit for the whole file."""
+"""Seconds without data after which reading from a web server fails."""
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
-"""The extra for a protocol; for all others it is ``distributed``."""
+"""The extra to install for a protocol; for all others it is ``distributed``."""
 
 _VERSION_FIELDS = ("ETag", "etag", "generation", "size", "LastModified", "mtime", "updated")
 _NO_OUTPUT = logging.NullHandler()
 
 
 def is_address(path: object) -> bool:
-    """Return true for an address (``s3://…``, ``https://…``), without looking at the disk."""
+    """Return true for an address (``s3://…``, ``https://…``), without accessing the disk."""
     return _ADDRESS.match(str(path)) is not None
 
 
@@ -46,8 +46,8 @@ class RemoteFile:
                 "addresses that contain a user, password, key or signature are not read, because "
                 "addresses are written to reports",
                 where=hide_secrets(address),
-                remedy=f"configure them where fsspec's {protocol} file system looks for them, or "
-                "download the file first",
+                remedy="set them in the environment or configuration that fsspec reads for "
+                f"{protocol}://, or download the file first",
             )
         if "::" in address:
             raise InputError(
@@ -55,7 +55,7 @@ class RemoteFile:
                 where=address,
                 remedy="download the file first",
             )
-        # Without a handler, the log message of each attempt would be printed with its traceback.
+        # Without a handler, Python would print the log message of each failed attempt.
         logging.getLogger("gcsfs").addHandler(_NO_OUTPUT)
         try:
             import fsspec
@@ -75,19 +75,19 @@ class RemoteFile:
                 remedy=_one_line(error),
             ) from None
         except Exception as error:  # each file system has its own exceptions
-            raise self._translated(error) from error
+            raise self._to_input_error(error) from error
 
     def read(self, n_bytes: int = -1) -> bytes:
         """Read at most ``n_bytes``, or everything.
 
         Raises:
-            InputError: If that fails, or at the end if the file has changed since it was opened.
+            InputError: If reading fails; at the end, if the file has changed since it was opened.
         """
         try:
             content = self._file.read(n_bytes)
             changed = (n_bytes < 0 or not content) and self._has_changed()
         except Exception as error:
-            raise self._translated(error) from error
+            raise self._to_input_error(error) from error
         if changed:
             raise InputError(
                 "the file changed while it was read", where=self._address, remedy="read it again"
@@ -101,17 +101,17 @@ class RemoteFile:
         self._file.close()
 
     def _has_changed(self) -> bool:
-        """Return true if the store has another version now; the content may then be mixed."""
+        """Return true if the store now has another version; the content may then mix both."""
         if not self._version:
             return False
         store: Any = self._file
         return _version_in(store.fs.info(store.path)) != self._version
 
-    def _translated(self, error: Exception) -> InputError:
+    def _to_input_error(self, error: Exception) -> InputError:
         where, cause = self._address, error.__cause__
         if isinstance(cause, OSError) or getattr(cause, "status", 404) != 404:
-            # fsspec also reports a missing file if a server is down or refuses.
-            return self._refused(cause or error)
+            # fsspec reports a missing file even if the server is down or denies access.
+            return self._unreadable(cause or error)
         if isinstance(error, FileNotFoundError):
             return InputError("no such file", where=where, remedy="check the address")
         if isinstance(error, IsADirectoryError):
@@ -122,10 +122,10 @@ class RemoteFile:
                 where=where,
                 remedy="use s3://, gs://, https:// or another protocol of fsspec",
             )
-        return self._refused(error)
+        return self._unreadable(error)
 
-    def _refused(self, error: BaseException) -> InputError:
-        lacks_key = (
+    def _unreadable(self, error: BaseException) -> InputError:
+        is_denied = (
             isinstance(error, PermissionError)
             or type(error).__name__ == "NoCredentialsError"
             or getattr(error, "status", None) in (401, 403)
@@ -133,7 +133,7 @@ class RemoteFile:
         return InputError(
             f"cannot read: {_one_line(error)}",
             where=self._address,
-            remedy="check the keys and their permissions" if lacks_key else None,
+            remedy="check the credentials and their permissions" if is_denied else None,
         )
 
 
@@ -143,8 +143,8 @@ def _options_of(protocol: str) -> dict[str, Any]:
         return {}
     from aiohttp import ClientTimeout
 
-    # One request for the whole file: some servers do not support ranges, and parts could differ
-    # in their version.
+    # Use one request for the whole file: some servers do not support ranges, and ranges could come
+    # from different versions of the file.
     timeout = ClientTimeout(total=None, sock_connect=SILENT_SECONDS, sock_read=SILENT_SECONDS)
     return {"block_size": 0, "timeout": timeout}
 

@@ -1,4 +1,4 @@
-"""The whole content of a file, an address or standard input."""
+"""Read the whole content of a file, an address or standard input."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Source:
 
     Attributes:
         path: The file as the user named it; ``-`` is standard input.
-        data: The content, decompressed, with byte order mark; or the part above a line that is
+        data: The content, decompressed, with byte order mark; or the part before a line that is
             too long.
         compression: ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"``, or ``None`` for plain bytes.
-        overlong: The line that reading stopped at, if it did.
+        overlong: The line at which reading stopped; ``None`` if ``data`` is complete.
     """
 
     path: str
@@ -33,7 +33,7 @@ class Source:
     overlong: Overlong | None = None
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines without their LF; a last LF is not followed by an empty line."""
+        """Yield the lines without their LF; an LF at the end does not start another line."""
         begin = 0
         while (end := self.data.find(b"\n", begin)) >= 0:
             yield self.data[begin:end]
@@ -68,13 +68,13 @@ def read_source(path: str | Path, *, partial: bool = False) -> Source:
     """Read a whole file, decompressed if it is compressed.
 
     Args:
-        path: A file, an address such as ``s3://bucket/name``, or ``-`` for standard input.
-        partial: If a line has more than ``limits.MAX_LINE_BYTES``, return the part above it, with
-            ``overlong`` set, instead of raising.
+        path: A file, an address (``s3://bucket/name``), or ``-`` for standard input.
+        partial: If a line has more than ``limits.MAX_LINE_BYTES``, return the part before it with
+            ``overlong`` set, instead of raising an error.
 
     Raises:
-        InputError: If it does not exist, is a folder, is not readable or is too large for the
-            memory.
+        InputError: If it does not exist, is a folder, is not readable, or is larger than
+            ``limits.max_content_bytes()``.
         FormatError: If a compressed stream ends early, is damaged or expands too much, or a line
             is too long.
     """
@@ -94,9 +94,9 @@ def read_source(path: str | Path, *, partial: bool = False) -> Source:
 
 
 def source_of(path: str, data: bytes) -> Source:
-    """Return a chunk of a file, up to a line of more than ``limits.MAX_LINE_BYTES``."""
-    above, overlong = _above_overlong(data)
-    return Source(path, above, overlong=overlong)
+    """Return the source of a chunk of a file, up to a line of over ``limits.MAX_LINE_BYTES``."""
+    before, overlong = _before_overlong(data)
+    return Source(path, before, overlong=overlong)
 
 
 def _read_plain(
@@ -105,7 +105,7 @@ def _read_plain(
     """Read a file of known size at once, after looking for a line that is too long."""
     if size <= len(first):
         first += stream.read()
-        return _above_overlong(first)
+        return _before_overlong(first)
 
     def read_at(begin: int, end: int) -> bytes:
         stream.seek(begin)
@@ -144,10 +144,11 @@ def _collect(chunks: Iterable[bytes], shown: str) -> tuple[bytes, Overlong | Non
             break
         if size > limit:
             raise _too_large(shown, size)
-    return _above_overlong(b"".join(parts))
+    return _before_overlong(b"".join(parts))
 
 
-def _above_overlong(data: bytes) -> tuple[bytes, Overlong | None]:
+def _before_overlong(data: bytes) -> tuple[bytes, Overlong | None]:
+    """Return the part before the first line that is too long, and that line."""
     overlong_from = find_overlong(lambda begin, end: data[begin:end], len(data))
     if overlong_from is None:
         return data, None
@@ -158,8 +159,8 @@ def _above_overlong(data: bytes) -> tuple[bytes, Overlong | None]:
 def _too_large(shown: str, size: int) -> InputError:
     limit = limits.max_content_bytes()
     return InputError(
-        f"at least {size / 2**30:.1f} GiB of content, more than the {limit / 2**30:.1f} GiB that "
-        "are read on this machine",
+        f"at least {size / 2**30:.1f} GiB of content, more than the limit of "
+        f"{limit / 2**30:.1f} GiB on this machine",
         where=shown,
-        remedy=f"split it, or set {limits.LIMIT_VARIABLE} if the memory is large enough",
+        remedy=f"split it, or increase {limits.LIMIT_VARIABLE} if the memory is sufficient",
     )

@@ -1,4 +1,4 @@
-"""YAML and JSON documents: parsed to a tree, and converted to the values of a usual loader."""
+"""Parse YAML and JSON documents to a tree, and convert it to the values of a usual loader."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PLAIN_TAGS = (None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "map
 
 
 def parse_document(text: str, syntax: Syntax) -> Tree:
-    """Parse a document; an empty one has no root.
+    """Parse a document; the tree of an empty document has no root.
 
     Args:
         text: The document, without byte order mark.
@@ -37,12 +37,12 @@ def parse_document(text: str, syntax: Syntax) -> Tree:
 
 
 def load_value(node: Node, syntax: Syntax) -> object:
-    """Convert a node like a loader of its syntax: to a list, dictionary, text, number, …
+    """Convert a node like a usual loader: to a list, dictionary, text, number, …
 
-    YAML's ``<<`` is an ordinary key; an alias is the same object each time.
+    YAML's ``<<`` is an ordinary key. All aliases of a node become the same object.
 
     Raises:
-        TreeError: If it contains itself, or has an unsupported tag.
+        TreeError: If the node contains itself, or has an unsupported tag.
         ValueError: If a scalar does not match its type.
     """
     if syntax == "json":
@@ -53,10 +53,10 @@ def load_value(node: Node, syntax: Syntax) -> object:
 
 
 def load_texts(node: Node) -> object:
-    """Convert a node with each scalar as written; ``null``, ``~`` or an empty value is ``None``.
+    """Convert a node, with scalars as texts; ``null``, ``~`` and empty values become ``None``.
 
     Raises:
-        TreeError: If it contains itself, or has a tag.
+        TreeError: If the node contains itself, or has an unsupported tag.
     """
     return _Loader(_read_text).load(node, ())
 
@@ -73,11 +73,14 @@ def refuse_repeats(tree: Tree) -> None:
 
 
 def find_line(root: Node | None, place: Sequence[str | int]) -> int | None:
-    """Return the line of a value, or of the nearest value around it; ``None`` outside the root.
+    """Return the line of a value, or of the innermost existing value that contains its place.
 
     Args:
-        root: The document.
+        root: The document; ``None`` if it is empty.
         place: The keys and indexes that lead to the value.
+
+    Returns:
+        The line; ``None`` if only the root itself contains the place.
     """
     line, node = None, root
     for step in place:
@@ -98,7 +101,7 @@ def _read_text(node: Scalar) -> str | None:
 
 
 class _Loader:
-    """Converts nodes, each of them once even if it has several aliases.
+    """Converts nodes; a node with several aliases is converted once.
 
     Args:
         read_scalar: Converts a scalar.
@@ -108,27 +111,27 @@ class _Loader:
         self._read_scalar = read_scalar
         self._loaded: dict[int, object] = {}
 
-    def load(self, node: Node, around: tuple[int, ...]) -> object:
-        """Convert a node that is inside the nodes with the ids ``around``."""
+    def load(self, node: Node, outer: tuple[int, ...]) -> object:
+        """Convert a node that is inside the nodes whose ``id()`` is in ``outer``."""
         if isinstance(node, Scalar):
             return self._read_scalar(node)
-        if id(node) in around:
+        if id(node) in outer:
             raise TreeError(
                 "this alias is inside the value that it refers to", node.line, node.column
             )
         if id(node) not in self._loaded:
             _refuse_tag(node)
-            self._loaded[id(node)] = self._load_collection(node, (*around, id(node)))
+            self._loaded[id(node)] = self._load_collection(node, (*outer, id(node)))
         return self._loaded[id(node)]
 
-    def _load_collection(self, node: Items | Mapping, around: tuple[int, ...]) -> object:
+    def _load_collection(self, node: Items | Mapping, outer: tuple[int, ...]) -> object:
         if isinstance(node, Items):
-            return [self.load(item, around) for item in node.items]
+            return [self.load(item, outer) for item in node.items]
         if len(node.merged) > 1:
             raise TreeError("key '<<' occurs twice", node.line, node.column)
-        loaded = {key: self.load(value, around) for key, (_, value) in node.pairs.items()}
+        loaded = {key: self.load(value, outer) for key, (_, value) in node.pairs.items()}
         if node.merged:
-            loaded["<<"] = self.load(node.merged[0], around)
+            loaded["<<"] = self.load(node.merged[0], outer)
         return loaded
 
 

@@ -1,4 +1,4 @@
-"""JSON as a tree with positions, which the standard library's parser does not provide."""
+"""Parse JSON to a tree with positions, which the standard library does not provide."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def parse_json(text: str, first_line: int = 1) -> Tree:
 
 
 def read_scalar(node: Scalar) -> object:
-    """Convert a scalar as the standard library does.
+    """Convert a scalar like the module ``json``.
 
     Raises:
-        ValueError: If an integer has more digits than Python converts.
+        ValueError: If an integer has more digits than Python can convert.
     """
     if node.meaning == "boolean":
         return node.text == "true"
@@ -68,7 +68,7 @@ def read_scalar(node: Scalar) -> object:
 
 
 class _JsonParser:
-    """A loop over tokens, without recursion."""
+    """Parses a document in a loop over tokens, without recursion."""
 
     def __init__(self, text: str, first_line: int) -> None:
         self._text = text
@@ -148,7 +148,7 @@ class _JsonParser:
             raise self._error(what, min(error.pos, len(self._text))) from None
         line, column = self._place(start)
         if _SURROGATES.search(text):
-            raise TreeError("half a surrogate pair is not a character", line, column)
+            raise TreeError("an unpaired surrogate is not a character", line, column)
         return Scalar(line, column, text), end
 
     def _plain(self, text: str, kind: str | None, place: tuple[int, int]) -> Scalar:
@@ -170,7 +170,7 @@ class _JsonParser:
         return self._first_line + row, at - self._starts[row] + 1
 
     def _error(self, what: str, at: int) -> TreeError:
-        # An error at the end of a file is reported after its last line with text.
+        # Report an error at the end of a file at the end of its last line with text.
         if at >= len(self._text):
             at = len(self._text.rstrip("\n"))
             what += " before the end"

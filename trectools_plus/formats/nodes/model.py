@@ -1,7 +1,7 @@
-"""The node model: a tree of texts with positions, in which no scalar is converted.
+"""The node model: a tree of texts with positions, in which scalars are not converted.
 
-A YAML loader turns ``010`` into 8, ``12:30`` into 750 and ``no`` into false. Here every scalar has
-its text, and a description of the value that a loader would return.
+A YAML loader converts ``010`` to 8, ``12:30`` to 750 and ``no`` to false. Here every scalar has its
+text, and a description of the value that a loader would return.
 """
 
 from __future__ import annotations
@@ -12,36 +12,36 @@ from typing import Literal, TypeAlias
 from trectools_plus.formats.files.limits import MAX_DEPTH
 
 MAX_NODES = 2_000_000
-"""The most values in a document, which take about half a gigabyte of memory."""
+"""The greatest number of values in a document, which take about half a gigabyte of memory."""
 
 JSON_CONSTANTS = frozenset({"NaN", "Infinity", "-Infinity"})
 """Numbers that Python writes to JSON, although JSON does not have them."""
 
 MAX_REPEATED = 50_000
-"""The most values that aliases and merges may add to those that are written."""
+"""The number of values that aliases and merges may always add to the written values."""
 
-_VISITS = 4
-"""The average number of times that each written value may be visited."""
+_VISITS_PER_VALUE = 4
+"""The average number of times that a written value may be visited."""
 
-MAX_MERGES = 16
-"""The greatest depth of YAML's ``<<`` that is resolved."""
+MAX_MERGE_DEPTH = 16
+"""The greatest depth to which YAML's ``<<`` is resolved."""
 
 Meaning = Literal["text", "integer", "number", "boolean", "null", "other"]
 
 
 class TreeError(Exception):
-    """A document does not follow its syntax; parsing ends here.
+    """A document is malformed, and parsing cannot continue.
 
-    Internal: readers turn it into an error of the file, validators into a finding.
+    Internal: readers convert it to a ``FormatError``, validators to a finding.
 
     Args:
         what: The problem, in one clause.
         line: The line, from 1.
         column: The column in characters, from 1.
-        remedy: What to do about it.
+        remedy: What the user can do about it.
 
     Attributes:
-        noticed: Line and column at which the parser found the problem, if that is another place.
+        noticed: Line and column at which the parser found the problem, if it is another place.
     """
 
     noticed: tuple[int, int] | None = None
@@ -64,11 +64,13 @@ class Scalar:
         line: Its line, from 1.
         column: Its column in characters, from 1.
         text: The text as written, without quotes and with escapes resolved.
-        meaning: The type that a loader gives it.
-        value: The value in words, if it is not the text: "8", "the boolean false".
-        cut: The line, if a plain YAML text is followed by a comment on the same line.
-        core: For a text: the value that loaders of YAML 1.2 read instead, in words.
-        tag: Its YAML tag, if there is one.
+        meaning: Its type for a loader.
+        value: A description of the loaded value if it differs from the text, for example "8" or
+            "the boolean false".
+        cut: The line of its end if a comment follows an unquoted YAML text on that line, which can
+            cut off part of an intended text.
+        core: A description of the value that YAML 1.2 loaders return if it is a text in YAML 1.1.
+        tag: Its YAML tag, if any.
     """
 
     line: int
@@ -89,7 +91,7 @@ class Items:
         line: The line where it starts, from 1.
         column: Its column in characters, from 1.
         items: Its values.
-        tag: Its YAML tag, if there is one.
+        tag: Its YAML tag, if any.
     """
 
     line: int
@@ -106,8 +108,8 @@ class Mapping:
         line: The line where it starts, from 1.
         column: Its column in characters, from 1.
         pairs: The key and its value by the text of the key; the first of equal keys.
-        merged: Values of YAML's ``<<`` keys, with fields that this mapping inherits.
-        tag: Its YAML tag, if there is one.
+        merged: Values of YAML's ``<<`` keys, whose fields this mapping inherits.
+        tag: Its YAML tag, if any.
     """
 
     line: int
@@ -142,7 +144,7 @@ class Tree:
     Attributes:
         root: Its outermost value; ``None`` if the document is empty.
         repeats: Keys that occur twice in a mapping, anywhere.
-        constants: Its ``JSON_CONSTANTS``.
+        constants: Scalars that are one of ``JSON_CONSTANTS``.
         n_values: The number of values and keys as written; an alias counts once.
     """
 
@@ -244,7 +246,7 @@ def describe(node: Node) -> str:
 class TooMuchError(Exception):
     """Aliases and merges add too many values.
 
-    Internal: the reader turns it into a finding.
+    Internal: readers convert it to a finding.
 
     Args:
         node: The value at which the limit was exceeded.
@@ -255,17 +257,17 @@ class TooMuchError(Exception):
         self.node = node
 
 
-class Unfolder:
+class AliasResolver:
     """Returns items and fields of nodes with aliases and merges resolved, up to a limit.
 
-    A few lines with aliases can produce billions of values.
+    The limit is needed because a few lines with aliases can produce billions of values.
 
     Args:
         n_values: The number of values as written.
     """
 
     def __init__(self, n_values: int) -> None:
-        self._left = _VISITS * n_values + MAX_REPEATED
+        self._remaining = _VISITS_PER_VALUE * n_values + MAX_REPEATED
 
     def items(self, node: Items) -> list[Node]:
         """Return the items of a list.
@@ -273,7 +275,7 @@ class Unfolder:
         Raises:
             TooMuchError: If the limit is exceeded.
         """
-        self._spend(len(node.items), node)
+        self._count_visits(len(node.items), node)
         return node.items
 
     def fields(self, node: Mapping, depth: int = 0) -> list[tuple[Scalar, Node]]:
@@ -282,8 +284,8 @@ class Unfolder:
         Raises:
             TooMuchError: If the limit is exceeded.
         """
-        self._spend(len(node.pairs) + len(node.merged), node)
-        if not node.merged or depth > MAX_MERGES:
+        self._count_visits(len(node.pairs) + len(node.merged), node)
+        if not node.merged or depth > MAX_MERGE_DEPTH:
             return list(node.pairs.values())
         found = dict(node.pairs)
         for other in node.merged:
@@ -293,7 +295,7 @@ class Unfolder:
                         found.setdefault(key.text, (key, value))
         return list(found.values())
 
-    def _spend(self, steps: int, node: Node) -> None:
-        self._left -= steps + 1
-        if self._left < 0:
+    def _count_visits(self, visits: int, node: Node) -> None:
+        self._remaining -= visits + 1
+        if self._remaining < 0:
             raise TooMuchError(node)

@@ -1,4 +1,4 @@
-"""XML as nodes, from expat's events: the elements with one name, each as a mapping."""
+"""Find the XML elements with a given name, and return each as a mapping."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from trectools_plus.formats.nodes.model import Mapping, Scalar, TreeError
 from trectools_plus.text import shortened
 
 _BLANKS = re.compile(rb"\s*")
-_PASSED_OVER = {b"<!--": b"-->", b"<?": b"?>"}
-# Then an entity that only the DTD defines is an error, and is not left out silently.
+_SKIPPED = {b"<!--": b"-->", b"<?": b"?>"}
+# With this declaration, an undefined entity is an error; otherwise expat skips it silently.
 _STANDALONE = b'<?xml version="1.0" standalone="yes"?>'
 _UNDEFINED = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
 _NO_ENTITY = "write the character itself (&amp; for &), because DTDs are not read"
@@ -25,8 +25,9 @@ class _Element:
         line: The line where it starts, from 1.
         column: Its column in characters, from 1.
         attributes: Its attributes, names in lower case.
-        texts: The parts of the text of each child, by its name; its own under the empty name.
-        places: Line and column of the first child of each name.
+        texts: The parts of the text of each child by its name; the element's own text has the
+            empty name.
+        places: Line and column of the first child with each name.
     """
 
     line: int
@@ -51,11 +52,11 @@ class _Element:
 
 
 def parse_elements(data: bytes, tag: str) -> list[Mapping]:
-    """Find all elements with a name.
+    """Find all elements with a given name.
 
     Args:
         data: The file, in UTF-8; it may be a sequence of elements without a root.
-        tag: The name, in lower case; the case in the file is ignored.
+        tag: The name in lower case; the file may use upper or lower case.
 
     Returns:
         The elements in the order of the file. A mapping has the attributes of an element under
@@ -69,10 +70,10 @@ def parse_elements(data: bytes, tag: str) -> list[Mapping]:
     """
     found: list[_Element] = []
     open_tags: list[str] = []
-    found_at: list[int] = []  # positions in open_tags of the elements that are open
+    depths: list[int] = []  # positions in open_tags of the open elements with this name
 
     parser = expat.ParserCreate("utf-8")
-    before, data, behind = _with_root(data)
+    before, data, after = _with_root(data)
 
     def start(name: str, attributes: dict[str, str]) -> None:
         open_tags.append(name.lower())
@@ -81,20 +82,20 @@ def parse_elements(data: bytes, tag: str) -> list[Mapping]:
         if open_tags[-1] == tag:
             lowered = {key.lower(): value for key, value in attributes.items()}
             found.append(_Element(*place, lowered))
-            found_at.append(len(open_tags) - 1)
-        elif found_at and len(open_tags) == found_at[0] + 2:
+            depths.append(len(open_tags) - 1)
+        elif depths and len(open_tags) == depths[0] + 2:
             found[-1].texts.setdefault(open_tags[-1], [])
             found[-1].places.setdefault(open_tags[-1], place)
 
     def end(_: str) -> None:
         open_tags.pop()
-        if found_at and found_at[-1] == len(open_tags):
-            found_at.pop()
+        if depths and depths[-1] == len(open_tags):
+            depths.pop()
 
     def characters(text: str) -> None:
-        if found_at:
+        if depths:
             # Text that is nested deeper belongs to the element's direct child.
-            child = open_tags[found_at[0] + 1 : found_at[0] + 2]
+            child = open_tags[depths[0] + 1 : depths[0] + 2]
             found[-1].texts.setdefault("".join(child), []).append(text)
 
     parser.StartElementHandler = start
@@ -104,7 +105,7 @@ def parse_elements(data: bytes, tag: str) -> list[Mapping]:
     try:
         parser.Parse(before, False)
         parser.Parse(data, False)
-        parser.Parse(behind, True)
+        parser.Parse(after, True)
     except expat.ExpatError as error:
         raise TreeError(
             f"invalid XML: {expat.ErrorString(error.code)}",
@@ -118,13 +119,13 @@ def parse_elements(data: bytes, tag: str) -> list[Mapping]:
 
 
 def _with_root(data: bytes) -> tuple[bytes, bytes, bytes]:
-    """Return three parts: an addition before the file, the file without declaration, one after."""
-    # The line ends of the declaration stay, so that line numbers are right.
+    """Return the text to parse before the file, the file without declaration, the text after it."""
+    # Keep the line ends of the declaration, so that line numbers are right.
     declaration = re.match(rb"\s*<\?xml[^>]*\?>", data)
     if declaration:
         data = b"\n" * declaration[0].count(b"\n") + data[declaration.end() :]
-    # Some files are a sequence of elements without a root. A root that is added must not contain a
-    # document type, but a file with a document type has a root.
+    # Add a root, because some files are a sequence of elements without one. A document type cannot
+    # be inside an element, but files with a document type have a root.
     if _has_document_type(data):
         return _STANDALONE, data, b""
     return b"<root>", data, b"</root>"
@@ -136,7 +137,7 @@ def _has_document_type(data: bytes) -> bool:
     while True:
         blanks = _BLANKS.match(data, at)
         at = blanks.end() if blanks else at
-        end = next((end for start, end in _PASSED_OVER.items() if data.startswith(start, at)), None)
+        end = next((end for start, end in _SKIPPED.items() if data.startswith(start, at)), None)
         closed = -1 if end is None else data.find(end, at)
         if end is None or closed < 0:
             return data.startswith(b"<!DOCTYPE", at)
@@ -144,9 +145,9 @@ def _has_document_type(data: bytes) -> bool:
 
 
 def _refuse_declarations(parser: expat.XMLParserType) -> None:
-    """Refuse entities and default values; a reference to a DTD is allowed, but not followed.
+    """Refuse entities and default values; a reference to a DTD is allowed, but not read.
 
-    Entities that contain each other, and long default values, can grow without limit.
+    Entities that contain other entities, and long default values, could fill the memory.
     """
 
     def refuse(what: str, remedy: str) -> None:

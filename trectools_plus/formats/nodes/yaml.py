@@ -1,4 +1,4 @@
-"""YAML as a tree, from the events of PyYAML's parser, which constructs no objects."""
+"""Parse YAML to a tree, from the events of PyYAML's parser; no objects are constructed."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _KNOWN_TAGS = {"map", "seq", "omap", "pairs", "set", "timestamp", "binary", "mer
 _COMMENT_FOLLOWS = re.compile(r"[ \t]+#")
 _OTHER_LINE_ENDS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_USUAL = re.compile("0|[1-9][0-9]*")
+_PLAIN_INTEGER = re.compile("0|[1-9][0-9]*")
 # Numbers of the core schema of YAML 1.2, section 10.3.2, that are not numbers in YAML 1.1.
 _CORE_OCTAL = re.compile("0o[0-7]+")
 _CORE_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+")
-_DIGITS_READ = 4000
-"""Longer numbers are not computed, because the time grows with the square of their length."""
+_MAX_DIGITS = 4000
+"""Longer numbers are not converted, because the time grows with the square of their length."""
 
 
 def parse_yaml(text: str) -> Tree:
-    """Parse one YAML document; aliases share a node and are never copied.
+    """Parse one YAML document; all aliases of a value refer to the same node.
 
     Raises:
         TreeError: If the text is not YAML, has a second document or an unknown tag, or is
@@ -60,14 +60,14 @@ def parse_yaml(text: str) -> Tree:
 
 
 class _YamlParser:
-    """A loop over the events of PyYAML's parser."""
+    """Builds a tree in a loop over the events of PyYAML's parser."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        # YAML 1.1 has more line ends than LF, but line numbers must be those of the file.
-        odd = _OTHER_LINE_ENDS.search(text) is not None
+        # YAML 1.1 also has other line ends than LF, but reported line numbers must count LFs.
+        has_other_ends = _OTHER_LINE_ENDS.search(text) is not None
         lengths = (len(line) + 1 for line in text.split("\n"))
-        self._starts = [0, *accumulate(lengths)] if odd else None
+        self._starts = [0, *accumulate(lengths)] if has_other_ends else None
         self._resolver: Any = yaml.SafeLoader("")
         self._anchors: dict[str, Node] = {}
 
@@ -93,7 +93,7 @@ class _YamlParser:
         if isinstance(event, yaml.AliasEvent):
             node = self._anchors.get(str(event.anchor))
             if node is None:
-                what = f"alias {quoted(f'*{event.anchor}')} without its anchor"
+                what = f"alias {quoted(f'*{event.anchor}')} has no anchor"
                 raise TreeError(what, *self._place(event.start_mark))
             builder.add(node)
             return
@@ -150,7 +150,7 @@ class _YamlParser:
         mark, start = error.problem_mark, error.context_mark
         noticed = None if mark is None else self._place(mark)
         if mark is None or (start is not None and not self._text[mark.index :].strip()):
-            mark = start  # report what is open at the end of the file where it starts
+            mark = start  # an unclosed value at the end of the file: report where it starts
         line, column = (1, None) if mark is None else self._place(mark)
         last = self._text.rstrip("\n").count("\n") + 1
         if line > last:
@@ -169,8 +169,8 @@ def read_scalar(node: Scalar) -> object:
     """Convert a scalar like PyYAML's safe loader, by the rules of YAML 1.1.
 
     Raises:
-        TreeError: If its tag is not valid for it.
-        ValueError: If its tag or form is that of a number or date, and it is not one.
+        TreeError: If its tag does not match its text.
+        ValueError: If it has the tag or form of a number or date, but is not a valid one.
     """
     tag = node.tag
     if tag is None or tag == "!":
@@ -187,21 +187,21 @@ def read_scalar(node: Scalar) -> object:
 
 
 def _core_value(text: str) -> str | None:
-    """Return the value in YAML 1.2 of a plain text of YAML 1.1; ``None`` if it is a text too."""
+    """Return the YAML 1.2 value of a plain text of YAML 1.1; ``None`` if it is also a text."""
     if _CORE_OCTAL.fullmatch(text):
-        return str(int(text[2:], 8)) if len(text) <= _DIGITS_READ else "a number"
+        return str(int(text[2:], 8)) if len(text) <= _MAX_DIGITS else "a number"
     return repr(float(text)) if _CORE_FLOAT.fullmatch(text) else None
 
 
 def _value(text: str, tag: str, meaning: Meaning) -> str | None:
-    """Return PyYAML's value of a scalar in words; ``None`` if that is the text itself."""
+    """Describe PyYAML's value of a scalar; return ``None`` if it is the text itself."""
     if meaning == "text":
         return None
     if meaning == "other":
         return f"a {tag.removeprefix(_TAG)}"
-    if len(text) > _DIGITS_READ:
+    if len(text) > _MAX_DIGITS:
         return "a number"
-    if _USUAL.fullmatch(text):
+    if _PLAIN_INTEGER.fullmatch(text):
         return None
     constructor = yaml.constructor.SafeConstructor()
     node = yaml.ScalarNode(tag, text)

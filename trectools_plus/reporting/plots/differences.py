@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import EQUAL
+from trectools_plus.benchmark.compare.method import EQUAL
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.errors import UsageError

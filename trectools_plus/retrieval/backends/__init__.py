@@ -1,1 +1,1 @@
-"""Backends: ``registry`` lists the built-in ones, ``settings`` reads their configuration."""
+"""Backends. ``registry`` lists the built-in ones; ``settings`` reads their configuration."""

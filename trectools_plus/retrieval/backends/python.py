@@ -15,6 +15,7 @@ from typing import Any
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.plugins import (
     describe_error,
+    find_entry_point,
     import_object,
     raise_for_signal,
     working_directory_on_path,
@@ -65,8 +66,8 @@ class PythonBackend(Backend):
         """The retrievers' names."""
         return {
             "retrievers": {
-                mode: one if isinstance(one, str) else _name_of(one)
-                for mode, one in self._retrievers.items()
+                mode: given if isinstance(given, str) else _name_of(given)
+                for mode, given in self._retrievers.items()
             }
         }
 
@@ -85,12 +86,12 @@ class PythonBackend(Backend):
         return {mode: _open_retriever(self._retrievers[mode], request) for mode in request.modes}
 
 
-def _open_retriever(named: Any, request: BackendRequest) -> Source:
-    where = named if isinstance(named, str) else _name_of(named)
+def _open_retriever(given: Any, request: BackendRequest) -> Source:
+    where = given if isinstance(given, str) else _name_of(given)
     remedy = "name a retriever as importable.module:name"
     try:
         with _working_directory():
-            retriever = _load_retriever(named) if isinstance(named, str) else named
+            retriever = _load_retriever(given) if isinstance(given, str) else given
             if isinstance(retriever, type):
                 remedy = "name a class that can be created without arguments"
                 retriever = retriever()
@@ -98,7 +99,7 @@ def _open_retriever(named: Any, request: BackendRequest) -> Source:
             if has_search and callable(getattr(retriever, "index", None)):
                 if request.corpus is None:
                     raise UsageError(
-                        "this retriever indexes the documents, and none were given",
+                        "this retriever indexes documents, but none were given",
                         where=where,
                         remedy="give --dataset or --corpus",
                     )
@@ -134,7 +135,7 @@ class FunctionSource(Source):
 
     Args:
         function: Takes a query's text and a depth; or, if ``takes_list``, a list of one text and a
-            depth, and returns a list with the results for that text.
+            depth, and returns a list whose only item is the results for that text.
         takes_list: Whether the function has the signature of
             :meth:`~trectools_plus.retrieval.source.Retriever.search`.
     """
@@ -144,10 +145,10 @@ class FunctionSource(Source):
         self._takes_list = takes_list
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
-        """Call the function for each query; repeat a call that raises once."""
-        return [self._ask_one(query, depth) for query in queries]
+        """Call the function for each query; call it once more if it raises an error."""
+        return [self._search_one(query, depth) for query in queries]
 
-    def _ask_one(self, query: Query, depth: int) -> Hits | Failure:
+    def _search_one(self, query: Query, depth: int) -> Hits | Failure:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 with _working_directory():
@@ -204,15 +205,9 @@ def _load_retriever(name: str) -> Any:
     module_name, colon, object_name = name.partition(":")
     if colon:
         return import_object(module_name, object_name)
-    found = list(entry_points(group=ENTRY_POINT_GROUP, name=name))
-    if len(found) == 1:
-        return found[0].load()
-    if found:
-        raise UsageError(
-            f"several installed packages register a retriever {name}",
-            where=", ".join(point.value for point in found),
-            remedy="name it as module:name",
-        )
+    point = find_entry_point(ENTRY_POINT_GROUP, name, "retriever")
+    if point is not None:
+        return point.load()
     known = ", ".join(sorted(entry_points(group=ENTRY_POINT_GROUP).names))
     raise UsageError(
         f"no installed package registers a retriever '{name}'",
@@ -222,14 +217,14 @@ def _load_retriever(name: str) -> Any:
 
 @contextmanager
 def _working_directory() -> Iterator[None]:
-    """Allow imports from the working directory, and restore that directory afterwards."""
+    """Allow imports from the working directory, and return to that directory afterwards."""
     with working_directory_on_path():
-        here = Path.cwd()
+        directory = Path.cwd()
         try:
             yield
         finally:
-            # Output files with relative paths are written later.
-            os.chdir(here)
+            # Relative paths of output files refer to it.
+            os.chdir(directory)
 
 
 def _refuse_asynchronous(result: Any) -> Any:
@@ -242,8 +237,8 @@ def _refuse_asynchronous(result: Any) -> Any:
 
 
 def _name_of(retriever: Any) -> str:
-    named = retriever if hasattr(retriever, "__qualname__") else type(retriever)
-    return f"{named.__module__}:{named.__qualname__}"
+    definition = retriever if hasattr(retriever, "__qualname__") else type(retriever)
+    return f"{definition.__module__}:{definition.__qualname__}"
 
 
 def _read_id(value: Any) -> str:

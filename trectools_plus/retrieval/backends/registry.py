@@ -15,14 +15,14 @@ class BackendEntry:
     """Facts about a backend that are available before it is imported.
 
     Attributes:
-        location: ``module:class``.
+        location: ``module:class`` of the backend.
         needs_corpus: Whether it searches documents that the user must give.
         streams_documents: Whether it reads documents one by one instead of in memory.
         finds_chunks: Whether its results can be chunks of documents.
-        setting: The key of its settings; ``None`` if it has none.
-        model: ``module:class`` of these settings, if they have names.
-        remedy: How to give these settings if they are missing; ``None`` if they are optional.
-        hint: A note in parentheses in the help of ``--backend``.
+        setting: The key of its settings in a configuration; ``None`` if it has none.
+        model: ``module:class`` of these settings, if they are a mapping with fixed keys.
+        requirement: The required setting and how to give it; ``None`` if no setting is required.
+        hint: A note for the help of ``--backend``, which shows it in parentheses.
     """
 
     location: str
@@ -31,7 +31,7 @@ class BackendEntry:
     finds_chunks: bool = True
     setting: str | None = None
     model: str | None = None
-    remedy: str | None = None
+    requirement: str | None = None
     hint: str = ""
 
     def load(self) -> Any:
@@ -57,7 +57,7 @@ BACKENDS: Mapping[str, BackendEntry] = {
         f"{_PACKAGE}.http.source:HttpBackend",
         setting="http",
         model=f"{_PACKAGE}.http.settings:HttpSettings",
-        remedy="the service's URL — give http.url, or --http-url",
+        requirement="the service's URL — give http.url, or --http-url",
         hint="a JSON service",
     ),
     "milvus": BackendEntry(
@@ -70,7 +70,7 @@ BACKENDS: Mapping[str, BackendEntry] = {
     "python": BackendEntry(
         f"{_PACKAGE}.python:PythonBackend",
         setting="retriever",
-        remedy="`retriever` — give module:name",
+        requirement="`retriever` — give module:name",
         hint="a function or plug-in",
     ),
 }

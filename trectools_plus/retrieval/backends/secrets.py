@@ -1,4 +1,4 @@
-"""Keys of services, which come from the environment and appear in no file or message."""
+"""Keys of services: read from the environment, and never written to a file or message."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from urllib.parse import quote
 from trectools_plus.errors import UsageError
 
 HIDDEN = "***"
-_SHORTEST = 8
+_MIN_LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A secret that its ``repr`` does not show.
+    """A secret, which ``repr`` does not show.
 
     Attributes:
         value: The secret.
@@ -25,11 +25,14 @@ class Key:
     value: str = field(repr=False)
 
     def is_in(self, text: str) -> bool:
-        """Return whether a text contains the secret; too short secrets would match by chance."""
-        return len(self.value) >= _SHORTEST and self.scrub(text) != text
+        """Return whether a text contains the secret; False for a secret of fewer than 8 characters.
+
+        A shorter secret could match by chance.
+        """
+        return len(self.value) >= _MIN_LENGTH and self.scrub(text) != text
 
     def scrub(self, text: str) -> str:
-        """Replace the secret in a text: as it is, escaped as in JSON, or quoted as in a URL."""
+        """Replace the secret in a text by ``***``, also if it is escaped for JSON or for a URL."""
         for spelling in _spellings(self.value):
             text = text.replace(spelling, HIDDEN)
         return text
@@ -37,7 +40,7 @@ class Key:
 
 @cache
 def _spellings(secret: str) -> list[str]:
-    """Return the longest spelling first, because it may contain another."""
+    """Return the plain and escaped forms; the longest first, because it may contain another."""
     spellings = {secret, json.dumps(secret)[1:-1], quote(secret, safe="")}
     return sorted(spellings, key=len, reverse=True)
 

@@ -20,7 +20,7 @@ ENTRY_POINT_GROUP = "trectools_plus.backends"
 
 
 def find_backend(name: str) -> BackendEntry | None:
-    """Return a built-in backend, or a backend that an installed package registers.
+    """Return a built-in backend, or one that an installed package registers; ``None`` if unknown.
 
     Raises:
         ValueError: If the registered object is not a backend.
@@ -46,22 +46,22 @@ def name_retrievers(value: Any) -> Any:
     """Return a mapping of ``module:name`` by mode.
 
     Args:
-        value: The mapping; or ``module:name`` or ``NAME=module:name``, several with commas or as
-            a list.
+        value: The mapping, which is returned unchanged; or ``module:name`` or
+            ``NAME=module:name``, several as a list or separated by commas.
     """
     if isinstance(value, str):
         value = split_list(value)
     if not isinstance(value, list | tuple):
         return value
-    named: dict[str, Any] = {}
+    retrievers: dict[str, Any] = {}
     for text in value:
         name, equals, reference = str(text).partition("=")
         if not equals:
             name, reference = str(text).rpartition(":")[2].rpartition(".")[2], str(text)
-        if name in named:
+        if name in retrievers:
             raise ValueError(f"two retrievers are named '{name}' — write NAME=module:name")
-        named[name] = reference
-    return named
+        retrievers[name] = reference
+    return retrievers
 
 
 Retrievers = Annotated[dict[str, str], BeforeValidator(name_retrievers)]
@@ -73,9 +73,10 @@ class BackendSettings(BaseModel):
     Attributes:
         backend: ``embedded``, ``http``, ``milvus`` or ``python``; or the name of an installed
             backend.
-        retriever: For ``python``: ``module:name``, or the name of an installed plug-in, by mode.
+        retriever: For ``python``: by mode, ``module:name`` or the name of an installed plug-in.
         http: For ``http``: the service and its mapping.
-        milvus: For ``milvus``: its address; by default a ``.db`` in the cache folder.
+        milvus: For ``milvus``: its address and vector index; by default a ``.db`` in the cache
+            folder.
         collapse: How chunks become documents, if the backend returns chunks.
     """
 
@@ -90,7 +91,7 @@ class BackendSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _infer_backend(cls, values: Any) -> Any:
-        """Infer the backend from the settings of one backend."""
+        """Infer the backend if the settings of exactly one backend are given."""
         if not isinstance(values, Mapping) or values.get("backend") is not None:
             return values
         named = {
@@ -100,7 +101,7 @@ class BackendSettings(BaseModel):
         }
         if len(named) > 1:
             shown = " and ".join(f"`{setting}`" for setting in named)
-            raise ValueError(f"{shown} do not go together — give one of them")
+            raise ValueError(f"{shown} configure different backends — give one of them")
         return {**values, "backend": next(iter(named.values()))} if named else values
 
     @model_validator(mode="after")
@@ -113,10 +114,11 @@ class BackendSettings(BaseModel):
         for name, other in BACKENDS.items():
             if other.setting and getattr(self, other.setting) and name != self.backend:
                 raise ValueError(
-                    f"`{other.setting}` goes with the backend {name} — omit it, or set `backend`"
+                    f"`{other.setting}` configures the backend {name}, but `backend` is "
+                    f"{self.backend} — omit one of them"
                 )
-        if entry.remedy is not None and not self._backend_setting:
-            raise ValueError(f"`backend` {self.backend} needs {entry.remedy}")
+        if entry.requirement is not None and not self._backend_setting:
+            raise ValueError(f"`backend` {self.backend} requires {entry.requirement}")
         if self.collapse is not None and not entry.finds_chunks:
             raise ValueError("`collapse`: the embedded modes find documents, not chunks — omit it")
         for name in self.retriever:
@@ -125,17 +127,17 @@ class BackendSettings(BaseModel):
 
     @property
     def is_embedded(self) -> bool:
-        """True if the modes of this package search."""
+        """True if the backend is ``embedded``."""
         return self.backend == EMBEDDED
 
     @property
     def needs_corpus(self) -> bool:
-        """True if it searches documents that the user must give."""
+        """True if the backend searches documents that the user must give."""
         return self._entry.needs_corpus
 
     @property
     def streams_documents(self) -> bool:
-        """True if it reads documents one by one instead of in memory."""
+        """True if the backend reads documents one by one instead of in memory."""
         return self._entry.streams_documents
 
     def make_backend(self) -> Backend:
@@ -148,7 +150,8 @@ class BackendSettings(BaseModel):
         """Check the names of the requested modes.
 
         Raises:
-            UsageError: If there is no mode, or a mode is unknown, repeated or not a file name.
+            UsageError: If there is no mode, or a mode is unknown, repeated or not valid as a file
+                name.
         """
         self._entry.load().check_modes(modes, self._backend_setting)
 

@@ -1,4 +1,4 @@
-"""Turn a source's hits into a ranking of documents: collapse chunks, drop the query itself."""
+"""Turn a source's hits into a ranking of documents: collapse chunks, drop the query's document."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def collapse_chunks(
 
 
 _UNWRITABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_LARGEST = float(np.finfo(np.float32).max)
+_LARGEST_SCORE = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
-    """Options of the results of every query.
+    """Options that apply to the results of every query.
 
     Attributes:
         depth: Maximum number of documents.
@@ -97,7 +97,7 @@ class Answer:
     Attributes:
         query_id: The query.
         ranking: At most ``depth`` documents, in canonical order.
-        latency_ms: Milliseconds for the answer, summed over all rounds.
+        latency_ms: Milliseconds of all requests for this answer; see :func:`answer_batch`.
         attempts: Number of times the query was sent.
         asked: Number of results requested in the last round.
         cut_short: Whether there are fewer than ``depth`` documents because ``max_chunks`` was
@@ -144,12 +144,14 @@ class MemoryAnswers:
         self.answers: dict[str, Answer] = {}
 
     def add(self, outcomes: Iterable[Answer | FailedQuery]) -> None:
-        """Store the answers; the caller reports the failures."""
-        self.answers.update({one.query_id: one for one in outcomes if isinstance(one, Answer)})
+        """Store the answers and ignore the failures, which the caller records."""
+        self.answers.update(
+            {outcome.query_id: outcome for outcome in outcomes if isinstance(outcome, Answer)}
+        )
 
 
 class _UnusableError(ValueError):
-    """An answer that cannot be a ranking."""
+    """Hits that cannot be turned into a ranking."""
 
 
 def answer_batch(
@@ -157,8 +159,9 @@ def answer_batch(
 ) -> list[Answer | FailedQuery]:
     """Send queries to a source, and rank its results.
 
-    Each round requests twice as many results as the previous one, until there are ``depth``
-    documents, the source has no more results, or ``collapse.chunk_limit`` is reached.
+    A query is sent in rounds. Each round requests twice as many results as the previous one, until
+    there are ``depth`` documents, the source has no more results, or ``collapse.chunk_limit`` is
+    reached.
 
     Returns:
         One entry per query, in their order.
@@ -225,7 +228,7 @@ def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
     elif not isinstance(scores, Sequence):
         scores = scores.tolist()
     for score in scores:
-        if not math.isfinite(score) or abs(score) > _LARGEST:
+        if not math.isfinite(score) or abs(score) > _LARGEST_SCORE:
             raise _UnusableError(f"score {score:g} is no number that a run can hold")
     found = (
         dict(zip(hits.ids, scores, strict=True))
@@ -233,11 +236,11 @@ def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
         else collapse_chunks(hits.ids, scores, collapse)
     )
     if collapse is None and len(found) < len(hits.ids):
-        twice = next(one for place, one in enumerate(hits.ids) if one in hits.ids[:place])
-        raise _UnusableError(f"document id '{twice}' comes twice; collapse chunks to documents")
+        repeated = next(one for row, one in enumerate(hits.ids) if one in hits.ids[:row])
+        raise _UnusableError(f"document id '{repeated}' comes twice; collapse chunks to documents")
     bad = [doc_id for doc_id in found if not doc_id or _UNWRITABLE.search(doc_id)]
     if bad:
         raise _UnusableError(f"document id {bad[0][:60]!r} cannot be written to a run")
-    if collapse is not None and any(abs(score) > _LARGEST for score in found.values()):
+    if collapse is not None and any(abs(score) > _LARGEST_SCORE for score in found.values()):
         raise _UnusableError("a sum of scores is no number that a run can hold")
     return found

@@ -51,7 +51,7 @@ class FetchRequest:
     """The request for one run in each mode.
 
     Attributes:
-        corpus: The documents; ``None`` if the backend has documents. A stream requires a backend
+        corpus: The documents; ``None`` if the backend has its own. A stream requires a backend
             that ``streams_documents``.
         topics: The queries; a stream requires a backend that is not embedded.
         modes: The modes, without repetition.
@@ -137,7 +137,7 @@ def fetch_runs(
 
     Args:
         request: The request.
-        leave_one_out: Whether to fetch each fusion also without each of its components.
+        leave_one_out: Whether to fetch every fusion also with each one of its components left out.
         progress: Receives the progress of building indexes and of the queries.
 
     Raises:
@@ -151,14 +151,14 @@ def fetch_runs(
 
 
 @contextmanager
-def fetch_journalled(
+def fetch_with_journals(
     request: FetchRequest,
     folder: Path,
     *,
     resume: bool = False,
     progress: Progress = no_progress,
 ) -> Iterator[Mapping[str, AnsweredRun]]:
-    """Fetch every mode with journals in a folder, and yield the runs while these are open.
+    """Fetch every mode with journals in a folder, and yield the runs while the journals are open.
 
     The runs read their answers from the journals. A backend without ``keeps_journal`` writes one
     only with ``resume``.
@@ -166,7 +166,7 @@ def fetch_journalled(
     Args:
         request: The request.
         folder: The folder of the journals.
-        resume: Whether to resume the journals in the folder.
+        resume: Whether to continue the journals in the folder.
         progress: Receives the progress of building indexes and of the queries.
 
     Raises:
@@ -229,9 +229,9 @@ def _fetch_modes(
     *,
     leave_one_out: bool = False,
 ) -> dict[str, AnsweredRun]:
-    """Send each mode every query that its store lacks.
+    """Send each mode every query whose answer is not in its store.
 
-    Matrix products use one thread, because waking several takes longer than a query.
+    Matrix products use one thread, because waking several threads takes longer than a query.
     """
     sources = request.backend.open(request.backend_request(progress))
     try:
@@ -264,7 +264,7 @@ def _fetch_mode(
     failures: dict[str, Failure] = {}
     known, breaker = store.answers, CircuitBreaker()
     done, total = len(known), len(request.topics)
-    progress(f"asking {mode}", done, total)
+    progress(f"searching {mode}", done, total)
     queries = iter_queries(request.topics)
     pending = (query for query in queries if query.query_id not in known)
     for outcomes in _outcomes(source, pending, request.options, breaker):
@@ -275,7 +275,7 @@ def _fetch_mode(
             if failure is not None:
                 failures[outcome.query_id] = failure
         done += len(outcomes)
-        progress(f"asking {mode}", done, total)
+        progress(f"searching {mode}", done, total)
     answers = store.answers
     if done < total:
         for query in iter_queries(request.topics):

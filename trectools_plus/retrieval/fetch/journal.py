@@ -28,7 +28,7 @@ VERSION = 1
 class Journal:
     """Outcomes of queries on disk; opened by :func:`open_journal`, by one process at a time.
 
-    Memory holds only the position of each answer in the file.
+    Only the position of each answer in the file is kept in memory.
 
     Attributes:
         path: The file.
@@ -151,7 +151,7 @@ def _open_locked(path: Path) -> int:
         raise _write_error(path, error) from error
     try:
         import fcntl
-    except ImportError:  # Windows has no advisory locks, and others would block the reader
+    except ImportError:  # Windows has only mandatory locks, which would block the reader
         return descriptor
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -160,7 +160,7 @@ def _open_locked(path: Path) -> int:
         raise InputError(
             "another fetch uses this journal",
             where=str(path),
-            remedy="wait until it ends, or end it",
+            remedy="wait until that fetch ends, or stop it",
         ) from error
     return descriptor
 
@@ -232,7 +232,7 @@ def _as_answer(entry: dict[str, Any]) -> Answer:
 
 
 def _check_facts(path: Path, header: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    """Check that the journal belongs to the same fetch; the error lists the differences."""
+    """Check that the journal belongs to this fetch; the error lists the differences."""
     if header["key"] == _key(facts):
         return
     differences = ", ".join(_differences("", header["facts"], facts))
@@ -283,7 +283,7 @@ class AnswerIndex:
 
 
 class JournalAnswers(Mapping[str, Answer]):
-    """The answers in a journal at one moment, by query id.
+    """A snapshot of the answers in a journal, by query id.
 
     Args:
         file: The journal, open for reading while answers are read.
@@ -307,13 +307,13 @@ class JournalAnswers(Mapping[str, Answer]):
 
     def __getitem__(self, query_id: str) -> Answer:
         digest = np.uint64(digest_id(query_id))
-        first = int(np.searchsorted(self._digests, digest))
+        row = int(np.searchsorted(self._digests, digest))
         # Different ids may have the same digest, so compare the id in the line.
-        while first < len(self._digests) and self._digests[first] == digest:
-            answer = self._read(int(self._order[first]))
+        while row < len(self._digests) and self._digests[row] == digest:
+            answer = self._read(int(self._order[row]))
             if answer.query_id == query_id:
                 return answer
-            first += 1
+            row += 1
         raise KeyError(query_id)
 
     def _read(self, row: int) -> Answer:

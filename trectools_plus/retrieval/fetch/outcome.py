@@ -1,4 +1,4 @@
-"""Outcomes of a fetch: status and latency of each mode, and errors for unusable runs."""
+"""Outcomes of a fetch: status and latency of each mode, and errors for runs without answers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from trectools_plus.retrieval.source import Failure, empty_ranking, run_of
 from trectools_plus.text import plural
 
 _QUERIES_PER_STEP = 1_000
-_SHOWN = 3
-_UNKNOWN = Failure("not asked")
+_MAX_EXAMPLES = 3  # maximum number of reasons in a message, and of queries for each reason
+_NOT_SENT = Failure("not asked")
 
 FetchStatus = Literal["ok", "empty", "incomplete", "failed", "unavailable"]
 """``ok``: every query was answered; ``empty``: every query was answered without any result;
@@ -176,7 +176,7 @@ class AnsweredRun:
                 if answer is None:
                     # Neither an answer nor a failure: the topics changed, and reading them to the
                     # end raises the error.
-                    failures[query_id] = self._failures.get(query_id, _UNKNOWN)
+                    failures[query_id] = self._failures.get(query_id, _NOT_SENT)
                     continue
                 if not answer.ranking:
                     missing.append(query_id)
@@ -205,7 +205,7 @@ class AnsweredRun:
 
 
 def refuse_unscorable(fetched: Mapping[str, FetchOutcome], folder: Path | None = None) -> None:
-    """Check that every mode answered every query, and found a result for at least one.
+    """Check that every mode answered every query, and found a result for at least one query.
 
     Args:
         fetched: Runs by mode.
@@ -224,7 +224,7 @@ def refuse_unscorable(fetched: Mapping[str, FetchOutcome], folder: Path | None =
             where = None if folder is None else str(folder)
             remedy = None if folder is None else _resume_remedy(mode, run)
             errors.append(kind(what, where=where, remedy=remedy))
-    raise_all([*errors, *([] if folder is None else _empty_runs(fetched, folder))])
+    raise_all([*errors, *([] if folder is None else _errors_of_empty_runs(fetched, folder))])
 
 
 def _resume_remedy(mode: str, run: FetchOutcome) -> str:
@@ -243,16 +243,18 @@ def describe_failures(run: FetchOutcome) -> str:
     for query_id, failure in run.failures.items():
         reasons.setdefault(failure.reason.removeprefix("not asked: "), []).append(query_id)
     named = [
-        f"{', '.join(ids[:_SHOWN])}{', …' if len(ids) > _SHOWN else ''}: {reason}"
-        for reason, ids in list(reasons.items())[:_SHOWN]
+        f"{', '.join(ids[:_MAX_EXAMPLES])}{', …' if len(ids) > _MAX_EXAMPLES else ''}: {reason}"
+        for reason, ids in list(reasons.items())[:_MAX_EXAMPLES]
     ]
-    if len(reasons) > _SHOWN:
+    if len(reasons) > _MAX_EXAMPLES:
         named.append("…")
-    of_all = plural(run.queries, "query", "queries")
-    return f"{count} of {of_all} {verb} no answer ({'; '.join(named)})"
+    total = plural(run.queries, "query", "queries")
+    return f"{count} of {total} {verb} no answer ({'; '.join(named)})"
 
 
-def _empty_runs(fetched: Mapping[str, FetchOutcome], folder: Path) -> list[TrectoolsPlusError]:
+def _errors_of_empty_runs(
+    fetched: Mapping[str, FetchOutcome], folder: Path
+) -> list[TrectoolsPlusError]:
     """Return an error if a mode found nothing and therefore has no run file."""
     empty = [mode for mode, run in fetched.items() if run.status == "empty"]
     if not empty:
@@ -260,9 +262,9 @@ def _empty_runs(fetched: Mapping[str, FetchOutcome], folder: Path) -> list[Trect
     written = [f"{mode}.run" for mode, run in fetched.items() if run.results]
     earlier = [f"{mode}.run" for mode in empty if (folder / f"{mode}.run").exists()]
     queries = plural(len(fetched[empty[0]].missing_queries), "query", "queries")
-    what = f"{' and '.join(empty)} found nothing ({queries}), so there is no run file"
+    what = f"{' and '.join(empty)} found nothing ({queries}), so no run file was written"
     if earlier:
-        what += f" (but {' and '.join(earlier)} of an earlier fetch)"
+        what += f" (left from an earlier fetch: {', '.join(earlier)})"
     remedy = (
         "check that the topics belong to this corpus and have its language; for a service, check "
         "http.ids"

@@ -26,7 +26,7 @@ from trectools_plus.provenance import (
 )
 from trectools_plus.ranking import separate_ties
 from trectools_plus.retrieval.fetch.answering import Collapse
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_journalled
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_with_journals
 from trectools_plus.retrieval.fetch.outcome import (
     AnsweredRun,
     FetchOutcome,
@@ -44,7 +44,7 @@ MANIFEST_VERSION = "1.0"
 
 
 class ManifestModel(BaseModel):
-    """Base of the manifest's parts, whose fields are described by docstrings."""
+    """Base of the manifest and its parts; the docstrings of fields are their descriptions."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
@@ -156,7 +156,7 @@ class FetchManifest(ManifestModel):
     """Findings of the validation of the written run."""
 
 
-# The manifest lists topics without results.
+# P108 reports topics without results, which the manifest lists.
 _IGNORED_RULES = {"P108"}
 
 
@@ -169,8 +169,8 @@ class FetchedFile:
         manifest_path: ``<run file>.manifest.json``.
         manifest: The content of the manifest.
         outcome: The outcome of the queries.
-        findings: Findings of the validation of the file, without errors other than topics without
-            results.
+        findings: Findings of the validation of the file; its only possible error is P108 (topics
+            without results).
     """
 
     path: Path
@@ -201,15 +201,15 @@ def fetch_to_dir(
         command: The command line, for the manifest.
 
     Raises:
-        UsageError, InputError: As ``retrieval.fetch.fetch.fetch_journalled``; or if the folder
-            cannot be written, or a mode answered no query.
+        UsageError: If a mode, setting or journal is not valid for the request.
+        InputError: If something cannot be read, built or written, or a mode answered no query.
         CheckFailedError: If a mode found nothing and therefore has no run file (the others are
             written); if a run is incomplete (it is written, and its manifest lists the queries
             without an answer); or if a written run has errors.
     """
     corpus, topics = request.corpus, request.topics
     with _output_folder(Path(output_dir)) as folder:
-        with fetch_journalled(request, folder, resume=resume, progress=progress) as runs:
+        with fetch_with_journals(request, folder, resume=resume, progress=progress) as runs:
             common = {
                 "dataset": dataset,
                 "command": command,

@@ -1,4 +1,4 @@
-"""Queries in memory or streamed, which means read again whenever they are needed."""
+"""Queries in memory or streamed; streamed queries are read again each time they are needed."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class TopicsChangedError(InputError):
 
 
 class StreamedTopics:
-    """Topics that are read again whenever they are needed.
+    """Topics that are read again each time they are needed.
 
-    Exact repetitions of a query are dropped. Memory holds only the number of queries and two
-    hashes, and during the first pass 8 bytes for each query.
+    Exact repetitions of a query are dropped. Only the number of queries and two hashes are kept in
+    memory, and 8 bytes for each query during the first pass.
 
     Args:
         read: Returns a new iterator over all queries.
@@ -144,11 +144,15 @@ AnyTopics = Topics | StreamedTopics
 
 
 def stream_topics(dataset: str | None, file: str | None) -> StreamedTopics | None:
-    """Return the queries of a dataset or a file, if they can be read more than once.
+    """Return the queries of a dataset or a file as a stream.
 
     Args:
-        dataset: ``irds:<id>``, or a folder; the few test cases of ``hpo`` are in memory.
-        file: The path or address of topics; a pipe cannot be read twice.
+        dataset: ``irds:<id>``, a folder, or ``hpo``; ignored if there is a file.
+        file: The path or address of topics.
+
+    Returns:
+        ``None`` if there are neither, if the file is a pipe, which cannot be read twice, or for
+        ``hpo``, whose few test cases are read into memory.
 
     Raises:
         UsageError: If the dataset does not exist.

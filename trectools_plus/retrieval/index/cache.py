@@ -1,10 +1,11 @@
-"""Indexes on disk, built once and found again by a hash of their inputs.
+"""Indexes on disk, built once and identified by a hash of their inputs.
 
 An index is a folder ``<kind>-<key>``; the key is a hash of everything that determines its content.
-A folder gets its name by one rename after all files and their checksums are written, so a
+The folder is renamed to its final name after all files and their checksums are written, so a
 half-built index is never read. Opening an index compares the checksums, which takes no longer than
-one or two exact searches. Because checksums can be recomputed, loaders also check the shapes, types
-and numbers that they read. A damaged index is built again, with a warning.
+one or two exact searches. Loaders also check the shapes, types and numbers that they read, because
+checksums do not detect a file that was replaced together with its checksum. A damaged index is
+built again, with a warning.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _LOG = logging.getLogger("trectools_plus.retrieval")
 
 
 class DamagedIndexError(Exception):
-    """An index whose files have changed or are inconsistent."""
+    """An index whose files are missing, changed or inconsistent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +88,9 @@ def open_index(
     Args:
         recipe: The inputs of the index.
         build: Writes the index's files into an empty folder.
-        load: Opens the files of a folder. It checks everything that a search relies on, and raises
-            an exception if a check fails; then the index is built again.
-        progress: Notified when this process waits for another one.
+        load: Opens the files of a folder. It checks everything that a search relies on. The index
+            is built again if it raises an exception.
+        progress: Called when this process waits for another one.
 
     Raises:
         InputError: If the cache folder cannot be written.
@@ -122,8 +123,8 @@ def _load_intact(folder: Path, recipe: IndexRecipe, load: Callable[[Path], T]) -
     """Load an index after checking that its files have not changed.
 
     Raises:
-        DamagedIndexError: If they have; the message completes a sentence that starts with the
-            index.
+        DamagedIndexError: If they have, or cannot be loaded. The message is a predicate, for
+            example "is damaged".
     """
     if not _is_intact(folder, recipe):
         raise DamagedIndexError("is damaged")
@@ -141,7 +142,7 @@ def load_array(path: Path, dtype: type[Any], dimensions: int = 1) -> npt.NDArray
 
     Args:
         path: The ``.npy`` file.
-        dtype: The expected type; an abstract type includes all its subtypes.
+        dtype: The expected type; an abstract type accepts all its subtypes.
         dimensions: The expected number of dimensions.
 
     Raises:
@@ -153,7 +154,7 @@ def load_array(path: Path, dtype: type[Any], dimensions: int = 1) -> npt.NDArray
     fits = np.issubdtype(array.dtype, dtype) and array.dtype.isnative
     if not fits or array.ndim != dimensions or not array.flags.c_contiguous:
         raise ValueError(
-            f"{path.name} holds {array.dtype} of shape {array.shape}, "
+            f"{path.name} contains {array.dtype} of shape {array.shape}, "
             f"not {dtype.__name__} in {dimensions} dimensions"
         )
     # Slices of a plain array over the mapped file are faster than slices of a memmap.
@@ -163,10 +164,10 @@ def load_array(path: Path, dtype: type[Any], dimensions: int = 1) -> npt.NDArray
 def check_postings(
     data: npt.NDArray[Any], indices: npt.NDArray[Any], indptr: npt.NDArray[Any], documents: int
 ) -> None:
-    """Check that a sparse matrix of weights of words in documents is consistent.
+    """Check that a sparse matrix with the weights of words in documents is consistent.
 
     Args:
-        data: Weights, grouped by word.
+        data: The weights, grouped by word.
         indices: The document of each weight.
         indptr: The position of each word's first weight, and the number of weights at the end.
         documents: Number of documents.
@@ -175,13 +176,15 @@ def check_postings(
         ValueError: If it is not consistent.
     """
     if len(indptr) < 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
-        raise ValueError("the positions of the words are not in order")
+        raise ValueError("the positions of the words are not ascending from 0")
     if not indptr[-1] == len(data) == len(indices):
-        raise ValueError(f"{len(data)} weights, {len(indices)} documents, {indptr[-1]} counted")
+        raise ValueError(
+            f"expected {indptr[-1]} weights but got {len(data)}, of {len(indices)} documents"
+        )
     if len(indices) and not 0 <= indices.min() <= indices.max() < documents:
-        raise ValueError(f"weights of documents that are not among the {documents}")
+        raise ValueError(f"a weight belongs to a document beyond the {documents} of the index")
     if not np.isfinite(data).all():
-        raise ValueError("weights that are not finite")
+        raise ValueError("a weight is not finite")
 
 
 def _build(folder: Path, recipe: IndexRecipe, build: Callable[[Path], None]) -> None:
@@ -202,7 +205,7 @@ def _build(folder: Path, recipe: IndexRecipe, build: Callable[[Path], None]) -> 
 
 @contextmanager
 def _build_lock(folder: Path, progress: Progress) -> Iterator[None]:
-    """Hold the index's lock, which the system releases even if this process is killed."""
+    """Lock the index; the system releases the lock even if this process is killed."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(f"{folder}.lock")
@@ -233,7 +236,7 @@ def _is_intact(folder: Path, recipe: IndexRecipe) -> bool:
         if [content[key] for key in ("format", "kind", "facts")] != expected:
             return False
         return all(
-            # Only regular files of this folder, because reading a device or pipe never ends.
+            # Accept only regular files of this folder, because reading a device may never end.
             Path(name).name == name
             and (folder / name).is_file()
             and _sha256(folder / name) == digest

@@ -25,7 +25,7 @@ _BYTES_PER_BATCH = 1 << 18
 
 
 class Encoder(Protocol):
-    """An object that encodes texts as vectors; equal texts have equal vectors."""
+    """An object that encodes texts as vectors; equal texts get equal vectors."""
 
     dimensions: int
 
@@ -68,7 +68,7 @@ class TextEncoder:
             )
         except FileNotFoundError as error:
             raise InputError(
-                f"the embedding model {MODEL} is not where wordllama installs it",
+                f"the embedding model {MODEL} is missing from the installed package wordllama",
                 where=str(Path(wordllama.__file__).parent),
                 remedy="install wordllama again: pip install --force-reinstall wordllama",
             ) from error
@@ -89,7 +89,7 @@ class TextEncoder:
         Returns:
             ``float32`` of shape ``(len(texts), 256)``; rows of length 1, or all 0.
         """
-        # Lower case comes first, because it can produce accents that NFC composes.
+        # Convert to lower case first, because this can produce accents that NFC then composes.
         cleaned = [clean_text(text.lower()) for text in texts]
         vectors = np.zeros((len(cleaned), DIMENSIONS), dtype=np.float32)
         for rows in _batches([len(text.encode()) for text in cleaned]):
@@ -103,7 +103,7 @@ class TextEncoder:
 
 
 def _batches(sizes: list[int]) -> Iterator[list[int]]:
-    """Group rows by size, which limits padding and memory."""
+    """Group rows of similar size, which limits padding and memory."""
     batch: list[int] = []
     for row in sorted(range(len(sizes)), key=sizes.__getitem__):
         # This row is the longest of its batch so far, and the others are padded to its length.
@@ -151,8 +151,10 @@ class NeuralEncoder:
         if settings.max_length is not None:
             self._model.max_seq_length = settings.max_length
         known = self._model.prompts or {}
-        self._query_prompt = _prompt(settings.query_prompt, known, ("query",))
-        self._document_prompt = _prompt(settings.document_prompt, known, ("document", "passage"))
+        self._query_prompt = _choose_prompt(settings.query_prompt, known, ("query",))
+        self._document_prompt = _choose_prompt(
+            settings.document_prompt, known, ("document", "passage")
+        )
         self.dimensions = self._embed([("warm up", "")]).shape[1]
 
     def facts(self) -> dict[str, str | int | None]:
@@ -197,17 +199,17 @@ class NeuralEncoder:
 
 
 def make_encoder(settings: RetrievalSettings) -> Encoder:
-    """Return the encoder in the settings: a local model, or the static embeddings.
+    """Create the encoder that the settings name: a local model, or the static embeddings.
 
     Raises:
-        MissingExtraError, InputError, UsageError: As :class:`NeuralEncoder`.
+        MissingExtraError, InputError, UsageError: See :class:`NeuralEncoder`.
     """
     if settings.embedding_model is None:
         return TextEncoder()
     return NeuralEncoder(settings.embedding_model, settings)
 
 
-def _prompt(given: str | None, known: dict[str, str], names: tuple[str, ...]) -> str:
+def _choose_prompt(given: str | None, known: dict[str, str], names: tuple[str, ...]) -> str:
     """Return the user's prompt, or the first of the model's prompts with one of these names."""
     if given is not None:
         return given

@@ -84,7 +84,7 @@ class LexicalRetriever:
         matching = np.flatnonzero(scores > 0)
         matching_scores = scores[matching]
         top = top_positions(matching_scores, depth)
-        return Ranking([self._doc_ids[place] for place in matching[top]], matching_scores[top])
+        return Ranking([self._doc_ids[row] for row in matching[top]], matching_scores[top])
 
 
 def _build(
@@ -121,16 +121,16 @@ def _load(
     """
     if (folder / _EMPTY_FILE).exists():
         if any(map(analyzer.terms, documents.searchable_texts())):
-            raise ValueError("it contains no word of the documents")
+            raise ValueError("it has no terms, but the documents have")
         return None
     data = load_array(folder / "data.csc.index.npy", np.float32)
     indices = load_array(folder / "indices.csc.index.npy", np.integer)
     indptr = load_array(folder / "indptr.csc.index.npy", np.integer)
     check_postings(data, indices, indptr, len(documents))
-    index = _quiet_bm25s().BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
-    fresh = _new_bm25(settings)
-    if any(getattr(index, name) != getattr(fresh, name) for name in _PARAMETERS):
-        raise ValueError("different parameters")
+    index = _import_bm25s().BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
+    expected = _new_bm25(settings)
+    if any(getattr(index, name) != getattr(expected, name) for name in _PARAMETERS):
+        raise ValueError("its parameters differ from the settings")
     if index.scores["num_docs"] != len(documents):
         raise ValueError(f"the number of documents is not {len(documents)}")
     if sorted(index.vocab_dict.values()) != list(range(len(indptr) - 1)):
@@ -139,12 +139,12 @@ def _load(
 
 
 def _new_bm25(settings: RetrievalSettings) -> Any:
-    return _quiet_bm25s().BM25(method="lucene", k1=settings.k1, b=settings.b)
+    return _import_bm25s().BM25(method="lucene", k1=settings.k1, b=settings.b)
 
 
-def _quiet_bm25s() -> Any:
+def _import_bm25s() -> Any:
     import bm25s
 
-    # The import sets the logger to DEBUG.
+    # Importing bm25s sets its logger to DEBUG.
     logging.getLogger("bm25s").setLevel(logging.WARNING)
     return bm25s

@@ -27,7 +27,7 @@ _HEADS = {
     "SparseEncoder": ("ForMaskedLM",),
     "CrossEncoder": ("ForSequenceClassification", "ForCausalLM"),
 }
-"""Architectures of a plain transformers model that fit each class."""
+"""The ends of architecture names that each class can load from a plain transformers model."""
 _PACKAGES = ("sentence-transformers", "torch", "transformers")
 
 
@@ -43,11 +43,11 @@ class ModelRecord(BaseModel):
 
 
 def record_models(settings: RetrievalSettings, roles: Collection[str]) -> dict[str, ModelRecord]:
-    """Return the models in the settings, by role.
+    """Return the models that the settings name, by role.
 
     Args:
         settings: ``embedding_model``, ``splade_model`` and ``reranker_model`` are used.
-        roles: The roles to return, of ``embedding``, ``splade`` and ``reranker``.
+        roles: The roles to return; a subset of ``embedding``, ``splade`` and ``reranker``.
 
     Raises:
         InputError: If a folder is missing or cannot be read.
@@ -104,7 +104,7 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
     """Load a model of ``sentence_transformers`` from a folder.
 
     Args:
-        kind: The class: ``SentenceTransformer``, ``SparseEncoder`` or ``CrossEncoder``.
+        kind: The model's class: ``SentenceTransformer``, ``SparseEncoder`` or ``CrossEncoder``.
         path: The folder.
         device: The device to run on.
         option: The name of the user's setting, for messages.
@@ -131,7 +131,7 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
         )
     if device == "cuda" and not torch.cuda.is_available():
         raise UsageError(
-            "this PyTorch finds no CUDA device",
+            "the installed PyTorch finds no CUDA device",
             where="device",
             remedy="use cpu, or install a PyTorch with CUDA on a machine with a GPU",
         )
@@ -146,7 +146,7 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
 
 
 def _check_kind(kind: str, folder: Path) -> None:
-    """Check the kind of a model, because the library replaces missing weights by random numbers."""
+    """Check the kind of a model; the library would replace missing weights by random numbers."""
     if (folder / "modules.json").is_file():
         config = _read_config(folder / "config_sentence_transformers.json")
         declared = config.get("model_type") or "SentenceTransformer"
@@ -185,8 +185,8 @@ def model_facts(path: str, device: Device, model: Any) -> dict[str, str | int | 
 def first_rows(texts: Sequence[str]) -> list[int]:
     """Return, for each text, the row of the first text that equals it.
 
-    The last digits of a model's output depend on the other texts of a batch. Equal texts that are
-    embedded only once have equal vectors and therefore tie.
+    The last digits of a model's output depend on the other texts of a batch. A text that occurs
+    several times is therefore embedded only once, so that its documents get equal scores.
     """
     first: dict[str, int] = {}
     return [first.setdefault(text, row) for row, text in enumerate(texts)]

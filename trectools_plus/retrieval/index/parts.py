@@ -1,19 +1,18 @@
 """The parts of documents, in the order of a multi-vector index, and the aggregation of scores.
 
-The strategies of aggregating the scores of a document's parts to the document's score are:
+These strategies compute a document's score from the scores of its parts:
 
 ========================= =====================================================================
 ``label_only``            the label's score
-``label_synonyms_min``    the lowest score of label and synonyms
-``label_synonyms_max``    the highest score of label and synonyms
-``all_max``               the highest score of label, synonyms and definition
-``all_weighted``          the sum, over the kinds, of weight times highest score of that kind
+``label_synonyms_min``    the lowest score of the label and the synonyms
+``label_synonyms_max``    the highest score of the label and the synonyms
+``all_max``               the highest score of all parts
+``all_weighted``          the weighted mean of the highest score of each kind
 ========================= =====================================================================
 
-The weights are divided by the sum of the weights of the kinds that the document has. For example,
-a term without synonyms is scored by its label and definition. So every document score is between
-the lowest and the highest score of its parts. A document without a part of the aggregated kinds is
-not ranked.
+The mean covers only the kinds that the document has. For example, a term without synonyms is scored
+by its label and definition. So every document score is between the lowest and the highest score of
+its parts. A document without a part of the aggregated kinds is not ranked.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from trectools_plus.formats.hashing import sha256_columns
 from trectools_plus.formats.tables import PARTS_SCHEMA, Corpus
 
 KINDS = ("label", "synonym", "definition")
-"""The kinds of parts. A plain document's title is its label, and its text is its definition."""
+"""The kinds of parts. The title of a plain document is its label, and its text its definition."""
 
-Places = npt.NDArray[np.intp]
+Positions = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,9 +45,9 @@ class Segments:
         documents: The document of each segment, ascending.
     """
 
-    starts: Places
-    sizes: Places
-    documents: Places
+    starts: Positions
+    sizes: Positions
+    documents: Positions
 
     @property
     def first(self) -> int:
@@ -60,7 +59,7 @@ class Segments:
         """The row after the kind's last row."""
         return int(self.starts[-1] + self.sizes[-1])
 
-    def gather(self, documents: Places) -> tuple[Places, Segments]:
+    def gather(self, documents: Positions) -> tuple[Positions, Segments]:
         """Return the rows of some documents, and segments of these rows.
 
         Args:
@@ -70,12 +69,12 @@ class Segments:
             Row numbers of the index, and segments that number these rows and documents from 0;
             both empty if no document has the kind.
         """
-        places = np.minimum(np.searchsorted(self.documents, documents), len(self.documents) - 1)
-        has = self.documents[places] == documents
-        starts, sizes = self.starts[places[has]], self.sizes[places[has]]
+        found = np.minimum(np.searchsorted(self.documents, documents), len(self.documents) - 1)
+        has_kind = self.documents[found] == documents
+        starts, sizes = self.starts[found[has_kind]], self.sizes[found[has_kind]]
         new_starts = (np.cumsum(sizes) - sizes).astype(np.intp)
         rows = np.repeat(starts - new_starts, sizes) + np.arange(sizes.sum())
-        return rows, Segments(new_starts, sizes, np.flatnonzero(has))
+        return rows, Segments(new_starts, sizes, np.flatnonzero(has_kind))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +97,7 @@ class TextParts:
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame, path: str | None = None) -> TextParts:
-        """Sort the parts ``doc_id, kind, text`` and drop empty texts.
+        """Create the parts from a frame ``doc_id, kind, text``; drop empty texts.
 
         Parts of the same document and kind keep their order.
 
@@ -122,19 +121,19 @@ class TextParts:
             .drop("order")
         )
         doc_ids = ordered["doc_id"].unique().sort(descending=True)
-        places = {doc_id: place for place, doc_id in enumerate(doc_ids.to_list())}
+        numbers = {doc_id: number for number, doc_id in enumerate(doc_ids.to_list())}
         segments = {}
         start = 0
         for kind in KINDS:
             ids = ordered.filter(kind=kind)["doc_id"]
             if not len(ids):
                 continue
-            runs = ids.rle().struct.unnest()
-            sizes = runs["len"].to_numpy().astype(np.intp)
+            groups = ids.rle().struct.unnest()
+            sizes = groups["len"].to_numpy().astype(np.intp)
             if kind != "synonym" and sizes.max() > 1:
-                twice = runs["value"][int(sizes.argmax())]
-                raise InputError(f"document '{twice}' has more than one {kind}", where=path)
-            documents = np.array([places[doc_id] for doc_id in runs["value"]], dtype=np.intp)
+                repeated = groups["value"][int(sizes.argmax())]
+                raise InputError(f"document '{repeated}' has more than one {kind}", where=path)
+            documents = np.array([numbers[doc_id] for doc_id in groups["value"]], dtype=np.intp)
             starts = (start + np.cumsum(sizes) - sizes).astype(np.intp)
             segments[kind] = Segments(starts, sizes, documents)
             start += len(ids)
@@ -146,7 +145,7 @@ class TextParts:
         """Return the parts of a corpus, or its titles as labels and its texts as definitions.
 
         Raises:
-            InputError: As :meth:`from_frame`.
+            InputError: See :meth:`from_frame`.
         """
         if corpus.parts is not None:
             return cls.from_frame(corpus.parts, corpus.path)
@@ -165,7 +164,7 @@ Float = TypeVar("Float", np.float32, np.float64)
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """A strategy of aggregating the scores of parts to the score of the document.
+    """A strategy that computes a document's score from the scores of its parts.
 
     Attributes:
         kinds: The aggregated kinds.
@@ -186,8 +185,8 @@ class Aggregation:
         """Compute the scores of documents from the scores of their parts.
 
         Args:
-            products: By kind, the scores of its rows, of shape ``(queries, rows)``.
-            segments: By kind, the documents of the rows; each kind has at least one row.
+            products: By kind, the scores of its parts, of shape ``(queries, parts)``.
+            segments: By kind, the documents of the parts; each kind has at least one part.
             documents: Number of documents.
 
         Returns:
@@ -199,14 +198,14 @@ class Aggregation:
             for kind in self.kinds
             if kind in segments
         }
-        example = next(iter(products.values()))
+        template = next(iter(products.values()))
         if self.combine == "sum":
-            return self._sum(best, segments, np.zeros((len(example), documents), example.dtype))
-        worst, take = (-np.inf, np.maximum) if self.combine == "max" else (np.inf, np.minimum)
-        scores = np.full((len(example), documents), worst, dtype=example.dtype)
+            return self._sum(best, segments, np.zeros((len(template), documents), template.dtype))
+        initial, choose = (-np.inf, np.maximum) if self.combine == "max" else (np.inf, np.minimum)
+        scores = np.full((len(template), documents), initial, dtype=template.dtype)
         for kind, values in best.items():
             columns = segments[kind].documents
-            scores[:, columns] = take(scores[:, columns], values)
+            scores[:, columns] = choose(scores[:, columns], values)
         scores[np.isinf(scores)] = -np.inf
         return scores
 
@@ -221,13 +220,13 @@ class Aggregation:
         scores: npt.NDArray[Float],
     ) -> npt.NDArray[Float]:
         assert self.weights is not None
-        mass = np.zeros(scores.shape[1], dtype=scores.dtype)
+        weight_sums = np.zeros(scores.shape[1], dtype=scores.dtype)
         for kind, values in best.items():
             columns, weight = segments[kind].documents, scores.dtype.type(self.weights[kind])
             scores[:, columns] += weight * values
-            mass[columns] += weight
-        is_ranked = mass > 0
-        scores[:, is_ranked] /= mass[is_ranked]
+            weight_sums[columns] += weight
+        is_ranked = weight_sums > 0
+        scores[:, is_ranked] /= weight_sums[is_ranked]
         scores[:, ~is_ranked] = -np.inf
         return scores
 

@@ -40,7 +40,7 @@ class SparseRetriever:
         progress: Receives the progress of building an index that is not in the cache.
 
     Raises:
-        UsageError: If the settings name no model, or the device is not available.
+        UsageError: If the settings do not name a model, or the device is not available.
         MissingExtraError: If the extra ``neural`` is not installed.
         InputError: If the folder does not contain such a model.
     """
@@ -77,10 +77,10 @@ class SparseRetriever:
             np.save(folder / "shape.npy", np.array(by_word.shape))
 
         def load(folder: Path) -> Any:
-            words = _encode(self._model.encode_query, ["warm up"], 1, no_progress).shape[1]
-            return _load(folder, (words, len(self._doc_ids)))
+            vocabulary = _encode(self._model.encode_query, ["warm up"], 1, no_progress).shape[1]
+            return _load(folder, (vocabulary, len(self._doc_ids)))
 
-        self._words = open_index(self.recipe, build, load, progress)
+        self._weights = open_index(self.recipe, build, load, progress)
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank the documents that share a weighted word with each query."""
@@ -90,13 +90,13 @@ class SparseRetriever:
         if not clean_text(query):
             return empty_ranking()
         # Encode one query at a time, because the output depends on the batch.
-        found = _encode(self._model.encode_query, [query], 1, no_progress) @ self._words
+        found = _encode(self._model.encode_query, [query], 1, no_progress) @ self._weights
         order = np.argsort(found.indices)
         scores = found.data[order].astype(np.float32)
         matching = found.indices[order][scores > 0]
         scores = scores[scores > 0]
         top = top_positions(scores, depth)
-        return Ranking([self._doc_ids[place] for place in matching[top]], scores[top])
+        return Ranking([self._doc_ids[row] for row in matching[top]], scores[top])
 
 
 def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) -> Any:
@@ -127,7 +127,7 @@ def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) 
 
 
 def _load(folder: Path, expected: tuple[int, int]) -> Any:
-    """Map the weights into memory, with a row for each word and a column for each document.
+    """Map the weights into memory: a row for each word, and a column for each document.
 
     Raises:
         ValueError: If the files are inconsistent, or the shape is not the expected one.

@@ -1,9 +1,9 @@
 """The vector modes: exact cosine similarity over every document, or over parts of documents.
 
 The last digits of 32-bit matrix products depend on the machine, the number of threads and the
-batch. So a matrix product only selects candidates: documents whose score is within an error bound
-of the cutoff. Each candidate is scored again in 64 bits and rounded to 32 bits once. Equal texts
-get equal scores, and a run does not depend on batch size or threads.
+batch. So a matrix product only selects candidates: documents whose score is above the cutoff
+or at most an error bound below it. Each candidate is scored again in 64 bits and rounded to 32 bits
+once. Equal texts get equal scores, and a run does not depend on batch size or threads.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.cache import IndexRecipe, load_array, open_index
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder
 from trectools_plus.retrieval.index.models import first_rows
-from trectools_plus.retrieval.index.parts import Aggregation, TextParts, aggregation_of
+from trectools_plus.retrieval.index.parts import Aggregation, Positions, TextParts, aggregation_of
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import Positions, Ranking, Scores, empty_ranking, top_positions
+from trectools_plus.retrieval.source import Ranking, Scores, empty_ranking, top_positions
 
 _TEXTS_PER_STEP = 2_048
 # The products of one block of documents with a batch of queries need at most 16 MiB.
@@ -38,7 +38,7 @@ class VectorRetriever:
 
     Args:
         documents: The corpus.
-        settings: Not used; every mode has this argument.
+        settings: Not used; the retrievers of all modes have the same arguments.
         progress: Receives the progress of building an index that is not in the cache.
         encoder: The encoder; ``None`` uses the static embeddings.
     """
@@ -71,10 +71,10 @@ class VectorRetriever:
         vectors = self._encoder.embed_queries(queries)
         found = nearest(self._vectors, vectors, depth)
         return [
-            Ranking([self._doc_ids[place] for place in positions], scores)
+            Ranking([self._doc_ids[row] for row in rows], scores)
             if vector.any()
             else empty_ranking()
-            for vector, (positions, scores) in zip(vectors, found, strict=True)
+            for vector, (rows, scores) in zip(vectors, found, strict=True)
         ]
 
 
@@ -102,9 +102,10 @@ def nearest(
     return results
 
 
-def margin(dimensions: int) -> float:
-    """Return how far below the cutoff a 32-bit score can be if its 64-bit score is above.
+def error_bound(dimensions: int) -> float:
+    """Return the margin below the cutoff within which 32-bit scores must be computed again.
 
+    A document whose 32-bit score is further below the cutoff cannot be among the best in 64 bits.
     The margin is twice the error of a 32-bit dot product of two unit vectors in any order of
     summation (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), plus the
     rounding errors of a weighted mean of three such products.
@@ -113,21 +114,21 @@ def margin(dimensions: int) -> float:
 
 
 def _candidates(documents: Scores, queries: Scores, depth: int, block_size: int) -> list[Positions]:
-    """Return, for each query, the ascending rows that can be among its ``depth`` best."""
+    """Return, for each query, the rows that can be among its ``depth`` best, ascending."""
     rows = [np.empty(0, dtype=np.intp) for _ in queries]
     products = [np.empty(0, dtype=np.float32) for _ in queries]
-    floors = np.full(len(queries), -np.inf)
-    slack = margin(documents.shape[1])
+    lowest = np.full(len(queries), -np.inf)
+    bound = error_bound(documents.shape[1])
     for start, block in _blocks(documents, max(1, block_size // len(queries))):
         block_products = queries @ block.T
-        for number, line in enumerate(block_products):
-            new = np.flatnonzero(line >= floors[number])
+        for number, query_products in enumerate(block_products):
+            new = np.flatnonzero(query_products >= lowest[number])
             all_rows = np.concatenate([rows[number], new + start])
-            all_products = np.concatenate([products[number], line[new]])
+            all_products = np.concatenate([products[number], query_products[new]])
             if len(all_rows) > depth:
-                place = len(all_rows) - depth
-                floors[number] = np.partition(all_products, place)[place] - slack
-                selected = all_products >= floors[number]
+                cutoff = len(all_rows) - depth
+                lowest[number] = np.partition(all_products, cutoff)[cutoff] - bound
+                selected = all_products >= lowest[number]
                 all_rows, all_products = all_rows[selected], all_products[selected]
             rows[number], products[number] = all_rows, all_products
     return rows
@@ -139,7 +140,7 @@ def _blocks(documents: Scores, size: int) -> Iterator[tuple[int, Scores]]:
 
 
 def exact_products(vectors: Scores, rows: Positions, query: Scores) -> npt.NDArray[np.float64]:
-    """Return the dot products of some rows with one query in 64 bits, each computed separately."""
+    """Return the dot products of some rows with a query in 64 bits, each computed separately."""
     wide_query = query.astype(np.float64)
     products = np.empty(len(rows))
     for start in range(0, len(rows), _ROWS_RESCORED_AT_ONCE):
@@ -184,7 +185,7 @@ def build_vectors(folder: Path, texts: list[str], encoder: Encoder, progress: Pr
 
 
 def load_vectors(folder: Path, rows: int, dimensions: int) -> Scores:
-    """Map the vectors of an index into memory.
+    """Map the vectors of an index into memory, after checking their shape and lengths.
 
     Raises:
         ValueError: If the shape is not the expected one, or the length of a vector is not 1 or 0.
@@ -201,12 +202,12 @@ def load_vectors(folder: Path, rows: int, dimensions: int) -> Scores:
     return vectors
 
 
-# The products of a batch of queries with all parts need at most 64 MiB, or more for a single query.
+# The products of a batch of queries with all parts need at most 64 MiB, or one query needs more.
 _PRODUCTS_AT_ONCE = 1 << 24
 
 
 class MultiVectorRetriever:
-    """Cosine of query and parts, aggregated to documents. An empty query finds nothing.
+    """Cosines of the query and the parts, aggregated by document. An empty query finds nothing.
 
     Args:
         parts: The parts of the documents.
@@ -238,7 +239,7 @@ class MultiVectorRetriever:
         self._vectors = _open_vectors(
             self.recipe, lambda: parts.texts, len(parts.texts), self._encoder, progress
         )
-        self._use(settings.aggregation_strategy)
+        self._set_strategy(settings.aggregation_strategy)
 
     def with_strategy(self, strategy: str) -> Self:
         """Return a retriever with another strategy on the same index.
@@ -248,10 +249,10 @@ class MultiVectorRetriever:
         """
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._use(strategy)
+        other._set_strategy(strategy)
         return other
 
-    def _use(self, strategy: str) -> None:
+    def _set_strategy(self, strategy: str) -> None:
         aggregation = aggregation_of(strategy, self._weights)
         if not set(aggregation.kinds) & set(self._parts.segments):
             raise InputError(
@@ -271,10 +272,10 @@ class MultiVectorRetriever:
         found = nearest_documents(self._vectors, vectors, self._parts, self._aggregation, depth)
         doc_ids = self._parts.doc_ids
         return [
-            Ranking([doc_ids[place] for place in places], scores)
+            Ranking([doc_ids[number] for number in numbers], scores)
             if vector.any()
             else empty_ranking()
-            for vector, (places, scores) in zip(vectors, found, strict=True)
+            for vector, (numbers, scores) in zip(vectors, found, strict=True)
         ]
 
 
@@ -312,20 +313,20 @@ def nearest_documents(
             for kind in kinds
         }
         approximate = aggregation.score(by_kind, parts.segments, len(parts.doc_ids))
-        for query, line in zip(batch, approximate, strict=True):
-            documents = _candidate_documents(line, depth, margin(vectors.shape[1]))
+        for query, estimates in zip(batch, approximate, strict=True):
+            documents = _candidate_documents(estimates, depth, error_bound(vectors.shape[1]))
             scores = _exact_scores(vectors, query, documents, parts, aggregation)
             top = top_positions(scores, depth)
             yield documents[top], scores[top]
 
 
-def _candidate_documents(scores: Scores, depth: int, slack: float) -> Positions:
-    """Return the ascending documents that can be among the ``depth`` best."""
+def _candidate_documents(scores: Scores, depth: int, bound: float) -> Positions:
+    """Return the documents that can be among the ``depth`` best, ascending."""
     if depth >= len(scores):
         return np.flatnonzero(scores > -np.inf)
-    place = len(scores) - depth
-    floor = np.partition(scores, place)[place].astype(np.float64) - slack
-    return np.flatnonzero((scores >= floor) & (scores > -np.inf))
+    cutoff = len(scores) - depth
+    lowest = np.partition(scores, cutoff)[cutoff].astype(np.float64) - bound
+    return np.flatnonzero((scores >= lowest) & (scores > -np.inf))
 
 
 def _exact_scores(

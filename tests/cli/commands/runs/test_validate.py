@@ -211,7 +211,7 @@ def test_the_depth_of_a_run_is_no_matter_of_the_qrels() -> None:
 def test_text_names_the_place_and_the_remedy() -> None:
     lines = _invoke("runs", "bad.run").stdout.splitlines()
     assert lines[1].split()[:3] == ["2:6", "error", "R131"]
-    assert "a again in query 1 (line 1, score 2.5; here 1.5)." in lines[1]
+    assert "a is repeated in query 1 (line 1: score 2.5; here: 1.5)." in lines[1]
     assert "Found 1 error in 1 file." in lines
 
 
@@ -332,7 +332,7 @@ def test_fix_writes_over_nothing_that_is_read(command: str, target: str, folder:
     before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
     result = _invoke(*command.split(), "--fix", target)
     assert isinstance(result.exception, UsageError)
-    assert re.search("its own input|same name", str(result.exception))
+    assert re.search("overwrite the input|same name", str(result.exception))
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -444,6 +444,8 @@ def test_the_suggested_command_of_qrels_keeps_every_judgment(tmp_path: Path) -> 
     qrels = tmp_path / "qrels.txt"
     qrels.write_text("1 0 a 1\n1 0 a 0\n1 0 b 1\n2 0 c -2", encoding="utf-8")
     lines = _invoke("qrels", str(qrels)).stdout.splitlines()
-    assert [line for line in lines if "--fix" in line] == ["Fix the one marked * with --fix OUT."]
+    assert [line for line in lines if "--fix" in line] == [
+        "Fix the finding marked * with --fix OUT."
+    ]
     changing = [line.split()[0] for line in lines[lines.index(CHANGING) + 1 :]]
     assert changing == ["Q132", "Q142"]

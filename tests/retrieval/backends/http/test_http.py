@@ -176,7 +176,7 @@ def test_a_service_that_is_not_there_is_unavailable(start: Any, tmp_path: Path) 
     assert not (tmp_path / "dense.run").exists()
 
 
-def test_failed_queries_are_asked_again_on_resume_and_only_they(start: Any, tmp_path: Path) -> None:
+def test_only_failed_queries_are_searched_again_on_resume(start: Any, tmp_path: Path) -> None:
     service = start()
     # One attempt fails, and the fetch has no other.
     texts = {"q1": "a", "q2": "fail 503 1", "q3": "b"}
@@ -192,7 +192,7 @@ def test_failed_queries_are_asked_again_on_resume_and_only_they(start: Any, tmp_
     assert file.path.read_bytes() == whole.path.read_bytes()
 
 
-def test_errors_with_status_200_are_retried_and_asked_again_on_resume(
+def test_errors_with_status_200_are_retried_and_repeated_on_resume(
     start: Any, tmp_path: Path
 ) -> None:
     service = start()
@@ -237,7 +237,7 @@ def test_chunks_are_fetched_until_there_are_enough_documents(start: Any, tmp_pat
     assert list(read_run(everything.path).to_dict()["q1"])[:10] == list(run)
 
 
-def test_going_deeper_is_bounded_and_said(start: Any, tmp_path: Path) -> None:
+def test_deeper_searches_are_limited_and_reported(start: Any, tmp_path: Path) -> None:
     service = start()
     collapse = Collapse(separator="#", max_chunks=12)
     file = fetch(service.url, {"q1": "x"}, tmp_path, mode="chunks", depth=8, collapse=collapse)
@@ -339,7 +339,7 @@ def test_a_key_is_in_no_report(start: Any, tmp_path: Path, monkeypatch: pytest.M
         assert [text for text in outputs if spelling in text] == []
 
 
-def test_a_missing_key_is_said_before_anything_is_asked(
+def test_a_missing_key_is_reported_before_the_first_request(
     start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = start()

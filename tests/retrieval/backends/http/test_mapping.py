@@ -197,11 +197,11 @@ def test_one_that_asks_for_too_long_a_rest_is_left_alone() -> None:
     ("variable", "value", "remedy"),
     [
         ("ALL_PROXY", "socks5://user:hidden@127.0.0.1:9", "httpx.socks"),
-        ("HTTPS_PROXY", "user:hidden:8080", "correct or unset that variable"),
-        ("SSL_CERT_FILE", "/no/such/hidden.pem", "correct or unset that variable"),
+        ("HTTPS_PROXY", "user:hidden:8080", "correct the variable, or unset it"),
+        ("SSL_CERT_FILE", "/no/such/hidden.pem", "correct the variable, or unset it"),
     ],
 )
-def test_an_environment_that_cannot_be_used_is_said(
+def test_an_unusable_environment_is_reported(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str, remedy: str
 ) -> None:
     if variable == "ALL_PROXY" and find_spec("socksio"):
@@ -405,7 +405,7 @@ def test_documents_may_have_members_of_any_name() -> None:
         {"content": b"no gzip at all", "headers": {"content-encoding": "gzip"}},
     ],
 )
-def test_what_is_no_answer_is_asked_again(bad: dict[str, Any]) -> None:
+def test_invalid_answers_are_requested_again(bad: dict[str, Any]) -> None:
     sent: list[int] = []
 
     def reply(request: httpx.Request) -> httpx.Response:
@@ -422,7 +422,7 @@ def test_what_is_no_answer_is_asked_again(bad: dict[str, Any]) -> None:
     assert failure.reason.endswith("(2 attempts)")
 
 
-def test_the_mapping_of_a_document_is_not_asked_for_again() -> None:
+def test_the_mapping_of_a_document_is_requested_once() -> None:
     sent: list[int] = []
 
     def reply(request: httpx.Request) -> httpx.Response:
@@ -506,9 +506,9 @@ def test_entries_by_position() -> None:
         ({"body": {"q": "{query_text}"}}, "expected the body as JSON text"),
         ({"body": '{"q": "x"}'}, "the request does not contain the query"),
         ({"ids": "$.a["}, r"'\$.a\[' is not a JSONPath"),
-        ({"ids": "segments"}, r"does not begin with \$"),
+        ({"ids": "segments"}, r"does not start with \$"),
         ({"batch_size": 2, "results": None}, "an entry per query"),
-        ({"batch_size": 2, "body": '{"q": "{query_text}"}'}, "a batch needs one list"),
+        ({"batch_size": 2, "body": '{"q": "{query_text}"}'}, "a batch requires one list"),
         ({"method": "GET"}, "the request does not contain the query"),
         ({"method": "DELETE"}, "method"),
         ({"headers": {"a b": "c"}}, "'a b' is not a valid name of a header"),

@@ -64,7 +64,7 @@ def test_which_answers_are_worth_another_attempt() -> None:
     assert not RETRIED_STATUS & ({*range(200, 500)} - {429})
 
 
-def test_all_wait_for_whoever_was_told_to() -> None:
+def test_all_threads_wait_after_retry_after() -> None:
     now = [0.0]
     throttle = Throttle(lambda: now[0])
     throttle.wait()  # at once
@@ -78,7 +78,7 @@ def test_all_wait_for_whoever_was_told_to() -> None:
     thread.join()
 
 
-def test_the_end_wakes_whoever_waits() -> None:
+def test_the_end_wakes_waiting_threads() -> None:
     throttle = Throttle()
     throttle.pause(3600)
     thread = threading.Thread(target=throttle.wait)

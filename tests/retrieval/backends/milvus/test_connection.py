@@ -163,7 +163,7 @@ def test_a_file_that_is_no_database(
     (tmp_path / "a.db").write_text("junk")
     with pytest.raises(InputError) as caught:
         connect(str(tmp_path / "a.db"))
-    assert_one_line(caught.value, "expected a folder, as milvus-lite", str(tmp_path / "a.db"))
+    assert_one_line(caught.value, "expected a folder that milvus-lite", str(tmp_path / "a.db"))
     assert capfd.readouterr() == ("", "")
 
 

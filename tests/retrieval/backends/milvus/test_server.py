@@ -87,10 +87,12 @@ def test_another_token_is_refused(
 
 
 @pytest.mark.parametrize("modes", [["lexical"], ["vector", "hybrid"]])
-def test_a_server_without_full_text_is_told_at_once(
+def test_a_server_without_full_text_search_is_reported_at_once(
     server: MilvusServer, modes: list[str], calls: list[tuple[str, Any]]
 ) -> None:
-    with pytest.raises(UsageError, match=rf"no full-text search, which '{modes[-1]}' needs"):
+    with pytest.raises(
+        UsageError, match=rf"no full-text search, which the mode '{modes[-1]}' requires"
+    ):
         MilvusBackend(MilvusSettings(uri=server.uri)).open(BackendRequest(CORPUS, modes))
     assert "create_collection" not in dict(calls)
 

@@ -68,7 +68,7 @@ def test_lines_of_queries_and_documents_are_in_order() -> None:
         (["3", "2", "1"], True),
     ],
 )
-def test_query_order_is_looked_at_only_when_asked(ids: list[str], is_found: bool) -> None:
+def test_query_order_is_checked_only_on_request(ids: list[str], is_found: bool) -> None:
     data = "".join(f"{query_id} Q0 d 1 1 t\n" for query_id in ids).encode()
     view = RunView.of_file(scan_columns(Source("run", data), 6))
     assert "R128" not in {finding.code for finding in check_view(view)}

@@ -64,7 +64,7 @@ class EmbeddedBackend(Backend):
         check_modes(modes)
 
     def request_facts(self, request: BackendRequest) -> dict[str, Any]:
-        """Return package versions, models, merged modes and the hash of the documents' parts."""
+        """Return package versions, models, merged modes, and the hash of the documents' parts."""
         corpus, modes = request.corpus, request.modes
         parts = (
             TextParts.from_corpus(corpus).sha256
@@ -201,7 +201,7 @@ class SharedSearch:
     def _search_leaf(
         self, leaf: Retriever, queries: Sequence[Query]
     ) -> tuple[list[Ranking], list[float]]:
-        missing = [one for one in queries if (id(leaf), one.query_id) not in self._found]
+        missing = [query for query in queries if (id(leaf), query.query_id) not in self._found]
         if missing:
             started = perf_counter()
             found = leaf.search(
@@ -288,17 +288,19 @@ class _RetrieverFactory:
     def build(self, name: str, merged: dict[str, str]) -> Retriever:
         mode = canonical_mode(name)
         if mode not in self._built:
-            self._built[mode] = self._hybrid(merged) if mode == "hybrid" else self._indexed(mode)
+            self._built[mode] = (
+                self._build_hybrid(merged) if mode == "hybrid" else self._build_indexed(mode)
+            )
         return self._built[mode]
 
-    def _hybrid(self, merged: dict[str, str]) -> HybridRetriever:
+    def _build_hybrid(self, merged: dict[str, str]) -> HybridRetriever:
         fusion = fusion_of(self._settings, len(merged))
         fusion.check_count(len(merged))  # before any index is built
         components = [self.build(mode, merged) for mode in merged]
         names = tuple(merged.values())
         return HybridRetriever(components, fusion, self._settings.candidates, names)
 
-    def _indexed(self, mode: str) -> Retriever:
+    def _build_indexed(self, mode: str) -> Retriever:
         if mode == "lexical":
             return LexicalRetriever(self._documents, self._settings, self._progress)
         if mode == "splade":
@@ -326,7 +328,7 @@ class BuiltIndex:
         key: Hash of everything that determines its content.
         folder: Its folder.
         bytes: Its size.
-        reused: Whether it was in the cache already.
+        reused: Whether it was already in the cache.
     """
 
     kind: str
@@ -346,7 +348,7 @@ def build_indexes(
     settings: RetrievalSettings | None = None,
     progress: Progress = no_progress,
 ) -> list[BuiltIndex]:
-    """Build the indexes of modes that are not in the cache.
+    """Build those indexes of the modes that are not in the cache.
 
     Args:
         corpus: The documents.
@@ -358,9 +360,9 @@ def build_indexes(
         Each index once, in the order of the modes.
 
     Raises:
-        UsageError, InputError: As :func:`build_retrievers`.
+        UsageError, InputError: See :func:`build_retrievers`.
     """
-    # The index is the same for every strategy; this one can score every document.
+    # The index is the same for every strategy, and all_max accepts any kind of parts.
     index_settings = (settings or RetrievalSettings()).model_copy(
         update={"reranker": None, "reranker_model": None, "aggregation_strategy": "all_max"}
     )

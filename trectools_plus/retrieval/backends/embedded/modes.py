@@ -1,8 +1,8 @@
 """The embedded retrieval modes by name.
 
-``bm25`` is an alias of ``lexical`` and ``dense`` of ``vector``; a run has the name that the user
-gave its mode. Each aggregation strategy is a mode too: the search of a multi-vector index with
-that strategy.
+``bm25`` is an alias of ``lexical``, and ``dense`` of ``vector``. A run is named as the user named
+its mode. Each aggregation strategy is a mode too: it searches a multi-vector index with that
+strategy.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _MERGED = ("lexical", "vector", "splade")
 
 
 def canonical_mode(mode: str) -> str:
-    """Resolve an alias of a mode."""
+    """Replace an alias by the name of its mode; return other names unchanged."""
     return MODE_ALIASES.get(mode, mode)
 
 
 def uses_vectors(mode: str) -> bool:
-    """Return whether a mode embeds texts, as ``hybrid`` does too."""
+    """Return whether a mode embeds texts; ``hybrid`` does too."""
     return canonical_mode(mode) not in ("lexical", "splade")
 
 
@@ -44,13 +44,13 @@ def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, 
 
 
 def merged_modes(modes: Sequence[str]) -> dict[str, str]:
-    """Return the modes that ``hybrid`` merges, with the names that the user gave them.
+    """Return the modes that ``hybrid`` merges, with the names by which the user requested them.
 
     Args:
         modes: All requested modes; ``splade`` is merged only if it is among them.
     """
-    given = {canonical_mode(mode): mode for mode in modes}
-    return {mode: given.get(mode, mode) for mode in _MERGED if mode != "splade" or mode in given}
+    named = {canonical_mode(mode): mode for mode in modes}
+    return {mode: named.get(mode, mode) for mode in _MERGED if mode != "splade" or mode in named}
 
 
 def check_modes(modes: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """Read ids and scores from the answers of a service by JSONPath, and refuse unusable answers.
 
-A service reports that it found nothing by an empty list at the path of the ids. An answer without
-that list, or with an error beside it, is unusable.
+A service that finds nothing returns an empty list at the path of the ids. An answer is unusable if
+that list is missing, or if an object along the path reports an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ERROR_NAMES = frozenset(
     {"error", "errors", "errormessage", "errormsg", "errorcode", "errordescription", "errmsg"}
     | {"err", "errno", "errcode", "exception", "exceptions", "fault", "failures"}
 )
-"""Members that report an error, unless they are empty."""
+"""Members that report an error unless they are empty."""
 _FLAG_NAMES = frozenset(
     {"timedout", "timeout", "partial", "partialresults", "incomplete", "incompleteresults"}
     | {"failed", "failure", "iserror", "haserror", "haserrors"}
@@ -39,8 +39,8 @@ _SUCCESS_NAMES = frozenset({"success", "successful", "succeeded", "ok"})
 """Members whose value ``false`` reports an error."""
 _STATUS_NAMES = frozenset({"status", "statuscode", "code"})
 """Members that report an error by an HTTP status of 400 or more, or by a word."""
-_HEAD_NAMES = frozenset({"status", "meta", "metadata", "header", "responseheader"})
-"""Objects beside the list that may contain these members."""
+_HEADER_NAMES = frozenset({"status", "meta", "metadata", "header", "responseheader"})
+"""Members whose value may be an object with such members."""
 _NO_ERRORS = frozenset({"", "none", "null", "nil", "false", "0", "ok", "no error", "success"})
 _ERROR_WORDS = frozenset(
     {"error", "errors", "fail", "failed", "failure", "exception", "timeout", "timed out"}
@@ -52,7 +52,7 @@ class AnswerError(ValueError):
 
     Args:
         reason: The problem.
-        shown: The part of the answer to show in the message, if any.
+        shown: The part of the answer that the message quotes, if any.
         is_final: Whether a retry would give the same answer.
     """
 
@@ -68,7 +68,7 @@ class Entry:
 
     Attributes:
         ids: Best first.
-        scores: One per id, higher is better; ``None`` if there is only an order.
+        scores: One per id, higher is better; ``None`` if the settings have no path of scores.
         diagnostics: Additional data for the journal, if any.
     """
 
@@ -105,7 +105,7 @@ def read_answer(
         return [_try_read_entry(part, settings) for part in parts]
     by_id: dict[str, list[Any]] = {}
     for part in parts:
-        if not _is_tree(part):  # JSONPath would parse a text as JSON
+        if not _is_container(part):  # JSONPath would parse a text as JSON
             continue
         for match in compile_path(settings.query_id).finditer(part):
             by_id.setdefault(str(match.obj), []).append(part)
@@ -161,9 +161,9 @@ def _read_entry(part: Any, settings: HttpSettings) -> Entry:
 def _find_matches(
     part: Any, path: str, setting: str
 ) -> tuple[list[JSONPathMatch], AnswerError | None]:
-    """Return the matches of a path, and an error if an item has no match.
+    """Return the matches of a path, and an error if an item of the list has no match.
 
-    If there is neither a match nor an error, the path leads to an empty list.
+    Neither a match nor an error means that the list is empty.
 
     Raises:
         AnswerError: If the path does not lead to a list, or an object along the path reports an
@@ -171,7 +171,7 @@ def _find_matches(
     """
     from jsonpath import JSONPath
 
-    if not _is_tree(part):
+    if not _is_container(part):
         raise AnswerError(f"expected an object or a list but got {_kind(part)}", part)
     whole = compile_path(path)
     matches = list(JSONPath(env=whole.env, segments=()).finditer(part))
@@ -191,16 +191,16 @@ def _find_matches(
                 problem = problem or AnswerError(reason, match.obj)
             found += here
         # Below the list are the documents, whose members may have any name.
-        above_list = above_list and _is_single(segment)
+        above_list = above_list and _selects_one_value(segment)
         matches = found
     return matches, problem
 
 
-def _is_tree(value: Any) -> bool:
+def _is_container(value: Any) -> bool:
     return isinstance(value, dict | list)
 
 
-def _is_single(segment: JSONPathSegment) -> bool:
+def _selects_one_value(segment: JSONPathSegment) -> bool:
     """Return whether a segment selects at most one value."""
     from jsonpath.segments import JSONPathRecursiveDescentSegment
     from jsonpath.selectors import IndexSelector, NameSelector
@@ -221,20 +221,20 @@ def _selects_all_members(segment: JSONPathSegment) -> bool:
 
 
 def _means_no_results(value: Any, segment: JSONPathSegment) -> bool:
-    """Return whether no match of a segment means an empty list instead of a missing one.
+    """Return whether a segment without a match means an empty list instead of a missing one.
 
     An empty object counts as an empty list only if the segment is ``.*`` or ``~``.
     """
     from jsonpath.segments import JSONPathRecursiveDescentSegment
     from jsonpath.selectors import Filter, NameSelector, SliceSelector
 
-    kinds = segment.selectors
+    selectors = segment.selectors
     if isinstance(segment, JSONPathRecursiveDescentSegment):
         return _has_empty_list(value)
-    if all(isinstance(one, NameSelector) for one in kinds):
+    if all(isinstance(one, NameSelector) for one in selectors):
         return False
     if isinstance(value, list):
-        return not value or any(isinstance(one, Filter | SliceSelector) for one in kinds)
+        return not value or any(isinstance(one, Filter | SliceSelector) for one in selectors)
     return value == {} and _selects_all_members(segment)
 
 
@@ -266,7 +266,7 @@ def _reports_error(name: str, member: Any) -> bool:
         return member is True
     if name in _SUCCESS_NAMES:
         return member is False
-    if name in _HEAD_NAMES and isinstance(member, dict):
+    if name in _HEADER_NAMES and isinstance(member, dict):
         return any(_reports_error(*item) for item in member.items())
     if name in _STATUS_NAMES:
         if isinstance(member, str):
@@ -286,7 +286,7 @@ def _is_empty(value: Any) -> bool:
 
 @cache
 def _fixed_names(*paths: str) -> frozenset[str] | None:
-    """Return the names in the paths; ``None`` if ``..`` can match members of any name."""
+    """Return the member names in the paths; ``None`` if ``..`` can match members of any name."""
     if any(".." in path for path in paths):
         return None
     found = [match for path in paths for match in _NAME_IN_PATH.finditer(path)]
@@ -294,7 +294,7 @@ def _fixed_names(*paths: str) -> frozenset[str] | None:
 
 
 def _position(match: Any, names: frozenset[str] | None) -> tuple[int | str, ...]:
-    """Return the location of a match, without the names that are the same for all matches."""
+    """Return the location of a match, without the names that all matches share."""
     return tuple(
         step if isinstance(step, int) else step.removeprefix("~")  # "~" selects the key
         for step in match.parts

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Values = Mapping[str, str | int]
 
 _PLACEHOLDER = re.compile(r"\{(mode|query_id|query_text|top_k)\}")
-_OF_ONE_QUERY = re.compile(r"\{(query_id|query_text)\}")
+_QUERY_PLACEHOLDER = re.compile(r"\{(query_id|query_text)\}")
 
 
 class Template:
@@ -39,7 +39,8 @@ class Template:
         settings: The settings of the service.
 
     Raises:
-        ValueError: If there is no placeholder for the query's text, or no list for a batch.
+        ValueError: If there is no placeholder for the query's text, or no list for the queries of
+            a batch.
     """
 
     def __init__(self, settings: HttpSettings) -> None:
@@ -53,11 +54,11 @@ class Template:
             )
         if settings.batch_size > 1 and (
             _count_query_lists(self._body) != 1
-            or any(_OF_ONE_QUERY.search(text) for text in outside_body)
+            or any(_QUERY_PLACEHOLDER.search(text) for text in outside_body)
         ):
             raise ValueError(
-                "a batch needs one list in http.body whose only item contains {query_text}, and no "
-                "query elsewhere — write such a list, or leave http.batch_size at 1"
+                "a batch requires one list in http.body whose only item contains {query_text}, and "
+                "no query elsewhere — write such a list, or omit http.batch_size"
             )
 
     def fill(self, mode: str, queries: Sequence[Query], top_k: int) -> dict[str, Any]:
@@ -89,7 +90,7 @@ class Template:
 
 
 def _fill(part: Any, values: Sequence[Values]) -> Any:
-    """Replace every placeholder in a part of the template; do not search the inserted texts."""
+    """Replace all placeholders in a part of the template, but not those in inserted texts."""
     if isinstance(part, str):
         placeholder = _PLACEHOLDER.fullmatch(part)
         if placeholder:
@@ -105,11 +106,11 @@ def _fill(part: Any, values: Sequence[Values]) -> Any:
 
 
 def _is_per_query(part: list[Any]) -> bool:
-    return len(part) == 1 and _OF_ONE_QUERY.search(json.dumps(part[0])) is not None
+    return len(part) == 1 and _QUERY_PLACEHOLDER.search(json.dumps(part[0])) is not None
 
 
 def _count_query_lists(part: Any) -> int:
-    """Count the lists that have an item for each query."""
+    """Count the lists that get an item for each query."""
     if isinstance(part, dict):
         return sum(map(_count_query_lists, part.values()))
     if isinstance(part, list):
@@ -122,7 +123,7 @@ DEFAULT_BODY = """{
   "queries": [{"query_id": "{query_id}", "query_text": "{query_text}", "top_k": "{top_k}"}]
 }"""
 OPERATIONAL = ("key_env", "batch_size", "concurrency", "timeout", "retries", "backoff", "max_wait")
-"""Settings that do not change the answers: a fetch can be resumed with different values."""
+"""Settings that do not affect the answers, so that a fetch can be resumed with other values."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_NAME = re.compile(
@@ -132,7 +133,9 @@ _SECRET_NAME = re.compile(
     r"|^(x-)?key$",
     re.IGNORECASE,
 )
-_FROM_ENVIRONMENT = "name the key's variable in http.key_env, its header in http.key_header"
+_FROM_ENVIRONMENT = (
+    "put the secret into an environment variable, and write the variable's name into http.key_env"
+)
 
 
 def _none_from_text(value: Any) -> Any:
@@ -153,7 +156,7 @@ def compile_path(path: str) -> JSONPath:
     import jsonpath
 
     if not path.startswith("$"):
-        raise ValueError(f"'{path}' is not a JSONPath: it does not begin with $ — write $.{path}")
+        raise ValueError(f"'{path}' is not a JSONPath: it does not start with $ — write $.{path}")
     try:
         compiled = jsonpath.compile(path)
     except jsonpath.JSONPathError as error:
@@ -171,9 +174,9 @@ class HttpSettings(BaseModel):
     ``url`` (escaped), ``params`` and ``body``. Paths are JSONPath (RFC 9535).
 
     Attributes:
-        url: ``http://`` or ``https://``, without a user, key or signature.
+        url: A URL with ``http://`` or ``https://``, without a user, key or signature.
         method: The method of the request.
-        key_env: The environment variable with the key; ``None`` sends no key.
+        key_env: The name of the environment variable that contains the key; ``None`` sends no key.
         key_header: The header for the key.
         key_prefix: Text before the key in its header, for example ``Bearer ``.
         headers: Additional headers without secrets.
@@ -186,7 +189,7 @@ class HttpSettings(BaseModel):
             of the only query.
         query_id: Path of the query's id in its entry; ``None`` matches entries by position.
         ids: Path of the ids in an entry, best first.
-        scores: Path of the scores in an entry, one for each id; ``None`` uses only the order.
+        scores: Path of the scores in an entry, one for each id; ``None`` uses 1/rank.
         diagnostics: Path in an entry of additional data for the journal.
         higher_is_better: ``false`` for distances.
         batch_size: Queries in a request.
@@ -196,9 +199,9 @@ class HttpSettings(BaseModel):
             unusable answer.
         backoff: Seconds before the first retry; doubled for each further retry, and shortened at
             random by up to a half.
-        max_wait: Maximum seconds between two attempts; if a service asks for more
-            (``Retry-After``), the query fails.
-        seed: Random seed of the waiting times.
+        max_wait: Maximum seconds between two attempts; if a service requests more by
+            ``Retry-After``, the query fails.
+        seed: Random seed for the delays between attempts.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -235,7 +238,9 @@ class HttpSettings(BaseModel):
         except ValueError:
             host, parts = None, urlsplit("")
         if parts.scheme not in ("http", "https") or not host or re.search(r"\s", url):
-            raise ValueError("expected a URL that begins with http:// or https:// and names a host")
+            raise ValueError(
+                "expected a URL that starts with http:// or https:// and contains a host"
+            )
         if "@" in parts.netloc:
             raise ValueError(f"the URL contains a user or password — {_FROM_ENVIRONMENT}")
         names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
@@ -284,11 +289,10 @@ class HttpSettings(BaseModel):
             return None
         if not isinstance(body, str):
             raise ValueError(
-                "expected the body as JSON text — write it after body: |, so that numbers stay "
-                "numbers"
+                "expected the body as JSON text — write it as a block of text after body: |"
             )
         try:
-            _refuse_secrets(_names_in(json.loads(body)))
+            _refuse_secrets(_member_names(json.loads(body)))
         except json.JSONDecodeError as error:
             raise ValueError(
                 f"invalid JSON: {error.msg}, line {error.lineno} column {error.colno}"
@@ -314,30 +318,30 @@ class HttpSettings(BaseModel):
         Template(self)
         if self.batch_size > 1 and self.results is None:
             raise ValueError(
-                "a batch needs an entry per query in the answer — set http.results, or leave "
-                "http.batch_size at 1"
+                "a batch requires an entry per query in the answer — set http.results, or omit "
+                "http.batch_size"
             )
         return self
 
     @property
     def facts(self) -> dict[str, Any]:
         """The settings that determine the answers."""
-        hidden = {*OPERATIONAL, "seed", "key_header", "key_prefix"}
-        return self.model_dump(mode="json", exclude=hidden)
+        excluded = {*OPERATIONAL, "seed", "key_header", "key_prefix"}
+        return self.model_dump(mode="json", exclude=excluded)
 
 
 def _refuse_secrets(names: list[str], *, in_url: bool = False) -> None:
     for name in names:
         if _SECRET_NAME.search(name) or (in_url and is_secret_name(name)):
             raise ValueError(
-                f"'{name}' looks like the name of a secret, and settings are written into "
+                f"'{name}' looks like the name of a secret, but settings are written to "
                 f"manifests — {_FROM_ENVIRONMENT}"
             )
 
 
-def _names_in(value: Any) -> list[str]:
+def _member_names(value: Any) -> list[str]:
     if isinstance(value, dict):
-        return [*value, *(name for item in value.values() for name in _names_in(item))]
+        return [*value, *(name for item in value.values() for name in _member_names(item))]
     if isinstance(value, list):
-        return [name for item in value for name in _names_in(item)]
+        return [name for item in value for name in _member_names(item)]
     return []

@@ -34,15 +34,15 @@ from trectools_plus.retrieval.source import (
 if TYPE_CHECKING:
     import httpx
 
-LARGEST_ANSWER = 64 * 2**20
+MAX_ANSWER_BYTES = 64 * 2**20
 """Maximum size of a decompressed answer in bytes."""
 RETRIED_STATUS = frozenset({429, *range(500, 600)})
-"""Too many requests, and faults of the service; other 4xx are errors of the request and final."""
+"""Too many requests, and errors of the service. Other 4xx are errors of the request and final."""
 
 _STOPPING_STATUS = frozenset({401, 403, 404, 405, 407})
-"""Errors that do not depend on the query."""
-_SHOWN = 160
-_SEARCHED = 10_000  # maximum characters of an answer from which an excerpt is taken
+"""Errors that every further query would cause too."""
+_EXCERPT_LENGTH = 160
+_CLEANED_LENGTH = 10_000  # characters of an answer whose white space is collapsed for an excerpt
 _ENVIRONMENT = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
@@ -65,7 +65,7 @@ class HttpBackend(Backend):
 
     @property
     def record(self) -> dict[str, Any]:
-        """All settings; instead of the key, the name of its variable."""
+        """All settings, with the name of the key's variable instead of the key."""
         return self._settings.model_dump(mode="json")
 
     def open(self, request: BackendRequest) -> Mapping[str, Source]:
@@ -115,28 +115,28 @@ class HttpSource(Source):
         self._client = _make_client(settings, headers, transport)
 
     def close(self) -> None:
-        """Close the connections and interrupt all waiting."""
+        """Close the connections, and wake threads that wait for a retry."""
         self._throttle.close()
         self._client.close()
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
-        """Send all queries in one request; if a batch fails, send its queries one by one."""
-        replies = self._ask_batch(queries, depth)
+        """Send all queries in one request; if it fails, send its queries one by one."""
+        replies = self._send_with_retries(queries, depth)
         if len(queries) == 1:
             return replies
         breaker = CircuitBreaker()
-        for place, query in enumerate(queries):
-            reply = replies[place]
-            # The batch may have failed because of another query.
+        for row, query in enumerate(queries):
+            reply = replies[row]
+            # Another query may have caused the failure of the batch.
             if isinstance(reply, Hits) or reply.kind != "failed" or reply.stops:
                 continue
-            reply = replies[place] = self._ask_batch([query], depth)[0]
+            reply = replies[row] = self._send_with_retries([query], depth)[0]
             breaker.record(reply if isinstance(reply, Failure) else None)
             if breaker.stopped:
                 break
         return replies
 
-    def _ask_batch(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
+    def _send_with_retries(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
         settings = self._settings
         attempt = 0
         while True:
@@ -177,13 +177,13 @@ class HttpSource(Source):
                 return self._receive(response, deadline)
         except httpx.TimeoutException:
             seconds = f"{self._settings.timeout:g} s"
-            return _Retry(f"no answer from {self._site} within {seconds}", "unavailable")
+            return _Retry(f"no answer from {self._origin} within {seconds}", "unavailable")
         except (httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
             return Failure(self._describe("the request cannot be sent", error), stops=True)
         except (httpx.InvalidURL, UnicodeError) as error:
             return Failure(self._describe("the request cannot be sent", error))
         except httpx.TransportError as error:
-            reason = self._describe(f"no connection to {self._site}", error)
+            reason = self._describe(f"no connection to {self._origin}", error)
             if _is_bad_certificate(error):
                 trust = "SSL_CERT_FILE names the authorities to trust"
                 return Failure(f"{reason}; {trust}", "unavailable", stops=True)
@@ -192,7 +192,7 @@ class HttpSource(Source):
             return _Retry(self._describe("the answer cannot be read", error))
 
     @property
-    def _site(self) -> str:
+    def _origin(self) -> str:
         parts = urlsplit(self._settings.url)
         return f"{parts.scheme}://{parts.netloc}"
 
@@ -202,8 +202,8 @@ class HttpSource(Source):
         for chunk in response.iter_bytes():
             chunks.append(chunk)
             size += len(chunk)
-            if size > LARGEST_ANSWER:
-                return Failure(f"the answer is larger than {LARGEST_ANSWER // 2**20} MiB")
+            if size > MAX_ANSWER_BYTES:
+                return Failure(f"the answer is larger than {MAX_ANSWER_BYTES // 2**20} MiB")
             if monotonic() > deadline:
                 return _Retry(f"no whole answer within {self._settings.timeout:g} s", "unavailable")
         return self._classify(response, b"".join(chunks))
@@ -211,10 +211,10 @@ class HttpSource(Source):
     def _classify(self, response: httpx.Response, content: bytes) -> _Document | _Retry | Failure:
         """Classify a complete answer by its status and content."""
         headers = response.headers
-        # A date is compared with the clock of the service.
+        # The service's own clock determines how far away a date in Retry-After is.
         after = read_retry_after(headers.get("retry-after"), read_http_date(headers.get("date")))
         if response.status_code in RETRIED_STATUS:
-            return _Retry(self._refusal(response.status_code, content), retry_after=after)
+            return _Retry(self._describe_status(response.status_code, content), retry_after=after)
         if response.has_redirect_location:
             target = self._excerpt(response.headers["location"].encode())
             reason = (
@@ -223,7 +223,7 @@ class HttpSource(Source):
             return Failure(reason, stops=True)
         if not response.is_success:
             stops = response.status_code in _STOPPING_STATUS or response.is_redirect
-            return Failure(self._refusal(response.status_code, content), stops=stops)
+            return Failure(self._describe_status(response.status_code, content), stops=stops)
         if not content.strip():
             return _Retry("the answer is empty, where JSON is expected", retry_after=after)
         try:
@@ -246,7 +246,11 @@ class HttpSource(Source):
             return [self._hits(entry, ms, attempts) for entry in entries]
         except AnswerError as error:
             reason = self._describe_answer_error(error)
-            return Failure(reason) if error.is_final else _Retry(reason, retry_after=answer.after)
+            return (
+                Failure(reason)
+                if error.is_final
+                else _Retry(reason, retry_after=answer.retry_after)
+            )
         except RecursionError:
             return Failure("the answer is nested too deeply")
 
@@ -266,19 +270,19 @@ class HttpSource(Source):
         return Hits(entry.ids, entry.scores, ms, attempts, diagnostics)
 
     def _describe(self, what: str, error: Exception) -> str:
-        message = " ".join(str(error).split())[:_SHOWN]
+        message = " ".join(str(error).split())[:_EXCERPT_LENGTH]
         return self._scrub(f"{what}: {message or type(error).__name__}")
 
-    def _refusal(self, status: int, content: bytes) -> str:
+    def _describe_status(self, status: int, content: bytes) -> str:
         phrase = next((f" {one.phrase}" for one in HTTPStatus if one == status), "")
         excerpt = self._excerpt(content)
         return f"HTTP {status}{phrase}: {excerpt}" if excerpt else f"HTTP {status}{phrase}"
 
     def _excerpt(self, content: bytes) -> str:
         # Remove the key before the text is cut, so that no part of the key remains.
-        text = self._scrub(content.decode("utf-8", "replace"))[:_SEARCHED]
+        text = self._scrub(content.decode("utf-8", "replace"))[:_CLEANED_LENGTH]
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-        return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+        return text if len(text) <= _EXCERPT_LENGTH else f"{text[: _EXCERPT_LENGTH - 1]}…"
 
     def _scrub(self, text: str) -> str:
         return text if self._key is None else self._key.scrub(text)
@@ -308,7 +312,7 @@ def _make_client(
             transport=transport,
         )
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
-        # Only the variables' names, because a proxy's address may contain a password.
+        # Show only the variables' names, because a proxy's address may contain a password.
         names = [
             one for name in _ENVIRONMENT for one in (name, name.lower()) if os.environ.get(one)
         ]
@@ -318,7 +322,7 @@ def _make_client(
             where=", ".join(names) or None,
             remedy="for a SOCKS proxy, run pip install 'httpx[socks]'"
             if needs_socks
-            else "correct or unset that variable",
+            else "correct the variable, or unset it",
         ) from error
 
 
@@ -337,15 +341,15 @@ def _refuse_constant(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Document:
-    """A JSON answer, and the seconds that the service asks to wait."""
+    """A JSON answer, and the seconds in its ``Retry-After`` header."""
 
     document: Any
-    after: float | None
+    retry_after: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Retry:
-    """A failed attempt that is worth a retry, and the seconds that the service asks to wait."""
+    """A failed attempt that can be retried, and the seconds in its ``Retry-After`` header."""
 
     reason: str
     kind: FailureKind = "failed"
@@ -368,7 +372,7 @@ def backoff_delay(first: float, attempt: int, longest: float, seed: str) -> floa
 
 
 def read_retry_after(value: str | None, now: datetime | None = None) -> float | None:
-    """Return the seconds that a ``Retry-After`` header asks to wait; ``None`` if it is unusable.
+    """Return the seconds in a ``Retry-After`` header; ``None`` if it is missing or not valid.
 
     Args:
         value: Whole seconds, or an HTTP date (RFC 9110, 10.2.3).
@@ -385,7 +389,7 @@ def read_retry_after(value: str | None, now: datetime | None = None) -> float | 
 
 
 def read_http_date(text: str | None) -> datetime | None:
-    """Return the time in a header, with its time zone; ``None`` if there is no valid time."""
+    """Return the time in a header, with a time zone; ``None`` if there is no valid time."""
     try:
         moment = parsedate_to_datetime(text or "")
     except (ValueError, TypeError, IndexError, OverflowError):
@@ -394,7 +398,7 @@ def read_http_date(text: str | None) -> datetime | None:
 
 
 class Throttle:
-    """Delays requests in all threads for as long as a service asks to wait.
+    """Delays requests of all threads for as long as a service requests it.
 
     Args:
         clock: A monotonic clock in seconds.
@@ -417,7 +421,7 @@ class Throttle:
             self._not_before = max(self._not_before, self._clock() + seconds)
 
     def wait(self, seconds: float = 0.0) -> None:
-        """Wait for this time and the end of all pauses; return at once when closed."""
+        """Wait for this time and until all pauses end; return at once when closed."""
         until = self._clock() + seconds
         while True:
             with self._lock:

@@ -1,1 +1,1 @@
-"""The backend ``milvus``: a local ``.db``, or a cluster."""
+"""The backend ``milvus``: a local ``.db``, or a server."""

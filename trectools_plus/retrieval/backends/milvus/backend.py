@@ -60,7 +60,6 @@ class MilvusBackend(Backend):
     """
 
     name = "milvus"
-
     needs_corpus = True
     streams_documents = True
 
@@ -138,7 +137,7 @@ class MilvusSource(Source):
 
     Args:
         retriever: The retriever.
-        connection: The connection, which is closed with the source.
+        connection: The connection, shared by all modes; closing one source closes it.
         batch_size: Queries in one request.
         index_keys: The server's version and the collection, by mode.
     """
@@ -174,7 +173,7 @@ class MilvusSource(Source):
         return self._index_keys
 
     def close(self) -> None:
-        """Disconnect; this also closes the other modes of the same connection."""
+        """Close the connection, which the other modes share."""
         self._connection.close()
 
 
@@ -195,18 +194,20 @@ def _describe(
     }
 
 
+# Results that a search requests in addition to its depth, to see whether the cutoff is in a tie.
 _SPARE_RESULTS = 28
+# Minimum number of candidates of an HNSW search; Milvus requires at least as many as results.
 _MINIMUM_EF = 128
 
 
 class MilvusField(ABC):
-    """Search of one field of a collection.
+    """A retriever that searches one field of a collection.
 
     Args:
         collection: The collection to search.
 
     Attributes:
-        name: The mode and the field.
+        name: The name of the mode and of the field.
     """
 
     name: str
@@ -312,9 +313,9 @@ class MilvusVector(MilvusField):
 class MilvusHybrid:
     """Both searches and their fusion on the server.
 
-    ``rrf`` is the same as in other backends. ``weighted`` follows Milvus: BM25 scores become
-    ``2 / pi * atan(score)``, cosines ``1 / 2 + atan(cosine) / pi``, and a document that a ranking
-    lacks has the score 0 there.
+    ``rrf`` is the same as in other backends. ``weighted`` is that of Milvus: a BM25 score becomes
+    ``2 / pi * atan(score)``, a cosine becomes ``1 / 2 + atan(cosine) / pi``, and a document that is
+    missing from a ranking gets 0 for it.
 
     Args:
         collection: The collection to search.
@@ -333,19 +334,19 @@ class MilvusHybrid:
         settings: RetrievalSettings,
     ) -> None:
         self._collection = collection
-        self._parts = (lexical, vector)
+        self._fields = (lexical, vector)
         self._settings = settings
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Rank documents by rankings that the server merges."""
-        prepared = list(zip(*(part.prepare(queries) for part in self._parts), strict=True))
+        """Search both fields, and merge the rankings on the server."""
+        prepared = list(zip(*(field.prepare(queries) for field in self._fields), strict=True))
         found: list[Ranking] = [empty_ranking() for _ in queries]
         # A query may have no lexical or no vector part; queries with the same parts form a batch.
         for parts in ([0, 1], [0], [1]):
             rows = [
                 row
                 for row, data in enumerate(prepared)
-                if [place for place in (0, 1) if data[place] is not None] == parts
+                if [part for part in (0, 1) if data[part] is not None] == parts
             ]
             if rows:
                 answers = self._merge([prepared[row] for row in rows], parts, depth)
@@ -359,17 +360,17 @@ class MilvusHybrid:
         limit = check_depth(max(depth, self._settings.candidates))
         requests = [
             AnnSearchRequest(
-                **self._parts[place].request([data[place] for data in prepared], limit),
-                param=self._parts[place].parameters(limit),
+                **self._fields[part].request([data[part] for data in prepared], limit),
+                param=self._fields[part].parameters(limit),
             )
-            for place in parts
+            for part in parts
         ]
         answer = self._collection.connection.call(
             "hybrid_search",
             self._collection.name,
             requests,
             ranker=self._ranker(parts),
-            # Request all merged documents, so that no cutoff is inside a tie.
+            # All merged documents, because a cutoff could be inside a tie.
             limit=min(len(parts) * limit, MAX_RESULTS),
             output_fields=["doc_id"],
             **self._collection.read_options,
@@ -382,7 +383,7 @@ class MilvusHybrid:
         if self._settings.fusion == "rrf":
             return RRFRanker(self._settings.rrf_k)
         weights = weights_of(self._settings)
-        return WeightedRanker(*(weights[place] for place in parts), norm_score=True)
+        return WeightedRanker(*(weights[part] for part in parts), norm_score=True)
 
 
 def open_modes(

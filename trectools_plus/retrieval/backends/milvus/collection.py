@@ -1,7 +1,8 @@
-"""The documents as a Milvus collection: analysed words and vectors, with an index for each.
+"""Collections of documents in Milvus: analysed words and vectors, with an index for each.
 
 The words of a document are analysed here, as in the embedded lexical mode, and stored with spaces
-between them; Milvus only splits them again. So stemmer and stop words work as in other backends.
+between them; Milvus only splits them again. So stemming and stop words are the same as in other
+backends.
 A collection is filled under a temporary name. When it is complete, it is renamed to its final
 name, which contains the hash of its content. A half-filled collection is never searched.
 """
@@ -27,7 +28,7 @@ from trectools_plus.retrieval.index.cache import IndexRecipe
 from trectools_plus.retrieval.index.encoder import DIMENSIONS, TextEncoder
 from trectools_plus.retrieval.settings import RetrievalSettings
 
-_LAYOUT = 2
+_LAYOUT_VERSION = 2
 _PREFIX = "trectools_plus"
 
 
@@ -41,10 +42,10 @@ class MilvusCollection:
         key: Hash of everything that determines its content.
         count: Number of documents.
         sha256: Hash of the documents.
-        cut_documents: Number of documents with more than 65,535 bytes of words, Milvus' limit;
-            the lexical mode ignores their last words.
+        cut_documents: Number of documents whose words exceed Milvus' limit of 65,535 bytes; the
+            lexical mode ignores the words after the limit.
         vector_index: The kind of the vector index.
-        read_options: Options of a search that sees every document.
+        read_options: Options for searches that see every document.
     """
 
     connection: MilvusConnection
@@ -65,7 +66,7 @@ def open_collection(
     *,
     progress: Progress = no_progress,
 ) -> MilvusCollection:
-    """Find the collection of these documents and settings on the server, or fill it.
+    """Open the collection of these documents and settings; create and fill it if it is missing.
 
     Args:
         connection: The connection to the server.
@@ -80,7 +81,7 @@ def open_collection(
     documents.check(progress)
     count, digest = len(documents), documents.sha256()
     facts = {
-        "layout": _LAYOUT,
+        "layout": _LAYOUT_VERSION,
         "documents": [count, digest],
         "settings": settings.model_dump(include={"k1", "b", "stemmer", "stopwords"}, mode="json"),
         "packages": {name: version(name) for name in ("bm25s", "pystemmer")},
@@ -113,11 +114,11 @@ def _is_complete(connection: MilvusConnection, name: str, count: int) -> bool:
 
 
 def _read_options(connection: MilvusConnection, name: str) -> dict[str, Any]:
-    """Return options of a search that sees all documents without waiting for the server's clock.
+    """Return options for searches that see all documents without waiting for the server's clock.
 
     At the consistency level Strong, a server waits for the next tick of its clock, up to 400 ms,
-    before it answers. Nothing is written to a complete collection, so later searches only need to
-    see what one such search saw. Servers since 2.4 return the time of that search.
+    before it answers. Nothing is written to a complete collection, so one such search is enough:
+    later searches only need to see the same data. Servers since 2.4 return the time of that search.
     """
     timestamp = connection.call(
         "search",
@@ -161,7 +162,7 @@ def _build(
         connection.call("drop_collection", temporary)
     try:
         create_collection(connection, temporary, key)
-        fill(connection, temporary, documents, settings, progress)
+        insert_documents(connection, temporary, documents, settings, progress)
         create_indexes(connection, temporary, settings, vector_index)
         connection.call("load_collection", temporary)
         if (count := _count(connection, temporary)) != len(documents):
@@ -282,7 +283,7 @@ _CHARACTERS_PER_BATCH = 4 << 20
 _DOCUMENTS_PER_ANALYZER = 100_000
 
 
-def fill(
+def insert_documents(
     connection: MilvusConnection,
     name: str,
     documents: Documents,
@@ -297,7 +298,7 @@ def fill(
     encoder, hashed, count = TextEncoder(), MultisetHash(), len(documents)
     analyzer, used, done = Analyzer(settings), 0, 0
     progress("inserting documents", 0, count)
-    for batch in batches(hashed.watch(documents)):
+    for batch in split_into_batches(hashed.add_each(documents)):
         if used + len(batch) > _DOCUMENTS_PER_ANALYZER:
             analyzer, used = Analyzer(settings), 0
         rows = _rows(batch, encoder, analyzer if connection.has_full_text else None)
@@ -314,8 +315,8 @@ def fill(
     connection.call("flush", name)
 
 
-def batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
-    """Group documents into batches with limits on the number of documents and the text."""
+def split_into_batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    """Split documents into batches of limited number and size of documents."""
     batch: list[Document] = []
     size = 0
     for document in documents:

@@ -30,7 +30,7 @@ _LITE_LOGGER = "milvus_lite.server_manager"
 
 
 class UnreachableError(InputError):
-    """The server does not answer any request."""
+    """The server cannot be reached or does not answer in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class MilvusAddress:
 
 
 class MilvusConnection:
-    """An open connection; it translates all errors of pymilvus.
+    """An open connection, which translates all errors of pymilvus.
 
     Args:
         address: The address.
@@ -115,7 +115,7 @@ class MilvusConnection:
 
     @property
     def has_full_text(self) -> bool:
-        """True if the server supports full-text search (BM25): milvus-lite, and Milvus 2.5."""
+        """True if the server has full-text search (BM25): milvus-lite, and Milvus since 2.5."""
         number = re.match(r"v?(\d+)\.(\d+)", self.server_version)
         return number is None or (int(number[1]), int(number[2])) >= _FULL_TEXT_SINCE
 
@@ -177,7 +177,7 @@ def _cannot_open(address: MilvusAddress, reason: BaseException) -> InputError:
         )
     if isinstance(reason, FileExistsError | NotADirectoryError):
         return InputError(
-            "expected a folder, as milvus-lite creates it, but this is a file",
+            "expected a folder that milvus-lite created but this is a file",
             where=address.uri,
             remedy="name another database with --milvus-uri",
         )
@@ -218,7 +218,7 @@ def capture_log(name: str) -> Iterator[list[BaseException]]:
 
 @contextmanager
 def _translated_errors(address: MilvusAddress) -> Iterator[None]:
-    """Translate exceptions of pymilvus into errors of one line."""
+    """Translate exceptions of pymilvus into errors with a message of one line."""
     import grpc
     from pymilvus.exceptions import MilvusException
 

@@ -15,7 +15,7 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 
 VectorIndex = Literal["flat", "hnsw", "auto"]
 """``flat`` compares every vector and is exact; ``hnsw`` searches a graph of neighbours, which is
-faster and misses some results; ``auto`` leaves the choice to the server."""
+faster but misses some results; ``auto`` leaves the choice to the server."""
 
 
 class MilvusSettings(BaseModel):
@@ -41,10 +41,10 @@ _EMBEDDED_ONLY = ("multi_vector", "embedding_model", "reranker")
 
 
 def check_milvus_modes(modes: Sequence[str]) -> None:
-    """Check that Milvus has all modes and none is repeated.
+    """Check that Milvus supports all modes and none is repeated.
 
     Raises:
-        UsageError: If a mode is unknown or repeated, or Milvus does not have it.
+        UsageError: If a mode is unknown or repeated, or Milvus does not support it.
     """
     check_modes(modes)
     others = [mode for mode in modes if canonical_mode(mode) not in MODES]
@@ -65,9 +65,9 @@ def check_version(connection: MilvusConnection, modes: Sequence[str]) -> None:
     if full_text_modes and not connection.has_full_text:
         raise UsageError(
             f"Milvus {connection.server_version} has no full-text search, which"
-            f" '{full_text_modes[0]}' needs: it requires Milvus 2.5 or newer",
+            f" the mode '{full_text_modes[0]}' requires",
             where=connection.address.uri,
-            remedy="use --modes vector, or a newer server",
+            remedy="use --modes vector, or Milvus 2.5 or newer",
         )
 
 
@@ -111,7 +111,7 @@ def check_settings(settings: RetrievalSettings) -> None:
 
 
 def check_depth(depth: int) -> int:
-    """Return the depth after checking that Milvus can return so many documents.
+    """Check that Milvus can return this many documents for a query, and return the depth.
 
     Raises:
         UsageError: If it cannot.
@@ -126,7 +126,7 @@ def check_depth(depth: int) -> int:
 
 
 def weights_of(settings: RetrievalSettings) -> Sequence[float]:
-    """Return the weights of the lexical and the vector ranking; empty if the fusion has none.
+    """Return the weights of the lexical and the vector ranking; empty without weights.
 
     Raises:
         UsageError: If there are not exactly two.
