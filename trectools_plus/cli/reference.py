@@ -81,10 +81,10 @@ def render_measures_markdown() -> str:
     )
     parts = [
         "# Measures\n\n"
-        "Names are those of `ir_measures`: `Label(parameter=value)@cutoff`. Any other measure\n"
-        "that `ir_measures` can compute works by its name too, and so do trec_eval's spellings\n"
-        "(`ndcg_cut.10`, `map`, `P_5`). `trectools-plus explain NAME` prints an\n"
-        "entry of this page for the parameters you use.\n\n"
+        "A name has the form `Label(parameter=value)@cutoff`, as in `ir_measures`. trec_eval's\n"
+        "names (`ndcg_cut.10`, `map`, `P_5`) and all other measures of `ir_measures` are accepted\n"
+        "too. `trectools-plus explain NAME` prints the definition of a measure with your\n"
+        "parameters.\n\n"
         f"Other spellings: {aliases}.\n"
     ]
     parts += [_measure_section(label) for label in measures.measure_labels()]

@@ -86,13 +86,13 @@ def find_profile(name: str) -> Profile:
         return PROFILES[name]
     except KeyError:
         raise UsageError(
-            f"there is no profile '{name}'", remedy=f"profiles: {', '.join(PROFILES)}"
+            f"unknown profile '{name}'", remedy=f"profiles: {', '.join(PROFILES)}"
         ) from None
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Which rules are reported, their severities, and whether warnings fail a check.
+    """The chosen rules, their severities, and the severities that fail a check.
 
     Attributes:
         profile: Severities and limits; limits of settings and command line are included.

@@ -350,7 +350,7 @@ class Registry:
         try:
             return self._rules[code]
         except KeyError:
-            raise self._unknown(code, f"there is no rule {code}") from None
+            raise self._unknown(code, f"unknown rule {code}") from None
 
     def fixable(self, kind: str) -> list[Rule]:
         """The rules with a fix for a kind of file: ``run``, ``qrels`` or ``topics``."""

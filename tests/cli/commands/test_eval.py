@@ -275,7 +275,7 @@ def test_explain_a_name_of_several_rules_and_of_none(run):
         "Q103 header-line",
         "T103 header-line",
     ]
-    with pytest.raises(UsageError, match="there is no rule R999"):
+    with pytest.raises(UsageError, match="unknown rule R999"):
         run("explain", "R999")
     with pytest.raises(UsageError, match="there is no measure 'nDGC'"):
         run("explain", "nDGC")
@@ -336,8 +336,8 @@ def test_annotations_beside_an_ontology_file(terms):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-m", "P@1", "--ontology", str(TOY)], "no measure uses it — --ontology"),
-        (["--annotations", "x.hpoa"], "no measure uses them — --annotations"),
+        (["-m", "P@1", "--ontology", str(TOY)], "no measure uses the ontology — --ontology"),
+        (["--annotations", "x.hpoa"], "no measure uses the annotations — --annotations"),
         (["-m", "MaxOntSim@1", "--ontology", "none.obo"], "no such file — none.obo"),
         (["-m", "MaxOntSim@1", "--ontology", "terms.txt"], "an ontology in OBO format"),
         (

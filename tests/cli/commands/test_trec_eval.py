@@ -68,4 +68,4 @@ def test_mistakes_are_one_line(trec_eval, arguments, code, said):
 def test_notes_go_to_stderr(trec_eval):
     done = trec_eval("-m", "recip_rank.10", "qrels", "run")
     assert done.text == "recip_rank            \tall\t1.0000\n"
-    assert done.stderr == "note: -m recip_rank.10: recip_rank takes no parameters, 10 is ignored\n"
+    assert done.stderr == "note: -m recip_rank.10: recip_rank takes no parameters; 10 is ignored\n"

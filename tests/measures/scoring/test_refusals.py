@@ -194,7 +194,7 @@ def spread_outcome(qrels, run):
             for chunk in iter_query_chunks(run, query_chunks.CHUNK_BYTES)
         ]
         results = [scorer(part) for part in parts]
-        scored = distributed._whole(run, results, scorer) if results else None
+        scored = distributed._join_parts(run, results, scorer) if results else None
     except TrectoolsPlusError:
         scored = None  # the file is packed, and damaged
     return plain_outcome(qrels, run) if scored is None else values(table, scored)

@@ -94,7 +94,7 @@ def _rules(name: str) -> list[validation.Rule]:
     """Return the rules with a code or a name; an empty list if no rule has the name.
 
     Raises:
-        UsageError: If there is no rule of this code.
+        UsageError: If no rule has this code.
     """
     if _CODE.fullmatch(name):
         return [validation.CATALOGUE[name.upper()]]

@@ -1,7 +1,7 @@
-"""Scores of run files larger than memory, which are always read in chunks, also if unsorted.
+"""Scores of run files larger than memory, which are always read in chunks, even if unsorted.
 
-A run is valid if each of its chunks is valid, so chunks are scored as they are read. Once a chunk
-is not valid, all chunks are validated together before any is scored.
+A run is valid if each of its chunks is valid, so chunks are scored as they are read. If a chunk is
+not valid, all chunks are validated together first, and then scored.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def score_large_file(
     Args:
         path: The run, compressed or not.
         judgments: The qrels.
-        measures: The measures, none twice, that all ``see_grades_only``.
+        measures: The measures, each once, that all ``depend_on_grades_only``.
 
     Raises:
         FindingsError: If the run has errors.
@@ -74,7 +74,7 @@ def score_large_file(
     except FormatError as error:
         if is_plain_file(path):
             raise
-        judgments.result()  # errors of the qrels come first
+        judgments.result()  # raises errors of the qrels first
         raise FindingsError(damaged_report(error, "run").findings) from error
     except IdMismatchError:
         raise CheckFailedError(
@@ -141,7 +141,7 @@ def _refuse(
     known_lines: bool,
 ) -> None:
     """Refuse the run if it has errors."""
-    judgments.result()  # errors of the qrels come first
+    judgments.result()  # raises errors of the qrels first
     refuse_errors(check_chunks(path, file_start, chunks, known_lines=known_lines))
 
 

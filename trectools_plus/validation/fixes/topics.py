@@ -64,7 +64,7 @@ def fix_topics(
     except FormatError as error:
         return replace(summary, refused=error.what)
     data = fix_bytes(source.data, job)
-    why, kept = _why_refused(data), []
+    why, kept = _why_unreadable(data), []
     if why is None:
         text = data.decode()
         form = form_of(str(path), text)
@@ -79,7 +79,7 @@ def fix_topics(
     return write_fixed(output, source, job, data, written, origin[: count_lines(written)])
 
 
-def _why_refused(data: bytes) -> str | None:
+def _why_unreadable(data: bytes) -> str | None:
     """Return why the lines of a file cannot be read; ``None`` if they can."""
     try:
         text = data.decode()

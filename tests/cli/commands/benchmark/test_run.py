@@ -266,4 +266,4 @@ def test_runs_of_terms_with_an_ontology(call: Call, tmp_path: Path) -> None:
     assert "— none.obo" in err
     code, _, err = call(*given, "--annotations", "x.hpoa")
     assert code == 2
-    assert "no measure uses them — --annotations" in err
+    assert "no measure uses the annotations — --annotations" in err

@@ -117,7 +117,7 @@ def not_utf8(table: TableView) -> Hit | None:
     severity="error",
     fix=RuleFix("safe", "wrote LF for bare CR"),
     checks="CR not followed by LF",
-    rationale="CR alone is the line end of old Macintosh systems: trec_eval reads the whole file "
+    rationale="CR alone is the line end of old Macintosh systems. trec_eval reads the whole file "
     "as one row. A CR inside a row is part of an id for some tools and a line end for others, so "
     "only a file whose line ends are all CR can be fixed.",
     example="run.txt:1: error F105: line ends are bare CR; trec_eval reads the whole file as one "

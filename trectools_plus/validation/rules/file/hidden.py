@@ -188,7 +188,7 @@ def _invisible_hit(table: TableView, hits: pl.DataFrame, pattern: str, severity:
         )
     bare = visible(re.sub(python_pattern, "", text))
     return Hit(
-        f"{name} inside {quoted(text)}{rows}; it looks like '{bare}' but matches nothing",
+        f"{name} inside {quoted(text)}{rows}; it looks like '{bare}' but is another id",
         hits["line"].to_list(),
         hits.height,
         _column(table, line, field, at.start() if at and field else 0),

@@ -24,7 +24,7 @@ from trectools_plus.validation.views.tables import TableView
     "any other result.",
     example="run.txt: error P101: none of 3 query ids is in qrels.txt (run: d01; qrels: 1). "
     "Columns 1 and 3 may be swapped.",
-    remedy="Check that this is the right file and that column 1 holds the query ids",
+    remedy="Check that this is the right file and that column 1 contains the query ids",
 )
 def no_shared_queries(pair: PairView) -> Hit | None:
     """Run and qrels have no query in common."""

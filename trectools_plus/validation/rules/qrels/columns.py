@@ -287,7 +287,7 @@ def swap_grades(draft: Draft, job: Job) -> Draft:
     remedy="Group the rows by query",
 )
 def interleaved(qrels: QrelsView) -> Hit | None:
-    """A query's rows are not all in one place."""
+    """The rows of a query are not adjacent."""
     if qrels.columns is None or not qrels.blocks.interleaved:
         return None
     rows = qrels.blocks.repeated_starts

@@ -181,10 +181,10 @@ def tag_form(run: RunView) -> Hit | None:
     if len(rows) == 0:
         return None
     tag = str(run.frame["tag"][int(rows[0])])
-    odd = list(dict.fromkeys(pl.Series([tag]).str.extract_all(_NOT_IN_TAGS)[0].to_list()))
+    invalid = list(dict.fromkeys(pl.Series([tag]).str.extract_all(_NOT_IN_TAGS)[0].to_list()))
     length = f" of {len(tag):,} characters" if len(tag) > run.max_tag_length else f" {quoted(tag)}"
-    marks = f" with {', '.join(quoted(mark) for mark in odd[:5])}" if odd else ""
-    more = ", …" if len(odd) > 5 else ""
+    marks = f" with {', '.join(quoted(mark) for mark in invalid[:5])}" if invalid else ""
+    more = ", …" if len(invalid) > 5 else ""
     return Hit(
         f"tag{length}{marks}{more}{on(len(rows))}",
         run.lines(rows),

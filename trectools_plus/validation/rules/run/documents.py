@@ -103,7 +103,9 @@ def _keep_one(draft: Draft, job: Job) -> Draft:
     if repeats.is_empty():
         return draft
     if may_hold_documents(run):
-        job.skip("R131", "column 3 may not hold the document ids; --fix R108 swaps columns 2 and 3")
+        job.skip(
+            "R131", "column 3 may not contain the document ids; --fix R108 swaps columns 2 and 3"
+        )
         return draft
     heads = repeats.select(row="first", first="first").unique()
     group = pl.concat([repeats.select("row", "first"), heads])

@@ -89,8 +89,8 @@ def _is_suspect(ids: pl.Series) -> Flags:
         return flags
     # '#', '+', '-', '.' and zeros sort before "1".
     suspects = begins_with_digit | ((ids >= "#") & (ids < "1"))
-    for start, behind in (("<", "="), ("N", "O"), ("n", "o")):
-        word = (ids >= start) & (ids < behind)
+    for start, end in (("<", "="), ("N", "O"), ("n", "o")):
+        word = (ids >= start) & (ids < end)
         if word.any():
             suspects |= word & (ids.str.len_bytes() <= _LONGEST_WORD)
     flags = suspects.to_numpy()

@@ -80,7 +80,7 @@ def row_order(run: RunView) -> Hit | None:
     remedy="Group the rows by query",
 )
 def interleaved_queries(run: RunView) -> Hit | None:
-    """A query's rows are not all in one place."""
+    """The rows of a query are not adjacent."""
     if run.columns is None or not run.blocks.interleaved:
         return None
     rows = run.blocks.repeated_starts

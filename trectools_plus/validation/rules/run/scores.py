@@ -151,8 +151,8 @@ def _not_finite_message(run: RunView, row: int) -> str:
     severity="warning",
     fix="no",
     checks="nonzero text, value 0.0",
-    rationale="Products of many probabilities become smaller than the smallest float64 (about "
-    "5e-324). They all become 0 and tie.",
+    rationale="Products of many probabilities can be smaller than the smallest float64 (about "
+    "5e-324). Such scores all become 0 and tie.",
     example="run.txt:1: warning R113: score 9.5e-400 becomes 0. Write the logarithms of the "
     "scores.",
     remedy="Write the logarithms of the scores",
