@@ -1,4 +1,4 @@
-"""``benchmark run`` as scripts and people call it: exit codes, streams, files, help."""
+"""Tests of ``benchmark run``: exit codes, streams, files, help."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Call = Callable[..., tuple[int, str, str]]
 def call(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Call:
-    """Call ``benchmark run`` as the console command does: exit code, stdout, stderr."""
+    """Call ``benchmark run`` like its console command; return exit code, stdout and stderr."""
     app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command("run")(benchmark_run)
     app.callback()(lambda: None)

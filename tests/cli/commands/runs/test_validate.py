@@ -1,4 +1,4 @@
-"""``runs validate`` and ``qrels validate``: exit codes, formats, choices, settings, fixing."""
+"""Tests of ``runs validate`` and ``qrels validate``: exit codes, formats, settings, fixes."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_exit_codes(arguments: tuple[str, ...], code: int) -> None:
         (("nul\x00.run",), InputError, "no such file"),
         (("none.run", "--qrels", "none"), SeveralFilesError, "none — check the path\nno such file"),
         (("good.run", "--qrels", "none"), InputError, "none"),
-        (("-", "--qrels", "-"), UsageError, "read once"),
+        (("-", "--qrels", "-"), UsageError, "read only once"),
         (("good.run", "--select", "X"), UsageError, "X"),
         (("good.run", "--profile", "x"), UsageError, "default, trec, submission"),
         (("good.run", "--docid-pattern", "("), UsageError, "regular expression"),
@@ -157,7 +157,7 @@ def test_broken_topics_are_reported_beside_the_rest(kind: str) -> None:
     assert [one["code"] for one in files[1]["findings"]] == ["T112"]
     assert {"R131", "Q142"} & {one["code"] for one in files[0]["findings"]}
     assert result.exit_code == 1
-    # Topics that could not be looked at never pass for good ones.
+    # Topics that cannot be read fail the check.
     result = _invoke(kind, bad, "--topics", "twice.tsv", "--ignore", "T112")
     assert isinstance(result.exception, InputError)
 
