@@ -258,7 +258,7 @@ class Judgments:
 
     @cached_property
     def keys_are_unique(self) -> bool:
-        """Whether all judgments have different keys, so that :meth:`find` finds each of them."""
+        """True if all judgments have different keys, so that :meth:`find` finds each of them."""
         return self._seed is not None
 
     @cached_property

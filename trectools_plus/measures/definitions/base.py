@@ -84,7 +84,7 @@ class Definition:
 
     @property
     def trec_eval_sums(self) -> bool:
-        """Whether trec_eval prints the sum over queries, not the mean, as for all counts."""
+        """True if trec_eval prints the sum over queries, not the mean, as for all counts."""
         return " -m num_" in (self.trec_eval_call or "")
 
 

@@ -262,7 +262,7 @@ class TrecEvalMeasure(Measure):
 
     @property
     def judged_only(self) -> bool:
-        """Whether unjudged documents are removed from the ranking first."""
+        """True if unjudged documents are removed from the ranking first."""
         return bool(self.parameters.get("judged_only", False))
 
     @property
