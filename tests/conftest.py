@@ -21,30 +21,30 @@ sys.path.insert(0, str(Path(__file__).parent / "contract"))
 
 from harness.program import Program
 
-# Examples of a property: few while developing, more in continuous integration. No deadline: the
-# time of an example depends on the machine more than on the code.
+# Hypothesis runs few examples per property in development and more in continuous integration. There
+# is no deadline, because the time of an example depends more on the machine than on the code.
 settings.register_profile("fast", max_examples=12, deadline=None)
 settings.register_profile("ci", max_examples=64, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "fast")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that wait for processes: at the end, one worker would wait alone."""
+    """Run tests that wait for processes first; if they ran last, other workers would be idle."""
     items.sort(key=lambda item: item.get_closest_marker("process") is None)
 
 
 @pytest.fixture(scope="session")
 def thorough() -> bool:
-    """Whether tests go through the whole of a long list, and not a part as with profile fast."""
+    """Return whether tests use all cases of a long list; with the profile fast, a part of them."""
     return settings.default is not None and settings.default.max_examples > 12
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real files that tests use where they stand.
+    """Return the folder of real data files, which are not part of the repository.
 
-    ``TRECTOOLS_PLUS_SHARED_DATA`` names it; by default it lies beside the repository. Without it
-    such tests are skipped, or fail when ``REQUIRE_SHARED_DATA=1``.
+    ``TRECTOOLS_PLUS_SHARED_DATA`` names the folder; the default is next to the repository. Without
+    it, tests that use it are skipped, or fail if ``REQUIRE_SHARED_DATA=1``.
     """
     default = Path(__file__).resolve().parents[1].parent / "shared" / "data"
     folder = Path(os.environ.get("TRECTOOLS_PLUS_SHARED_DATA") or default)
@@ -58,9 +58,9 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def ir_datasets_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A writable copy of the ``ir_datasets`` cache that holds Cranfield.
+    """Make a writable copy of an ``ir_datasets`` cache that contains Cranfield.
 
-    Tests point ``IR_DATASETS_HOME`` at it before anything imports ``ir_datasets``.
+    Tests set ``IR_DATASETS_HOME`` to it before ``ir_datasets`` is imported.
     """
     home = tmp_path_factory.mktemp("ir_datasets") / "home"
     shutil.copytree(shared_data / "ir_datasets_home", home)
@@ -73,7 +73,7 @@ def ir_datasets_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory
 def program(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Program]:
-    """The installed commands, started warm; with Cranfield, where the shared data is available."""
+    """Return the installed commands in a warm process; with Cranfield, if shared data is there."""
     variables = {}
     with suppress(pytest.skip.Exception):
         variables["IR_DATASETS_HOME"] = str(request.getfixturevalue("ir_datasets_home"))
@@ -83,9 +83,9 @@ def program(
 
 @pytest.fixture(scope="session", autouse=True)
 def shared_index_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Every index is built once for all tests and workers, and never in the user's cache.
+    """Set a cache folder for indexes that all tests and workers share, not the user's cache.
 
-    Tests of the cache itself name a folder of their own.
+    Tests of the cache itself use another folder.
     """
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
@@ -97,7 +97,7 @@ def shared_index_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 @pytest.fixture(scope="session")
 def milvus() -> None:
-    """Skips tests where the extra ``milvus`` is not installed; fails with ``REQUIRE_MILVUS=1``."""
+    """Skip tests if the extra ``milvus`` is not installed; fail if ``REQUIRE_MILVUS=1``."""
     missing = [name for name in ("pymilvus", "milvus_lite") if find_spec(name) is None]
     if missing:
         reason = f"{' and '.join(missing)} not installed: pip install '.[milvus]'"
@@ -108,7 +108,7 @@ def milvus() -> None:
 
 @dataclass(frozen=True)
 class Bench:
-    """Makes benchmarks of 60 queries with one relevant document each, found at given ranks."""
+    """Runs benchmarks whose queries have one relevant document each, retrieved at given ranks."""
 
     folder: Path
 
@@ -125,13 +125,13 @@ class Bench:
         """Run a benchmark over run files and return its output folder.
 
         Args:
-            name: The folder's name.
-            ranks: By mode, the rank of the relevant document by query number; 1 by default, 0 for
-                not at all.
-            queries: How many queries there are.
-            grade: The relevant documents' grade.
-            plots: Whether to draw plots, which takes long.
-            settings: Further settings.
+            name: Name of the output folder.
+            ranks: For each mode, the rank of the relevant document by query number; 1 by default,
+                0 if the document is not retrieved.
+            queries: Number of queries.
+            grade: Grade of the relevant documents.
+            plots: Whether to draw plots, which is slow.
+            settings: Further settings of the benchmark.
         """
         from trectools_plus.benchmark.run.config_file import load_config
         from trectools_plus.benchmark.run.runner import run_benchmark
@@ -168,22 +168,22 @@ def bench(tmp_path: Path) -> Bench:
 
 @pytest.fixture(scope="module")
 def module_bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    """For reports that the tests of a module share: copy them before changing them."""
+    """Return a bench for reports that the tests of a module share; copy them before changes."""
     return Bench(tmp_path_factory.mktemp("bench"))
 
 
 @pytest.fixture(scope="session")
 def digests_of() -> Any:
-    """A context in which digests of eight bytes collide; see the function."""
+    """Return a context manager in which digests of eight bytes collide; see ``_digests_of``."""
     return _digests_of
 
 
 @contextmanager
 def _digests_of(bits: int) -> Iterator[list[bytes]]:
-    """Let digests of eight bytes differ in a few bits only, so that many texts share one.
+    """Truncate digests of eight bytes to a few bits, so that many texts have the same digest.
 
     Yields:
-        The texts that have such a digest: none, if other digests have come into use.
+        The texts that were hashed to eight bytes; empty if the code uses other digests.
     """
     blake2b, texts = hashlib.blake2b, []
 

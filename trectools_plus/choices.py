@@ -1,37 +1,37 @@
-"""Words that users choose from, and defaults; a light module, so that help loads nothing else."""
+"""Values that users choose from, and defaults; imports nothing heavy, so that help starts fast."""
 
 from __future__ import annotations
 
 from typing import Literal, get_args
 
 Missing = Literal["zero", "drop"]
-"""A judged query without results counts as zero, or is left out."""
+"""Judged queries without results count as zero, or are left out of the means."""
 DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10")
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
-"""Adjustments of p-values for the number of comparisons."""
+"""Corrections of p-values for the number of comparisons."""
 
 AggregationName = Literal[
     "label_only", "label_synonyms_min", "label_synonyms_max", "all_max", "all_weighted"
 ]
-"""Aggregations of the scores of a document's parts, see ``retrieval/index/parts.py``."""
+"""Aggregations of the scores of a document's parts; see ``retrieval/index/parts.py``."""
 Normalisation = Literal["min-max", "z-score"]
 FusionMethod = Literal["rrf", "weighted", "combsum", "combmnz", "combmax"]
 CollapseMethod = Literal["max", "first", "sum"]
-"""MaxP, FirstP and SumP: the score of a document from those of its chunks."""
+"""MaxP, FirstP and SumP: ways to compute a document's score from the scores of its chunks."""
 RerankerName = Literal["lexical", "cross-encoder"]
 Device = Literal["cpu", "cuda"]
 
 MODES = ("lexical", "vector", "hybrid")
-"""The embedded modes that are searched by default."""
+"""The default modes of the embedded backend."""
 STRATEGIES: tuple[AggregationName, ...] = get_args(AggregationName)
-"""Each of these is a mode too."""
+"""Aggregation strategies; each is a mode too."""
 MODE_ALIASES = {"bm25": "lexical", "dense": "vector"}
 ALL_MODES = (*MODES, "splade", *STRATEGIES, *MODE_ALIASES)
 
 Dedup = Literal["best", "first", "last"]
-"""The row of a repeated document that stays."""
+"""The row to keep of a repeated document."""
 OnConflict = Literal["max", "min", "last"]
-"""The grade of a document judged twice that stays."""
+"""The grade to keep of a document that is judged twice."""
 FindingsFormat = Literal["text", "concise", "json", "github", "sarif", "junit"]
 ProfileName = Literal["default", "trec", "submission"]
 

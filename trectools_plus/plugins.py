@@ -8,7 +8,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from trectools_plus.errors import UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _MAX_MESSAGE_LENGTH = 200
 
@@ -77,6 +82,29 @@ def import_object(module_name: str, object_name: str) -> Any:
         for part in object_name.split("."):
             found = getattr(found, part)
     return found
+
+
+def find_entry_point(group: str, name: str, noun: str) -> EntryPoint | None:
+    """Return the entry point that an installed package registers; ``None`` without one.
+
+    Args:
+        group: The group of entry points.
+        name: The name of the entry point in the group.
+        noun: The kind of the registered object, for the message.
+
+    Raises:
+        UsageError: If several packages register the name.
+    """
+    from importlib.metadata import entry_points
+
+    found = list(entry_points(group=group, name=name))
+    if len(found) > 1:
+        raise UsageError(
+            f"several installed packages register a {noun} {name}",
+            where=", ".join(point.value for point in found),
+            remedy=f"write the {noun} as module:name",
+        )
+    return found[0] if found else None
 
 
 def describe_error(error: BaseException) -> str:

@@ -21,7 +21,7 @@ def stages(inputs: Inputs) -> str:
     from trectools_plus.measures import parse_measures
     from trectools_plus.measures.judged import Judgments
     from trectools_plus.measures.scoring.chunks import JudgedChunk, judge_chunks, score_chunks
-    from trectools_plus.measures.scoring.ranking import depth_seen
+    from trectools_plus.measures.scoring.ranking import deepest_rank_needed
     from trectools_plus.validation import load_qrels
     from trectools_plus.validation.engine import check_view
     from trectools_plus.validation.views.runs import RunView
@@ -46,7 +46,7 @@ def stages(inputs: Inputs) -> str:
 
     path = str(inputs.clean)
     measures = parse_measures(DEFAULTS)
-    depth = depth_seen(measures)
+    depth = deepest_rank_needed(measures)
     ready: Future[Judgments] = Future()
     ready.set_result(timed("qrels: read, check", lambda: Judgments.of(load_qrels(inputs.qrels))))
     judged: list[JudgedChunk] = []

@@ -1,4 +1,4 @@
-"""The console commands as a shell sees them: help, exit codes, one-line errors."""
+"""Tests of the console commands as processes: help, exit codes, one-line errors."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def open_for_writing(fifo: Path, process: subprocess.Popen[str]) -> int:
 def test_an_interrupt_ends_waiting_for_standard_input(
     arguments: list[object], way: str, tmp_path: Path
 ) -> None:
-    """By the signal alone, and by Ctrl-C in a terminal of the command's own."""
+    """Interrupt by a signal alone, and by Ctrl-C in a terminal that the command controls."""
     import fcntl
     import pty
     import termios

@@ -1,4 +1,4 @@
-"""Completion of names and values, called as a shell calls it."""
+"""Tests of the shell completion of names and values, called as a shell calls it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BIN = Path(sys.executable).parent
 
 @pytest.fixture
 def complete(program: Program, tmp_path: Path):
-    """Returns what bash would offer for a line; the cursor is at its end."""
+    """Return a function that lists the completions of a line, with the cursor at its end."""
 
     def completions(line: str, shell: str = "bash") -> list[str]:
         words = line.split(" ")

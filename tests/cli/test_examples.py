@@ -1,4 +1,4 @@
-"""The examples of every ``-h`` text are commands that exist, with options that they take."""
+"""Tests that the examples of every ``-h`` text use existing commands and options."""
 
 from __future__ import annotations
 

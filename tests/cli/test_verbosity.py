@@ -1,4 +1,4 @@
-"""``-q``, ``-v`` and ``-V``."""
+"""Tests of ``-q``, ``-v`` and ``-V``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_every_group_has_a_version(name: str, program: Program, tmp_path: Path) 
 
 @pytest.fixture
 def extra_query(tmp_path: Path) -> Path:
-    """A run with a query that the qrels lack."""
+    """Write a run with a query that is not in the qrels."""
     path = tmp_path / "extra.run"
     path.write_bytes(RUN.read_bytes() + b"no-such-query Q0 d1 1 1.0 tag\n")
     return path

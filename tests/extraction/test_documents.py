@@ -38,7 +38,7 @@ def test_resolved_ids_are_noted(tmp_path, ontology):
     assert "X:40 → X:4" in notes
     assert "X:41 → X:4" in notes
     assert "Y:1 (unknown)" in notes
-    assert "counted once: 2" in notes
+    assert "(counted once): 2" in notes
 
 
 def test_spans_that_do_not_fit_are_only_noted(tmp_path, ontology):
@@ -69,7 +69,7 @@ def test_every_file_at_fault_is_named(tmp_path, ontology):
     assert "full_text: field required" in lines["d"]
     assert "annotations[0].hpo_id" in lines["e"]
     assert "'maybe'" in lines["f"]
-    assert "document 'a' is in a.json too" in lines["b"]
+    assert "document 'a' is also in a.json" in lines["b"]
 
 
 @pytest.mark.parametrize("make", [False, True])

@@ -136,7 +136,7 @@ def test_trec_xml_without_a_root(tmp_path: Path) -> None:
         ('{"qid":true,"query":"a"}\n', 1, None, "but got true or false"),
         ('{"qid":"1","qid":"2","query":"a"}\n', 1, None, "field 'qid' occurs twice"),
         ('{"qid":"1","query":"a","x":NaN}\n', 1, None, "NaN is not JSON"),
-        ('{"qid":"1","query":"\\ud800"}\n', 1, None, "half a surrogate pair"),
+        ('{"qid":"1","query":"\\ud800"}\n', 1, None, "an unpaired surrogate"),
         ('{"qid":"1","query":"a"}\n[1]\n', 2, None, "expected a JSON object but got an array"),
         ('{"qid":' + "9" * 5000 + ',"query":"a"}\n', 1, None, "nested too deeply or has too large"),
         ('{"qid":' + "[" * 200_000, 1, None, "nested too deeply or has too large"),

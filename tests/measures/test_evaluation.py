@@ -97,9 +97,9 @@ class TestTables:
 
     def test_unknown_names_are_refused(self):
         evaluation = evaluate(QRELS, RUN, ["RR"])
-        with pytest.raises(UsageError, match="there is no measure 'AP' — there are RR"):
+        with pytest.raises(UsageError, match="there is no measure 'AP' — available: RR"):
             evaluation.values("first", "AP")
-        with pytest.raises(UsageError, match="there is no run 'x' — there are first"):
+        with pytest.raises(UsageError, match="there is no run 'x' — available: first"):
             evaluation.mean("x", "RR")
 
 

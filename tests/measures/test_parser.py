@@ -168,7 +168,7 @@ def test_names_are_read_without_the_syntax_nodes_that_python_3_14_removed(monkey
 
 @pytest.mark.parametrize("label", ["AP", "MeanRank", "MaxOntSim"])
 def test_a_cutoff_is_not_a_parameter_in_brackets(label):
-    with pytest.raises(UsageError, match=f"{label} has no parameter cutoff.*it takes: rel"):
+    with pytest.raises(UsageError, match=f"{label} has no parameter cutoff.*supported: rel"):
         parse_measure(f"{label}(cutoff=5)")
 
 
@@ -189,7 +189,7 @@ def test_trec_eval_parameters_give_several_measures():
     names = [measure.name for measure in parse_measures(["P.5,10", "map", "success"])]
     assert names == ["P@5", "P@10", "AP", "Success@1", "Success@5", "Success@10"]
     assert len(parse_measures(["ndcg_cut"])) == 9
-    with pytest.raises(UsageError, match="several measures — choose one of P@5, P@10"):
+    with pytest.raises(UsageError, match="several measures — use one of P@5, P@10"):
         parse_measure("P.5,10")
 
 
@@ -217,9 +217,9 @@ def test_generators_and_single_names_are_accepted():
         ("m:C(a=b)@3", r"need quotes: m:C\(a='b'\)@3"),
         ("recal@10", "did you mean Recall"),
         ("hitrate@5", "did you mean HitRate"),
-        ("xyzzy", "there are nDCG, AP"),
-        ("P", r"P needs a cutoff of at least 1, got none — P — write it as P@10"),
-        ("P@0", "cutoff of at least 1, got 0"),
+        ("xyzzy", "supported: nDCG, AP"),
+        ("P", r"P needs a cutoff of at least 1 but got none — P — write it as P@10"),
+        ("P@0", "cutoff of at least 1 but got 0"),
         ("P@-3", "cannot read|cutoff"),
         ("P@1.5", r"got 1\.5"),
         ("P@True", "got True"),
@@ -228,15 +228,15 @@ def test_generators_and_single_names_are_accepted():
         ("Rprec@10", "Rprec takes no cutoff"),
         ("AP(rel=0)@10", "rel must be a whole number of at least 1"),
         ("AP(rel='1')", "rel must be"),
-        ("AP(level=2)", "AP has no parameter level — it takes: rel, judged_only"),
+        ("AP(level=2)", "AP has no parameter level — supported: rel, judged_only"),
         ("APcap(judged_only=True)@10", "APcap has no parameter judged_only"),
         ("Judged(rel=2)@10", "Judged has no parameter rel"),
-        ("nDCG(dcg='exp')@10", "expected dcg 'log2' or 'exp-log2'"),
+        ("nDCG(dcg='exp')@10", "dcg must be 'log2' or 'exp-log2'"),
         ("nDCG(gains={1:0.5})@10", "gains must map whole grades"),
         ("nDCG(gains=[1])@10", "gains must map whole grades"),
         ("SetF(beta=0.0)", "beta must be"),
         ("SetF(beta=1e-07)", "beta must be"),
-        ("P(judged_only=1)@5", "expected True or False"),
+        ("P(judged_only=1)@5", "judged_only must be True or False"),
         ("IPrec@0.105", "steps of 0.01"),
         ("IPrec", "needs a recall"),
         ("IPrec@2", "between 0 and 1"),
@@ -400,11 +400,11 @@ class TestOwnClasses:
     @pytest.mark.parametrize(
         ("attributes", "message"),
         [
-            ({"name": "Cnt"}, "the name Cnt hides the cutoff 3 .* end it in @3"),
+            ({"name": "Cnt"}, "the name Cnt does not contain the cutoff 3 .* let it end with @3"),
             ({"name": "C\nt@3"}, "expected a name"),
             ({"name": None}, "expected a name but got None"),
             ({"name": property(lambda _: 1 / 0)}, "ZeroDivisionError"),
-            ({"__init__": lambda self, cutoff: None}, "does not keep its cutoff 3"),
+            ({"__init__": lambda self, cutoff: None}, "does not store its cutoff 3"),
         ],
     )
     def test_a_name_shows_its_cutoff(self, monkeypatch, attributes, message):
@@ -448,6 +448,6 @@ class TestOwnClasses:
 def test_counts_are_sums_in_trec_eval(name):
     definition = explain(name)
     assert definition.trec_eval_sums
-    assert "A mean here, where trec_eval prints the sum" in definition.formula
+    assert "The summary is the mean; trec_eval prints the sum" in definition.formula
     assert not explain("AP").trec_eval_sums
     assert not explain("APcap@5").trec_eval_sums

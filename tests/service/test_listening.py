@@ -35,7 +35,7 @@ async def _app(scope: Any, receive: Any, send: Any) -> None:
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """A server that waits half a second for a request."""
-    monkeypatch.setattr(server, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(server, "REQUEST_HEADER_SECONDS", 0.5)
     with serving(_app, monkeypatch) as port:
         yield port
 

@@ -29,7 +29,7 @@ def test_both_columns_of_real_sets(shared_data: Path, name: str) -> None:
 
 def test_what_a_set_says_of_its_language_holds() -> None:
     assert load_test_set("hpo-de-tiny", language="de-AT").metadata.language == "de-AT"
-    with pytest.raises(UsageError, match="its language is de, not en — hpo-de-tiny"):
+    with pytest.raises(UsageError, match="the set declares the language de, not en — hpo-de-tiny"):
         load_test_set("hpo-de-tiny", language="en")
 
 

@@ -200,7 +200,7 @@ def changed(**fields):
         (changed(relevant=[{"doc_id": "HP:1", "grade": 0}]), r"no grade above 0 .*\(Q133\)"),
         (
             changed(relevant=[{"doc_id": "HP:1", "grade": grade} for grade in (1, 2)]),
-            r"HP:1 is 2 here, 1 on line 1.* \(Q142\) —",
+            r"HP:1 has grade 2 here but 1 on line 1.* \(Q142\) —",
         ),
         (changed(category="funny"), r"category is 'funny', not one of .*\(T118\)"),
         (changed(difficulty=3), r"difficulty is 3, which is not text, not one of .*\(T118\)"),
@@ -325,7 +325,11 @@ def test_short_forms(tmp_path):
         ("- id: 010\n  text: a\n  relevant: {d: 1}\n", 1, r"id 010 is read as 8.*\(T114\)"),
         ("- id: '1'\n  text: NO\n  relevant: {d: 1}\n", 2, r"boolean false \(T115\)"),
         ("- id: '1'\n  text: a\n  relevant:\n    d: 1\n    e: 0.5\n", 5, r"0.5.*\(Q111\)"),
-        ("- id: '1'\n  text: a\n  relevant:\n    d: 1\n    d: 2\n", 5, r"d again.*\(T116\)"),
+        (
+            "- id: '1'\n  text: a\n  relevant:\n    d: 1\n    d: 2\n",
+            5,
+            r"key d .*\(T116\)",
+        ),
         ("queries:\n- id: ~\n  text: a\n  relevant: {d: 1}\n", 2, r"id is null \(T105\)"),
         ("queries:\n- id: x\n  relevant: {d: 1}\n", 2, r"text is missing.*\(T105\)"),
         ("test_cases:\n- hpo_ids: [HP:1]\n", 2, r"text is missing.*\(T105\)"),
@@ -343,7 +347,7 @@ def test_errors_in_yaml_have_their_line(tmp_path, text, line, words):
 
 
 def test_json_with_a_key_twice_is_refused(tmp_path):
-    with pytest.raises(FormatError, match=r"d again .*\(T116\)"):
+    with pytest.raises(FormatError, match=r"key d is repeated .*\(T116\)"):
         read_test_set(written(tmp_path, '[{"id": "1", "text": "a", "relevant": {"d": 1, "d": 2}}]'))
 
 

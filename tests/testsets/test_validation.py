@@ -58,7 +58,7 @@ def test_ids_are_looked_up_and_the_replacement_named(tmp_path: Path) -> None:
         "3 obsolete terms: TOY:0010 (use TOY:0006), TOY:0011 (use TOY:0006 or TOY:0007), "
         "TOY:0012 (no replacement named)"
     )
-    assert found["T203"].message == "TOY:0104 is another id of TOY:0004"
+    assert found["T203"].message == "TOY:0104 is an alternative id of TOY:0004"
     assert [found[code].query_id for code in sorted(found)] == ["4", "1", "3"]
 
 
@@ -91,7 +91,7 @@ def test_ids_of_the_hpo_are_looked_up_in_the_installed_one(tmp_path: Path) -> No
 def test_a_merged_id_with_an_obsolete_stanza_is_another_id_of_its_term(tmp_path: Path) -> None:
     found = findings(write(tmp_path, "a.json", case("1", "a", "HP:0002744")))
     assert "T202" not in found
-    assert found["T203"].message == "HP:0002744 is another id of HP:0100337"
+    assert found["T203"].message == "HP:0002744 is an alternative id of HP:0100337"
 
 
 def test_other_ids_are_looked_up_only_where_an_ontology_is_named(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_what_there_is_to_find_is_said_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("grade", [-1, 4, 128])
 def test_grades_off_the_scale(tmp_path: Path, grade: int) -> None:
     path = write(tmp_path, "a.json", case("1", "a", "d1"), case("2", "b", "d2", "d1", grade=grade))
-    assert f"grade {grade} of d2 (on 2 lines)" in findings(path)["T211"].message
+    assert f"grade {grade} of d2 is not from 0 to 3 (on 2 lines)" in findings(path)["T211"].message
 
 
 def test_languages_by_their_codes(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_own_interpolation_with_rounding_of_9_is_that_of_9(
     flags = ["-m", name + text * parameters, *(["-J"] if judged_only else []), "q", "r"]
     arguments = parse_arguments(flags)
     (requested,) = arguments.requested
-    values = scorer(requested, rank_input(data, arguments).seen, level, cut_as_9)
+    values = scorer(requested, rank_input(data, arguments).filtered, level, cut_as_9)
     evaluator = pytrec_eval_ext.RelevanceEvaluator(qrels, {requested.request()}, level, judged_only)
     expected = [[*answer.values()] for _, answer in sorted(evaluator.evaluate(run).items())]
     assert values.view(np.int64).tolist() == np.array(expected).view(np.int64).tolist()

@@ -14,7 +14,7 @@ from trectools_plus.formats.files.source import source_of
 from trectools_plus.formats.query_chunks import double_byte_order_mark
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.validation import CATALOGUE, Finding
-from trectools_plus.validation.chunks import check_chunks, find_opening, open_chunk
+from trectools_plus.validation.chunks import check_chunks, open_chunk, read_file_start
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.registry import SCOPES, Rule
 from trectools_plus.validation.views.runs import RunView
@@ -65,7 +65,7 @@ def rule_id(rule: Rule) -> str:
 def test_every_rule_has_a_scope(rule: Rule) -> None:
     assert rule.scope in SCOPES
     assert (rule.scope == "pair") >= (rule.on == "pair")
-    assert rule.chunk_count is None or (rule.scope == "file" and rule.on in ("file", "run"))
+    assert rule.chunk_accumulator is None or (rule.scope == "file" and rule.on in ("file", "run"))
 
 
 def test_every_rule_that_blocks_scoring_is_broken_here() -> None:
@@ -85,7 +85,7 @@ def judged(lines: list[bytes], n_queries: int) -> list[Finding]:
         lambda text=text, at=at: double_byte_order_mark(text) if at else text
         for at, text in enumerate(texts)
     ]
-    opening = find_opening("run", chunks)
+    opening = read_file_start("run", chunks)
     return check_chunks("run", opening, lambda: opening.after_head(chunks), known_lines=True)
 
 
@@ -156,4 +156,4 @@ def test_a_clean_chunk_is_valid(lines: list[bytes]) -> None:
     if open_chunk("run", data, "clean") is not None:
         assert open_chunk("run", data, "valid") is not None
         assert whole(lines) == []
-    assert open_chunk("run", data, "judged") is not None
+    assert open_chunk("run", data, "checked") is not None

@@ -64,7 +64,7 @@ def test_any_bytes_give_findings_and_no_exception(run_bytes: bytes, qrels_bytes:
         findings = check_view(run) + check_view(qrels)
         if run.n_rows and qrels.n_rows:
             findings += check_pair_view(PairView(run, qrels, ["1", "9"]))
-            findings += check_pair_view(PairView(run, qrels, at="qrels"))
+            findings += check_pair_view(PairView(run, qrels, report_on="qrels"))
     n_lines = max(run_bytes.count(b"\n"), qrels_bytes.count(b"\n")) + 1
     for finding in findings:
         assert "\n" not in finding.message
@@ -158,7 +158,7 @@ def test_rows_of_another_tag_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "x.run"
     path.write_text("1 Q0 a 1 3 t\n1 Q0 b 2 2 u\n1 Q0 c 3 1 u\n")
     (finding,) = validate_run(path).findings
-    assert finding.message == "tag 'u' after 't' (on 2 rows); two runs joined?"
+    assert finding.message == "tag 'u' after 't' (on 2 rows); two runs may have been joined"
 
 
 def test_empty_tables_are_refused() -> None:
@@ -177,6 +177,6 @@ def test_line_numbers_count_comments_and_blank_lines(tmp_path: Path) -> None:
     path.write_text("# c\n\n1 Q0 a 1 2 t\n# c\n1 Q0 a 2 1 t\n", encoding="utf-8")
     found = {finding.code: finding for finding in validate_run(path).findings}
     assert found["R131"].line == 5
-    assert "(line 3, score 2; here 1)" in found["R131"].message
+    assert "(line 3: score 2; here: 1)" in found["R131"].message
     assert found["R131"].column == 6
     assert found["F107"].lines == (1, 4)

@@ -10,7 +10,7 @@ import pytest
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.validation import CATALOGUE, FileReport, Severity, validate_run
-from trectools_plus.validation.profiles import PROFILES, decide, find_profile
+from trectools_plus.validation.profiles import PROFILES, find_profile, resolve_choices
 from trectools_plus.validation.settings import Settings
 
 TOPICS = Topics.from_dict({str(n): f"text {n}" for n in range(1, 6)})
@@ -29,21 +29,21 @@ def run(tmp_path: Path) -> Path:
 
 
 def severities(report: FileReport, profile: str) -> dict[str, str]:
-    judged = PROFILES[profile].judge(report)
+    judged = PROFILES[profile].apply(report)
     return {finding.code: finding.severity.value for finding in judged.findings}
 
 
 def test_the_rules_of_every_profile_exist() -> None:
     for profile in PROFILES.values():
         assert profile.summary
-        for code in {*profile.severities, *profile.unless_most}:
+        for code in {*profile.severities, *profile.unchanged_if_most}:
             assert CATALOGUE[code].code == code
-        assert profile.unless_most <= set(profile.severities)
+        assert profile.unchanged_if_most <= set(profile.severities)
 
 
 def test_the_default_profile_is_the_catalogue(run: Path) -> None:
     report = validate_run(run, qrels=qrels(3), topics=TOPICS)
-    assert PROFILES["default"].judge(report) == report
+    assert PROFILES["default"].apply(report) == report
     assert severities(report, "default") == {
         "P103": "error",
         "P108": "error",
@@ -68,7 +68,7 @@ def test_submission_is_strict_about_what_trackers_refuse(run: Path) -> None:
 
 def test_a_profile_does_not_change_what_scoring_refuses(run: Path) -> None:
     report = validate_run(run)
-    judged = PROFILES["submission"].judge(report)
+    judged = PROFILES["submission"].apply(report)
     assert [f.blocks_scoring for f in judged.findings] == [
         f.blocks_scoring for f in report.findings
     ]
@@ -94,16 +94,16 @@ def test_limits_are_obeyed_by_the_rules(tmp_path: Path) -> None:
 
 
 def test_an_unknown_profile_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"no profile 'x'.*default, trec, submission"):
+    with pytest.raises(UsageError, match=r"unknown profile 'x'.*default, trec, submission"):
         find_profile("x")
 
 
 def test_arguments_win_over_settings_and_settings_over_the_profile() -> None:
     settings = Settings(profile="trec", max_depth=500, strict=True, ignore=("R107",))
-    choices = decide(settings)
+    choices = resolve_choices(settings)
     assert (choices.profile.name, choices.profile.max_depth, choices.strict) == ("trec", 500, True)
     assert not choices.chosen("R107")
-    choices = decide(
+    choices = resolve_choices(
         settings, Settings(profile="submission", max_depth=7, strict=False, ignore=("R106",))
     )
     assert (choices.profile.name, choices.profile.max_depth) == ("submission", 7)
@@ -114,19 +114,19 @@ def test_arguments_win_over_settings_and_settings_over_the_profile() -> None:
 
 
 def test_a_selected_rule_is_shown_although_the_settings_ignore_it() -> None:
-    choices = decide(Settings(ignore=("R1",), select=("Q",)), Settings(select=("R107",)))
+    choices = resolve_choices(Settings(ignore=("R1",), select=("Q",)), Settings(select=("R107",)))
     assert choices.chosen("R107")
     assert not choices.chosen("Q101")
 
 
 def test_rules_that_are_off_run_when_named(run: Path) -> None:
-    assert not decide(Settings()).optional_rules
-    assert not decide(Settings(), Settings(select=("R1",))).optional_rules
-    choices = decide(Settings(), Settings(select=("R128",)))
+    assert not resolve_choices(Settings()).optional_rules
+    assert not resolve_choices(Settings(), Settings(select=("R1",))).optional_rules
+    choices = resolve_choices(Settings(), Settings(select=("R128",)))
     assert choices.optional_rules
     run.write_text("2 Q0 a 1 1 t\n1 Q0 a 1 1 t\n")
     report = validate_run(run, optional_rules=choices.optional_rules)
-    assert [f.code for f in choices.judge(report).findings] == ["R128"]
+    assert [f.code for f in choices.apply(report).findings] == ["R128"]
 
 
 def test_rules_can_be_left_out_in_some_files(tmp_path: Path) -> None:
@@ -134,16 +134,16 @@ def test_rules_can_be_left_out_in_some_files(tmp_path: Path) -> None:
         path=tmp_path / "trectools.toml",
         per_file_ignores={"old/*.run": ("R107", "R15"), "b.run": ("R1",)},
     )
-    choices = decide(settings)
+    choices = resolve_choices(settings)
     finding = CATALOGUE["R107"].finding
     for name, left in (("old/a.run", 0), ("new/a.run", 1), ("new/b.run", 0), ("old.run", 1)):
         from trectools_plus.validation.registry import Hit
 
         path = str(tmp_path / name)
         report = FileReport(path, "run", 1, 1, (finding(Hit("x"), path),))
-        assert len(choices.judge(report).findings) == left, name
-        assert choices.fails(choices.judge(report)) is False
-        assert replace(choices, strict=True).fails(choices.judge(report)) is bool(left)
+        assert len(choices.apply(report).findings) == left, name
+        assert choices.fails(choices.apply(report)) is False
+        assert replace(choices, strict=True).fails(choices.apply(report)) is bool(left)
 
 
 def test_codes_of_the_settings_are_checked(tmp_path: Path) -> None:
@@ -155,4 +155,4 @@ def test_codes_of_the_settings_are_checked(tmp_path: Path) -> None:
         Settings(path, profile="X9"),
     ):
         with pytest.raises(UsageError, match=r"X9.*trectools\.toml"):
-            decide(settings)
+            resolve_choices(settings)

@@ -62,27 +62,27 @@ def test_a_step_for_a_rule_without_a_fix_is_refused() -> None:
 
 
 def test_select_and_ignore_take_codes_and_prefixes() -> None:
-    chosen = CATALOGUE.chooser(["R", "Q142"], ["R12"])
+    chosen = CATALOGUE.code_filter(["R", "Q142"], ["R12"])
     assert [code for code in ("R131", "R120", "Q142", "Q141", "F101") if chosen(code)] == [
         "R131",
         "Q142",
     ]
-    assert [code for code in RULES if not CATALOGUE.chooser([], [])(code)] == ["R128"]
+    assert [code for code in RULES if not CATALOGUE.code_filter([], [])(code)] == ["R128"]
 
 
 def test_a_rule_that_is_off_takes_its_whole_code() -> None:
-    assert not CATALOGUE.chooser(["R12"], [])("R128")
-    assert CATALOGUE.chooser(["R12", "R128"], [])("R128")
-    assert not CATALOGUE.chooser(["R128"], ["R1"])("R128")
+    assert not CATALOGUE.code_filter(["R12"], [])("R128")
+    assert CATALOGUE.code_filter(["R12", "R128"], [])("R128")
+    assert not CATALOGUE.code_filter(["R128"], ["R1"])("R128")
 
 
 def test_an_unknown_code_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="X1"):
-        CATALOGUE.chooser(["X1"], [])
-    with pytest.raises(UsageError, match="or that name — did you mean rank-gap"):
-        CATALOGUE.chooser(["rank-gaps"], [])
+        CATALOGUE.code_filter(["X1"], [])
+    with pytest.raises(UsageError, match="starts with it — did you mean rank-gap"):
+        CATALOGUE.code_filter(["rank-gaps"], [])
     with pytest.raises(UsageError) as caught:
-        CATALOGUE.chooser([], ["R999"])
+        CATALOGUE.code_filter([], ["R999"])
     assert len(str(caught.value)) < 150
     with pytest.raises(UsageError, match="R999"):
         CATALOGUE["R999"]
@@ -93,5 +93,5 @@ def test_severities_are_ordered_worst_first() -> None:
 
 
 def test_rules_are_chosen_by_name_too() -> None:
-    chosen = CATALOGUE.chooser(["header-line", "Rank-Gap", "query-order"], ["q103"])
+    chosen = CATALOGUE.code_filter(["header-line", "Rank-Gap", "query-order"], ["q103"])
     assert {code for code in RULES if chosen(code)} == {"R105", "T103", "R124", "R128"}

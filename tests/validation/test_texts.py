@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from trectools_plus.formats.topic_schema import NOTE_WORDS
 from trectools_plus.testsets.loading import load_test_set, shipped_names
 from trectools_plus.validation.texts import (
-    NEAR,
+    MIN_SIMILARITY,
     guess_language,
     near_across,
     near_groups,
@@ -55,7 +55,7 @@ def test_trigrams_as_by_sets(texts: list[str]) -> None:
         if sorted(re.findall(r"\d+", one)) != sorted(re.findall(r"\d+", other)):
             return False
         common, union = grams(one) & grams(other), grams(one) | grams(other)
-        return bool(union) and len(common) >= NEAR * len(union)
+        return bool(union) and len(common) >= MIN_SIMILARITY * len(union)
 
     expected = {
         (earlier, later)

@@ -1,1 +1,1 @@
-"""The command line: every command parses its options, calls one function and prints."""
+"""The command line: each command parses its options, calls the library and prints the result."""

@@ -1,4 +1,4 @@
-"""The console commands ``trectools-plus``, ``runs`` and ``benchmark``: which name calls what."""
+"""The console commands ``trectools-plus``, ``runs`` and ``benchmark``, and their sub-commands."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ RUNS = {
         "runs.fetch:runs_fetch", "Search a collection and write one run file for each mode."
     ),
     "fuse": Entry("runs.fuse:runs_fuse", "Merge run files into one, query by query."),
-    "info": Entry("runs.info:runs_info", "Show the contents of a run file in figures."),
+    "info": Entry("runs.info:runs_info", "Summarise a run file: size, depth, scores, ties, order."),
 }
 QRELS = {
     "validate": Entry(
         "qrels:qrels_validate",
-        "Check relevance judgments: columns, grades, conflicts, queries with nothing relevant.",
+        "Check qrels: columns, grades, conflicts, queries without relevant documents.",
     ),
 }
 TOPICS = {
@@ -39,25 +39,25 @@ TESTSET = {
         "Check test sets (YAML, JSON): ids, texts, grades, terms, language, near-duplicates, "
         "leakage.",
     ),
-    "list": Entry("testset.convert:testset_list", "List the test sets that the package contains."),
+    "list": Entry("testset.convert:testset_list", "List the shipped test sets."),
     "convert": Entry(
-        "testset.convert:testset_convert", "Convert a test set to topics and qrels, or back."
+        "testset.convert:testset_convert", "Convert test sets to topics and qrels, or back."
     ),
     "split": Entry(
         "testset.split:testset_split",
-        "Split a test set: a part to develop with, and one to hold out.",
+        "Split a test set into a part for development and a held-out part.",
     ),
     "refresh": Entry(
         "testset.split:testset_refresh",
-        "Replace queries by new ones of the same category and difficulty: the next version.",
+        "Make the next version of a test set: replace queries by new ones of the same kind.",
     ),
     "agreement": Entry(
         "testset.checks:testset_agreement",
-        "Compare two annotators' grades: Cohen's kappa with its interval, and where they differ.",
+        "Compare two annotators' grades: Cohen's kappa with its interval, and the disagreements.",
     ),
     "overfitting": Entry(
         "testset.checks:testset_overfitting",
-        "Flag modes that do better on the used part than on the held-out one, beyond chance.",
+        "Flag modes whose scores differ significantly between the used and the held-out part.",
     ),
 }
 BENCHMARK = {
@@ -71,40 +71,41 @@ BENCHMARK = {
     ),
     "compare-vectors": Entry(
         "benchmark.compare_vectors:benchmark_compare_vectors",
-        "Compare one vector for each document with one for each of its parts.",
+        "Compare search with one vector per document to search with one per part of a document.",
     ),
     "multilingual": Entry(
         "benchmark.multilingual:benchmark_multilingual",
-        "Evaluate test sets of several languages over the HPO, each language separately.",
+        "Evaluate test sets of several languages on the HPO, each language separately.",
     ),
     "gate": Entry(
-        "benchmark.gate:benchmark_gate", "Fail when a measure dropped against a baseline report."
+        "benchmark.gate:benchmark_gate",
+        "Fail if a measure dropped compared with a baseline report.",
     ),
     "verify": Entry(
         "benchmark.reports:benchmark_verify",
-        "Score the runs of a report again, and check that its figures hold.",
+        "Score the runs of a report again, and check that the values are the same.",
     ),
     "merge": Entry(
-        "benchmark.reports:benchmark_merge", "Add a run to a report, and render the report again."
+        "benchmark.reports:benchmark_merge", "Add a run to a report, and write the report again."
     ),
     "list": Entry(
-        "benchmark.reports:benchmark_list", "List the reports of a folder, the newest first."
+        "benchmark.reports:benchmark_list", "List the reports in a folder, newest first."
     ),
     "show": Entry(
-        "benchmark.reports:benchmark_show", "Show a report again, or write its table for a paper."
+        "benchmark.reports:benchmark_show", "Print a report, or write its comparison table."
     ),
     "metrics": Entry(
         "benchmark.metrics:benchmark_metrics",
-        "Turn a report's figures into metrics for Prometheus.",
+        "Export the values of a report as Prometheus metrics.",
     ),
 }
 EXTRACTION = {
     "run": Entry(
-        "extraction:extraction_run", "Extract terms from annotated documents, and score them."
+        "extraction:extraction_run", "Extract ontology terms from documents, and score them."
     ),
     "compare": Entry(
         "extraction:extraction_compare",
-        "Compare two extractions, document by document: B minus A.",
+        "Compare two extraction reports, document by document: B minus A.",
     ),
     "sweep": Entry(
         "extraction:extraction_sweep", "Vary one setting, and show how precision and recall change."
@@ -113,19 +114,17 @@ EXTRACTION = {
 INDEX = {
     "build": Entry(
         "index:index_build",
-        "Build the indexes that searching needs, so that the first search does not wait.",
+        "Build indexes, so that the first search does not have to build them.",
     ),
 }
 REVIEW = {
     "serve": Entry(
-        "review:review_serve", "Serve a page on which people judge results side by side."
+        "review:review_serve", "Serve a page on which annotators judge results side by side."
     ),
     "show": Entry(
-        "review:review_show", "Show how far people agree, and which mode they would choose."
+        "review:review_show", "Show the agreement of annotators, and the modes that they prefer."
     ),
-    "export": Entry(
-        "review:review_export", "Write grades as qrels: one person's, or everyone's merged."
-    ),
+    "export": Entry("review:review_export", "Export grades as qrels, of one annotator or of all."),
 }
 TOP = {
     "eval": Entry("eval:evaluate_runs", "Score run files against relevance judgments."),
@@ -133,16 +132,16 @@ TOP = {
         "explain:explain_name", "Explain what a measure computes, or what a validation rule checks."
     ),
     "query": Entry(
-        "query:query_text", "Search the terms of an ontology, or any documents, for one text."
+        "query:query_text", "Search the terms of an ontology, or other documents, for one text."
     ),
     "serve": Entry(
         "serve:serve",
-        "Serve evaluation, validation and scoring over HTTP, and figures for Prometheus.",
+        "Serve evaluation, validation and scoring over HTTP, and metrics for Prometheus.",
     ),
     "trec-eval": Entry(
         "trec_eval:score_like_trec_eval",
         "Score a run as trec_eval does, byte for byte.",
-        # -h is trec_eval's own, and all other flags are read by `parse_arguments`.
+        # -h is a flag of trec_eval; `parse_arguments` reads all flags.
         settings={
             "help_option_names": ["--help"],
             "ignore_unknown_options": True,
@@ -203,24 +202,26 @@ app = _group(
                                                                  which mode is best here?
       trectools-plus explain nDCG@10                             what does that figure mean?
 
-    Exit codes: 0 success, 1 a check failed, 2 wrong usage or unreadable input, 3 two things that
+    Exit codes: 0 success, 1 a check failed, 2 wrong usage or unreadable input, 3 inputs that
     cannot be compared.
     """,
     TOP,
 )
 _GROUPS = {
     "runs": runs_app,
-    "qrels": _group("Check relevance judgments.", QRELS),
+    "qrels": _group("Check relevance judgments (qrels).", QRELS),
     "topics": _group("Check topics and test sets.", TOPICS),
     "testset": _group(
-        "Check, convert, split and renew test sets: queries with graded terms.", TESTSET
+        "Check, convert, split and refresh test sets (queries with graded terms).", TESTSET
     ),
     "benchmark": benchmark_app,
     "extraction": _group(
-        "Extract ontology terms from documents, and score what was extracted.", EXTRACTION
+        "Extract ontology terms from documents, and score the extraction.", EXTRACTION
     ),
-    "index": _group("Build indexes ahead of searching.", INDEX),
-    "review": _group("Let people judge results side by side, and show what they chose.", REVIEW),
+    "index": _group("Build search indexes.", INDEX),
+    "review": _group(
+        "Let annotators judge results side by side, and summarise their judgments.", REVIEW
+    ),
 }
 for _name, _member in _GROUPS.items():
     app.add_typer(_member, name=_name)

@@ -1,4 +1,4 @@
-"""Values that a shell completes after an option or argument."""
+"""Shell completion of the values of options and arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Completion = Callable[[str], list[str]]
 
 
 def complete_words(words: Sequence[str]) -> Completion:
-    """Return a completion of one of some words."""
+    """Return a completion of a value that is one of the words."""
 
     def complete(incomplete: str) -> list[str]:
         return [word for word in words if word.startswith(incomplete)]
@@ -23,7 +23,7 @@ def complete_words(words: Sequence[str]) -> Completion:
 
 
 def complete_list(words: Sequence[str]) -> Completion:
-    """Return a completion of a list of words with commas."""
+    """Return a completion of a comma-separated list of the words."""
 
     def complete(incomplete: str) -> list[str]:
         return _extend(incomplete, words)
@@ -32,11 +32,11 @@ def complete_list(words: Sequence[str]) -> Completion:
 
 
 def _extend(incomplete: str, words: Iterable[str]) -> list[str]:
-    """Return a list with commas once with each word that its last, incomplete part can become."""
+    """Return a comma-separated list with its last word completed, once per possible word."""
     before, comma, part = incomplete.rpartition(",")
     given = before.split(",")
-    fitting = [word for word in words if word.startswith(part) and word not in given]
-    return [f"{before}{comma}{word}" for word in fitting]
+    possible = [word for word in words if word.startswith(part) and word not in given]
+    return [f"{before}{comma}{word}" for word in possible]
 
 
 complete_modes = complete_list(ALL_MODES)
@@ -44,7 +44,7 @@ complete_backend = complete_words(list(BACKENDS))
 
 
 def complete_measures(incomplete: str) -> list[str]:
-    """Complete a list of measures."""
+    """Complete a comma-separated list of measures."""
     return _extend(incomplete, _measure_names())
 
 
@@ -61,7 +61,7 @@ def _measure_names() -> list[str]:
 
 
 def complete_rules(incomplete: str) -> list[str]:
-    """Complete a list of codes and names of validation rules."""
+    """Complete a comma-separated list of codes and names of validation rules."""
     return _extend(incomplete, _rule_names())
 
 
@@ -71,12 +71,12 @@ def _rule_names() -> list[str]:
 
 
 def complete_explained(incomplete: str) -> list[str]:
-    """Complete the name of a measure or of a rule."""
+    """Complete the name of a measure, or the code or name of a rule."""
     return complete_words([*_measure_names(), *_rule_names()])(incomplete)
 
 
 def complete_dataset(incomplete: str) -> list[str]:
-    """Complete a dataset: the built-in one, or an id of ir_datasets."""
+    """Complete the built-in dataset, or an id of ir_datasets."""
     if not incomplete.startswith("irds:"):
         return complete_words(["hpo", "irds:"])(incomplete)
     import ir_datasets

@@ -1,4 +1,4 @@
-"""Library errors become one line on stderr and an exit code, once, for every command."""
+"""Translation of errors into one line on stderr and an exit code, the same for every command."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from trectools_plus.cli.verbosity import is_verbose
 from trectools_plus.errors import SeveralFilesError, TrectoolsPlusError, UsageError
 from trectools_plus.redaction import hide_secrets
 
-INTERRUPTED = 130  # what shells report for a process ended by Ctrl-C
+INTERRUPTED = 130  # the exit code that shells use for a process ended by Ctrl-C
 UNREADABLE = 2
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
-# Typer does not export the base of its usage errors, and has moved it between versions.
+# Typer does not export the base class of its usage errors, and its module differs by version.
 _CLICK_ERROR: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 
@@ -31,43 +31,43 @@ def translated_errors() -> Iterator[None]:
     """Turn errors that a user can cause into lines ``error: what — where — how to fix it``.
 
     Raises:
-        SystemExit: With the error's own exit code, 2 for what the operating system refuses,
-            130 when the user interrupts.
+        SystemExit: With the exit code of the error, 2 for an error of the operating system, 130
+            if the user interrupts.
     """
     try:
         yield
     except SeveralFilesError as several:
-        _leave("\nerror: ".join(map(str, several.errors)), several.exit_code)
+        _exit_with("\nerror: ".join(map(str, several.errors)), several.exit_code)
     except TrectoolsPlusError as error:
-        _leave(str(error), error.exit_code)
+        _exit_with(str(error), error.exit_code)
     except BrokenPipeError:
-        # The reader (head, less) has gone; avoid a second error when the interpreter exits.
+        # The reader (head, less) has ended; avoid a second error when the interpreter exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
-        _leave(_describe(error), UNREADABLE)
+        _exit_with(_describe(error), UNREADABLE)
     except KeyboardInterrupt:
-        _leave("interrupted — nothing half-written was left behind", INTERRUPTED)
+        _exit_with("interrupted — no partly written file remains", INTERRUPTED)
 
 
 def run_command(command: Callable[..., object], name: str) -> None:
-    """Run a Typer application with UTF-8 streams, and leave with its exit code.
+    """Run a Typer application with UTF-8 streams, and exit with its exit code.
 
     Args:
         command: The application.
         name: The name of the program in help texts and messages.
 
     Raises:
-        SystemExit: Always: 0 when all went well or the reader of stdout has gone.
+        SystemExit: Always; with 0 after success, or if the reader of stdout has ended.
     """
-    # A command ends soon and keeps what it loads: looking through all of it for garbage takes a
-    # fifth of the time of a small command.
+    # A command ends soon and frees little of what it loads. Garbage collection would take a fifth
+    # of the time of a small command.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     _prepare_streams()
     handle_signals()
-    if hasattr(signal, "siginterrupt") and not _only_asks(sys.argv[1:]):
-        # Polars' signal handler, set on import, restarts a blocked read, and Ctrl-C would wait
-        # for its end. Every command that reads needs Polars anyway; help does not.
+    if hasattr(signal, "siginterrupt") and not _needs_no_data(sys.argv[1:]):
+        # Polars sets a signal handler on import. With it, a blocked read restarts after Ctrl-C
+        # instead of ending. Every command that reads files needs Polars anyway; help does not.
         import polars  # noqa: F401
 
         signal.siginterrupt(signal.SIGINT, True)
@@ -96,7 +96,7 @@ def _call(command: Callable[..., object], name: str) -> int:
     except _CLICK_ERROR as error:
         return _report_usage(error)
     except SystemExit as stop:
-        if sys.stdout is not stdout:  # Typer swaps the stream when its reader has gone
+        if sys.stdout is not stdout:  # Typer replaces the stream if its reader has ended
             raise BrokenPipeError from None
         return stop.code if isinstance(stop.code, int) else UNREADABLE
     stdout.flush()
@@ -108,7 +108,7 @@ _REMOVED_OPTIONS = {"--review": "to serve the review page, use trectools-plus re
 
 
 def _report_usage(error: Any) -> int:
-    """Print an error of Typer as one line, or the help if there was no argument."""
+    """Print a usage error of Typer as one line, or the help if there was no argument."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return int(error.exit_code)
@@ -121,12 +121,12 @@ def _report_usage(error: Any) -> int:
     return int(error.exit_code)
 
 
-def _only_asks(arguments: list[str]) -> bool:
+def _needs_no_data(arguments: list[str]) -> bool:
     """Return whether the user asks only for help, the version or a shell's completion."""
-    asks = {"-h", "--help", "--version", "-V"}
+    options = {"-h", "--help", "--version", "-V"}
     return (
         not arguments
-        or bool(asks & {*arguments})
+        or bool(options & {*arguments})
         or any(key.endswith("_COMPLETE") for key in os.environ)
     )
 
@@ -136,7 +136,7 @@ def _describe(error: OSError) -> str:
     return f"{reason} — {error.filename}" if error.filename else reason
 
 
-def _leave(message: str, code: int) -> None:
+def _exit_with(message: str, code: int) -> None:
     if is_verbose():
         traceback.print_exc()
     print(f"error: {hide_secrets(message)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Groups that load a command's file when the command is called, and help in panels."""
+"""Command groups that import a command's module when it is called, and help in panels."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _FEW_OPTIONS = 12
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A command before it is loaded.
+    """A command that is not yet imported.
 
     Attributes:
         home: ``module:function``, below ``trectools_plus.cli.commands``.
-        summary: The first line of its help; the function's docstring is the rest.
-        settings: Settings of its Typer context.
-        reads_flags: Whether it reads its own flags, ``-q`` and ``-v`` included.
+        summary: The first line of the help; the function's docstring is the rest.
+        settings: Settings of the Typer context.
+        reads_flags: Whether the command parses all flags itself, ``-q`` and ``-v`` included.
     """
 
     home: str
@@ -40,16 +40,19 @@ class Command(TyperCommand):
     """A command whose help shows its options in panels."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write a section for each panel: those without one first, then in order of appearance."""
+        """Write arguments, options without a panel, and the panels in order of appearance."""
         records = [(one, one.get_help_record(ctx)) for one in self.get_params(ctx)]
         shown = [(one, record) for one, record in records if record is not None]
         options = [one for one, _ in shown if one.param_type_name == "option"]
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-        for one, record in shown:
-            panel = "Arguments" if one.param_type_name == "argument" else "Options"
+        for one, (name, text) in shown:
+            panel = "Options"
+            if one.param_type_name == "argument":
+                # Typer appends the type to the metavar, for example "RUN... <list[str]>".
+                panel, name = "Arguments", one.metavar or name
             if len(options) > _FEW_OPTIONS:
                 panel = getattr(one, "rich_help_panel", None) or panel
-            sections.setdefault(panel, []).append(record)
+            sections.setdefault(panel, []).append((name, text))
         for name, rows in sections.items():
             if rows:
                 with formatter.section(name):
@@ -57,7 +60,7 @@ class Command(TyperCommand):
 
 
 class LazyGroup(TyperGroup):
-    """A group that knows names and summaries of its commands, and loads what is called."""
+    """A group that lists its commands from a table, and imports only the command that is called."""
 
     entries: ClassVar[Mapping[str, Entry]] = {}
 
@@ -70,19 +73,19 @@ class LazyGroup(TyperGroup):
         self.commands = {**listed, **self.commands}
 
     def load(self, name: str) -> Any:
-        """Return a command or group by name, with its file loaded."""
+        """Return a command or group by name; import the command's module."""
         if name not in self.entries:
             return self.commands[name]
         return load_command(name, self.entries[name])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that is called, and load it."""
+        """Find the command that is called, and import it."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command if name is None else self.load(name), rest
 
 
 def load_command(name: str, entry: Entry) -> Any:
-    """Import a command's file, and make the command of its function."""
+    """Import a command's module, and make a Typer command from its function."""
     module, _, function = entry.home.partition(":")
     callback: Callable[..., None] = getattr(import_module(f"{_COMMANDS}.{module}"), function)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)

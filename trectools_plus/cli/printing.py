@@ -1,4 +1,4 @@
-"""Writing the output of a command, to a file or to stdout."""
+"""Output of commands, to a file or to stdout."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from trectools_plus.reporting import Column
 
 WIDTH = 100
-"""Columns of text that is wrapped."""
+"""The width to which text is wrapped, in characters."""
 
 
 def write_text(lines: Iterator[str], output: Path | None = None) -> None:
     """Write lines to a file, or to stdout."""
     text = "".join(f"{line}\n" for line in lines)
-    # A file name need not be UTF-8; it is shown as stdout and stderr show it.
+    # A file name may not be valid UTF-8; escape it, as stdout and stderr do.
     _write(text.encode("utf-8", "backslashreplace"), output)
 
 
@@ -41,7 +41,7 @@ def write_frame(
     table: pl.DataFrame, kind: Literal["csv", "parquet"], output: Path | None = None
 ) -> None:
     """Write a table to a file, or to stdout."""
-    # Made in memory first: Polars raises another error for a full disk than the system.
+    # Written to memory first: for a full disk, Polars does not raise OSError.
     content = io.BytesIO()
     if kind == "csv":
         table.write_csv(content)
@@ -58,15 +58,15 @@ def _write(content: bytes, output: Path | None) -> None:
     try:
         with formats.atomic_write("-", "wb") as stream:
             stream.write(content)
-    except BrokenPipeError:  # the reader has gone, which is not an error
+    except BrokenPipeError:  # the reader has ended; `translated_errors` handles it
         raise
     except OSError as error:
-        _drop_what_is_buffered()
+        _discard_buffer()
         raise OSError(error.errno, error.strerror, "standard output") from error
 
 
-def _drop_what_is_buffered() -> None:
-    """Keep the interpreter from failing a second time, with a traceback, when it exits."""
+def _discard_buffer() -> None:
+    """Redirect stdout to nothing, so that the interpreter does not fail again when it exits."""
     with contextlib.suppress(OSError):  # a stream without a file descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -78,8 +78,8 @@ def print_table(
 
     Args:
         header: Names of the columns, or columns.
-        rows: Their texts.
-        right: Columns that are aligned to the right.
+        rows: The texts of each row.
+        right: Names of the columns that are aligned to the right.
     """
     table = reporting.Table.of(header, rows, right=right)
     reporting.print_table(make_console(sys.stdout), table)

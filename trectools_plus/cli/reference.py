@@ -57,14 +57,14 @@ def _walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
 
 
 def render_commands_markdown() -> str:
-    """Render the help text of every command, a section each."""
+    """Render the help texts of all commands, one section per command."""
     parts = [
         "# Commands\n\n"
         "`runs …` and `benchmark …` are also separate console commands. Results go to stdout,\n"
         "progress and notes to stderr. Exit codes: 0 success, 1 a check failed, 2 wrong usage\n"
-        "or unreadable input, 3 two things that cannot be compared.\n\n"
+        "or unreadable input, 3 inputs that cannot be compared.\n\n"
         "`-q` suppresses notes and progress; `-v` prints the time of each step, and the traceback\n"
-        "of an error. `trectools-plus --install-completion` lets the shell complete commands,\n"
+        "of an error. `trectools-plus --install-completion` makes the shell complete commands,\n"
         "options, measures, modes, datasets, test sets and rules; `runs` and `benchmark` have the\n"
         "option too.\n"
     ]
@@ -73,7 +73,7 @@ def render_commands_markdown() -> str:
 
 
 def render_measures_markdown() -> str:
-    """Render the definition of every measure with a definition in this package."""
+    """Render the definitions of all measures that this package defines."""
     aliases = ", ".join(
         f"`{name}` = `{alias.label}`"
         for name, alias in sorted(measures.ALIASES.items())
@@ -81,10 +81,10 @@ def render_measures_markdown() -> str:
     )
     parts = [
         "# Measures\n\n"
-        "Names are those of `ir_measures`: `Label(parameter=value)@cutoff`. Any other measure\n"
-        "that `ir_measures` can compute works by its name too, and so do trec_eval's spellings\n"
-        "(`ndcg_cut.10`, `map`, `P_5`). `trectools-plus explain NAME` prints an\n"
-        "entry of this page for the parameters you use.\n\n"
+        "A name has the form `Label(parameter=value)@cutoff`, as in `ir_measures`. trec_eval's\n"
+        "names (`ndcg_cut.10`, `map`, `P_5`) and all other measures of `ir_measures` are accepted\n"
+        "too. `trectools-plus explain NAME` prints the definition of a measure with your\n"
+        "parameters.\n\n"
         f"Other spellings: {aliases}.\n"
     ]
     parts += [_measure_section(label) for label in measures.measure_labels()]
@@ -92,7 +92,7 @@ def render_measures_markdown() -> str:
 
 
 def example_of(label: str) -> str:
-    """Return a valid name with this label: with a cutoff where it needs one."""
+    """Return a valid measure name with this label, with a cutoff if it needs one."""
     for name in (f"{label}@10", f"{label}@0.1", label):
         try:
             return measures.parse_measure(name).name

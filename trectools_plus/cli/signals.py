@@ -1,4 +1,4 @@
-"""Signals that end a command: it cleans up first, and ends soon even if it is busy."""
+"""Signals that end a command: the command cleans up first, and ends soon even if it is busy."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from trectools_plus.plugins import SIGNALS, end_for_signal
 _ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 """Sent by a user, a batch system or a closed terminal; not every system has all of them."""
 _SECONDS = 2.0
+"""Time for clean-up before the process is ended."""
 
 
 def handle_signals() -> None:
@@ -37,7 +38,7 @@ def handle_signals() -> None:
 
 
 def end_soon() -> None:
-    """After a signal, end without waiting long for threads that still work."""
+    """After a signal, end the process even if other threads still run."""
     if SIGNALS:
         threading.Thread(target=_end, args=[128 + SIGNALS[-1]], daemon=True).start()
 
@@ -70,7 +71,7 @@ def _watch(reader: int) -> None:
 
 
 def _end(code: int) -> None:
-    """End the process after some seconds, unless it has ended by then."""
+    """End the process after some seconds, if it still runs."""
     last = threading.Timer(2 * _SECONDS, os._exit, [code])
     last.daemon = True
     last.start()

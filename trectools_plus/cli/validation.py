@@ -1,4 +1,4 @@
-"""Checking files with ``… validate``: the files beside them, fixed copies, and the output."""
+"""Common parts of the ``… validate`` commands: reference files, fixed copies, and the output."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from trectools_plus.errors import (
 )
 
 CLEAN_FILES_NAMED = 10
-"""With more files than this, those without findings are only counted."""
+"""With more files than this, files without findings are counted instead of listed."""
 MakeFix = Callable[[str, str, tuple[str, ...]], "validation.FixSummary"]
-"""Fixes a file: its path, the path to write, the codes that were named."""
+"""Fixes a file. Takes its path, the path to write, and the codes given with ``--fix``."""
 
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """The files that runs and qrels are checked against, as far as they were named.
+    """The files that runs and qrels are checked against; ``None`` if not given.
 
     Attributes:
         qrels: Judgments.
         run: Results.
-        topics: The queries that should be answered.
-        docids: A list of the documents that exist.
-        docid_pattern: A regular expression that document ids match.
+        topics: The queries that should have results.
+        docids: A list of the ids of all documents.
+        docid_pattern: A regular expression that document ids must match.
     """
 
     qrels: str | None = None
@@ -49,10 +49,10 @@ class References:
     def read_topics(
         self, choices: validation.Choices
     ) -> formats.Topics | validation.FileReport | None:
-        """Read the queries, of a test set too; or return the report on their file if it has errors.
+        """Read the queries of topics or a test set; if the file has errors, return the report.
 
         Raises:
-            FormatError: If it cannot be read, and no chosen rule gives the reason.
+            FormatError: If the file cannot be parsed, and no chosen rule reports the reason.
         """
         if self.topics is None:
             return None
@@ -62,14 +62,14 @@ class References:
             if self.topics == "-":  # can be read only once
                 raise
             report = validation.validate_topics(self.topics)
-            if choices.judge(report).errors:
+            if choices.apply(report).errors:
                 return report
             if report.kind != "testset":
                 raise
             return testsets.topics_of(testsets.load_test_set(self.topics), self.topics)
 
     def read_documents(self) -> validation.DocumentIds | None:
-        """Return the document ids that exist."""
+        """Return the known document ids, from the list and the pattern."""
         if self.docids is None and self.docid_pattern is None:
             return None
         ids = None if self.docids is None else validation.read_document_ids(self.docids)
@@ -77,17 +77,17 @@ class References:
 
 
 class Fixer:
-    """Fixes files as ``--fix`` asks, and prints the fixes.
+    """Writes fixed copies of files if ``--fix`` is given, and prints the fixes.
 
     Args:
-        output: The options; without ``--fix`` files are left as they are.
-        paths: All files that will be fixed.
+        output: The options.
+        paths: All files to fix.
         fix: Fixes one of them.
-        beside: Other files that are read: topics, judgments, settings.
+        other_inputs: Other files that are read: topics, judgments, settings.
 
     Raises:
-        UsageError: If there is not exactly one place to write to, two files would be written to
-            the same one, or one over a file that is read.
+        UsageError: If ``--fix`` does not name exactly one file or folder to write to, two copies
+            would have the same path, or a copy would overwrite an input.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Fixer:
         output: FixOptions,
         paths: Sequence[str],
         fix: MakeFix,
-        beside: Sequence[str | Path | None] = (),
+        other_inputs: Sequence[str | Path | None] = (),
     ) -> None:
         self._output = output
         self._fix = fix
@@ -106,13 +106,14 @@ class Fixer:
             target, self._codes = validation.split_fix_values(output.fix)
             self._targets = _targets(paths, target)
             for written in self._targets.values():
-                validation.refuse_overwriting(written, (*paths, *beside))
+                validation.refuse_overwriting(written, (*paths, *other_inputs))
 
     def fixed(self, path: str) -> str:
         """Return the file to check: the fixed copy, or ``path`` itself if nothing was written.
 
         Raises:
-            CheckFailedError: If standard input could not be fixed, because it cannot be read again.
+            CheckFailedError: If ``path`` is standard input, which cannot be read again, and no
+                copy was written.
         """
         if path not in self._targets:
             return path
@@ -125,7 +126,7 @@ class Fixer:
         return checked
 
     def extras(self, report: validation.FileReport) -> dict[str, Any]:
-        """Return the fixes of a file, for its entry in the JSON document."""
+        """Return the fixes of a file, to add to its entry in the JSON document."""
         summary = self._summaries.get(report.path)
         return {} if summary is None else {"fixes": summary.to_dict()}
 
@@ -139,7 +140,7 @@ class Fixer:
 
 
 def _targets(paths: Sequence[str], target: str) -> dict[str, str]:
-    """Return for each path to read the one to write: ``target``, or a file in that folder."""
+    """Return the path to write for each path to read: ``target``, or a file in that folder."""
     if not Path(target).is_dir():
         if len(paths) > 1:
             raise UsageError(
@@ -171,18 +172,18 @@ def finish(
     fixer: Fixer | None = None,
     unread: Sequence[TrectoolsPlusError] = (),
 ) -> None:
-    """Write the chosen findings, each report as it comes, and exit with 1 if the check fails.
+    """Write the selected findings of each report in turn; exit with 1 if the check fails.
 
     Args:
-        reports: The findings, read once.
-        choices: The findings that the user wants, and those that fail the check.
+        reports: The reports, read once.
+        choices: The rules to report, and the severities that fail the check.
         output: The format of the output.
         n_files: The number of files that the user named.
-        fixer: The fixer of the files, if ``--fix`` was given.
-        unread: Errors of files that were named and cannot be read.
+        fixer: The fixer of the files, if the command has ``--fix``.
+        unread: Errors of named files that cannot be read.
 
     Raises:
-        InputError: If there are such files.
+        InputError: If ``unread`` is not empty.
         typer.Exit: With code 1 if a finding fails the check.
     """
     judged = _Judged(reports, choices)
@@ -201,7 +202,7 @@ def finish(
 
 
 class _Judged:
-    """Reports as the user wants them; remembers whether one of them failed the check."""
+    """Reports with the selected findings only; records whether one of them failed the check."""
 
     def __init__(
         self, reports: Iterable[validation.FileReport], choices: validation.Choices
@@ -212,7 +213,7 @@ class _Judged:
 
     def __iter__(self) -> Iterator[validation.FileReport]:
         for report in self._reports:
-            judged = self._choices.judge(report)
+            judged = self._choices.apply(report)
             self.failed |= self._choices.fails(judged)
             yield judged
 

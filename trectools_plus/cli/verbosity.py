@@ -1,4 +1,4 @@
-"""Notes and progress on stderr, and the options ``-q`` and ``-v`` that decide how much of them."""
+"""Notes and progress on stderr, and the options ``-q`` and ``-v`` that control them."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ class Verbosity(Enum):
 
 
 class _Current:
-    """The verbosity of the command that runs in this process."""
+    """State of the process: the verbosity of the command that runs."""
 
     verbosity = Verbosity.NORMAL
 
 
 _OPTIONS = {
     "quiet": Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print no notes and no progress on stderr.")
+        bool, typer.Option("--quiet", "-q", help="Print no notes and no progress to stderr.")
     ],
     "verbose": Annotated[
         bool,
         typer.Option(
             "--verbose",
             "-v",
-            help="Print the time of each step on stderr, and the traceback of an error.",
+            help="Print the time of each step to stderr, and the traceback of an error.",
         ),
     ],
 }
@@ -75,23 +75,23 @@ def add_verbosity(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def is_verbose() -> bool:
-    """Return whether the user asked for details."""
+    """Return whether the command runs with ``-v``."""
     return _Current.verbosity is Verbosity.VERBOSE
 
 
 def note(message: str) -> None:
-    """Print a note on stderr, unless the user asked for none."""
+    """Print a note to stderr, except with ``-q``."""
     inform(f"note: {message}")
 
 
 def inform(text: str, *, newline: bool = True) -> None:
-    """Print a text on stderr, unless the user asked for none."""
+    """Print a text to stderr, except with ``-q``."""
     if _Current.verbosity is not Verbosity.QUIET:
         typer.echo(text, nl=newline, err=True)
 
 
 def show_progress() -> AbstractContextManager[Progress]:
-    """Return a context that shows progress as the user wants it; see ``progress_bar``."""
+    """Return a context that shows progress as ``-q`` and ``-v`` require; see ``progress_bar``."""
     if _Current.verbosity is Verbosity.NORMAL:
         return progress_bar()
     return progress_bar(style="lines" if is_verbose() else "none")

@@ -1,14 +1,20 @@
-"""Extract terms of an ontology from texts, and score what a system finds.
+"""Extract terms of an ontology from texts, and score extractions of any system.
 
 ::
 
-    documents.py    annotated documents           predictions.py  mentions, predictions, their files
-    segmentation.py sentences, clauses, words     dictionary.py   names found in texts
-    search.py       retrieval, checked by words   assertion.py    negated, uncertain, another person
-    extractor.py    all of these, aggregated      settings.py     the settings
-    scoring.py      precision, recall, mistakes   report.py       the models of the report
-    runner.py       from folder to report         comparison.py   two systems, paired
-    sweep.py        one setting varied
+    documents.py     annotated documents
+    predictions.py   mentions, predictions, and files of predictions
+    segmentation.py  sentences, clauses, phrases and words of a text
+    dictionary.py    search a text for the names of terms
+    search.py        retrieve terms, and verify them word by word
+    assertion.py     detect negation, uncertainty and other persons
+    extractor.py     the complete extraction for one text
+    settings.py      the settings of an extraction
+    scoring.py       precision, recall, F1 and mistakes
+    report.py        the models of the report
+    runner.py        from a folder of documents to a report
+    comparison.py    compare two systems, paired by document
+    sweep.py         score several values of one setting
 """
 
 from trectools_plus.lazy_names import import_lazily

@@ -1,18 +1,18 @@
-"""Assign assertions to mentions: affirmed, negated, uncertain or another person, as in ConText.
+"""Assign assertions to mentions: affirmed, negated, uncertain or other person, as in ConText.
 
-A trigger phrase governs the text after it (or before it) in its sentence, up to a phrase that ends
-its reach, or a semicolon. A bare *not* governs five words. A longer phrase that only looks like a
-trigger (*not only*) blocks the trigger inside it. A mention does so too: the word *absent* in
-*absent speech* belongs to the name.
+A trigger phrase governs the text after it (or before it) in its sentence, up to a semicolon or a
+phrase that ends its scope. *Not* alone governs five words. A longer phrase that only resembles a
+trigger (*not only*) blocks the trigger inside it. A mention also blocks the triggers inside it: the
+word *absent* in *absent speech* belongs to the name.
 
-A relative is the subject until the patient is (*he*, *the child*) or the relative reports something
-(*his mother noticed*). Verbs, for example *has*, do not change the subject. An answer
-(*hypotonia: none*) governs what it answers.
+A relative remains the subject until the patient is mentioned (*he*, *the child*) or the relative
+reports something (*his mother noticed*). Verbs, for example *has*, do not change the subject. An
+answer (*hypotonia: none*) governs the finding before it.
 
 The phrases are a selection from the published lists of NegEx (Chapman et al., J Biomed Inform 2001;
 34:301–310) and ConText (Harkema et al., J Biomed Inform 2009; 42:839–851). The words *may*, *can*
-and *risk of* are not included: in a description of a disease they say how often a finding occurs,
-not whether it is present.
+and *risk of* are not included: in the description of a disease they express the frequency of a
+finding, not uncertainty.
 """
 
 from __future__ import annotations
@@ -146,15 +146,15 @@ none known; none observed; none seen; none to date; none present; no evidence
 """
 
 
-_Reach = Literal["near", "after", "before", "label", "none", "end", "report"]
-_NEAR = 5
-"""The number of words that a trigger of the reach ``near`` governs: the window of NegEx."""
+_Scope = Literal["near", "after", "before", "label", "none", "end", "report"]
+_NEAR_WORDS = 5
+"""The number of words that a trigger of the scope ``near`` governs: the window of NegEx."""
 
 
 def _any_of(listed: str) -> str:
     """Return a pattern for a list of phrases, the longest first.
 
-    It allows any blanks between words, and both forms of the apostrophe.
+    It allows any white space between words, and both forms of the apostrophe.
     """
     phrases = {" ".join(phrase.split()) for phrase in listed.split(";")}
     longest_first = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
@@ -172,8 +172,9 @@ _HAS_CLAUSE = r"(?!,?\s+(?:with|who|whose|having|has|had|have)\b)"
 _HEALTHY = r"(?:healthy|well|unaffected|normal|asymptomatic)"
 _PHRASE_END = r"(?=\s*(?:[.,;/)\]]|$))"
 
-_PERSONS: tuple[tuple[str, _Reach], ...] = (
-    # The first pattern that matches takes the words, so exceptions precede the rules.
+_PERSONS: tuple[tuple[str, _Scope], ...] = (
+    # The patterns are alternatives of one regular expression, and the first that matches is used.
+    # So exceptions precede the rules.
     (_any_of(NOT_FAMILY), "none"),
     (rf"{_PATIENT}\s+(?:and|or)\s+{_DETERMINER}?{_RELATIVE}", "none"),  # he and his mother
     (
@@ -210,7 +211,7 @@ _ANSWER = (
     r"|\s*[:=]\s*(?:none|nil)\b|\s*\(\s*[-−–]\s*\)"
 )
 
-_RULES: tuple[tuple[str, Assertion, _Reach], ...] = (
+_RULES: tuple[tuple[str, Assertion, _Scope], ...] = (
     (_any_of(NEGATED_NEAR), "negated", "near"),
     (_any_of(NEGATED_BEFORE), "negated", "after"),
     (_any_of(NEGATED_AFTER), "negated", "before"),
@@ -222,7 +223,7 @@ _RULES: tuple[tuple[str, Assertion, _Reach], ...] = (
     (_any_of(TERMINATES), "affirmed", "end"),
 )
 _STRONGEST: tuple[Assertion, ...] = ("other_person", "negated", "uncertain")
-"""If several govern a mention, the first of these applies."""
+"""If triggers with different assertions govern a mention, the first of these applies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +231,7 @@ class _Trigger:
     start: int
     end: int
     assertion: Assertion
-    reach: _Reach
+    scope: _Scope
 
 
 def assert_mentions(text: str, mentions: Iterable[Mention]) -> list[Mention]:
@@ -249,50 +250,50 @@ def _assertion_of(text: str, mention: Mention, found: Sequence[_Trigger]) -> Ass
     governing = {
         trigger.assertion
         for trigger in found
-        if trigger.reach in ("near", "after", "before", "label")
-        and _reaches(trigger, mention, found, text)
+        if trigger.scope in ("near", "after", "before", "label")
+        and _governs(trigger, mention, found, text)
     }
     return next((one for one in _STRONGEST if one in governing), "affirmed")
 
 
-def _reaches(trigger: _Trigger, mention: Mention, found: Sequence[_Trigger], text: str) -> bool:
-    """Return true if the trigger governs the mention: nothing between them ends its reach."""
-    backward = trigger.reach in ("before", "label")
+def _governs(trigger: _Trigger, mention: Mention, found: Sequence[_Trigger], text: str) -> bool:
+    """Return true if the trigger governs the mention: nothing between them ends its scope."""
+    backward = trigger.scope in ("before", "label")
     low, high = (mention.end, trigger.start) if backward else (trigger.end, mention.start)
     if low > high or ";" in text[low:high]:
         return False
-    if trigger.reach == "label":
+    if trigger.scope == "label":
         in_brackets = "(" in text[trigger.start : trigger.end]
         if not {*text[low:high]}.isdisjoint(":=()," if in_brackets else ":=()"):
             return False
-    if trigger.reach == "near" and len(words_of(text, low, high)) >= _NEAR:
+    if trigger.scope == "near" and len(words_of(text, low, high)) >= _NEAR_WORDS:
         return False
-    return not any(low <= other.start < high and _ends(other, trigger) for other in found)
+    return not any(low <= other.start < high and _terminates(other, trigger) for other in found)
 
 
-def _ends(other: _Trigger, trigger: _Trigger) -> bool:
-    """Return true if a phrase ends the reach of a trigger; persons have their own end phrases."""
+def _terminates(other: _Trigger, trigger: _Trigger) -> bool:
+    """Return true if a phrase ends the scope of a trigger; persons have their own end phrases."""
     if "other_person" in (other.assertion, trigger.assertion):
         if other.assertion != trigger.assertion:
             return False
-        return other.reach == "end" or (other.reach == "report" and trigger.reach == "after")
-    return other.reach == "end"
+        return other.scope == "end" or (other.scope == "report" and trigger.scope == "after")
+    return other.scope == "end"
 
 
 def _triggers(sentence: Chunk, mentions: Sequence[Mention]) -> list[_Trigger]:
-    """Return the triggers of a sentence that are in no mention and in no longer trigger."""
+    """Return the triggers of a sentence that are not inside a mention or a longer trigger."""
 
-    def make(match: re.Match[str], assertion: Assertion, reach: _Reach) -> _Trigger:
+    def make(match: re.Match[str], assertion: Assertion, scope: _Scope) -> _Trigger:
         start, end = match.span()
-        return _Trigger(sentence.start + start, sentence.start + end, assertion, reach)
+        return _Trigger(sentence.start + start, sentence.start + end, assertion, scope)
 
     def is_free(trigger: _Trigger) -> bool:
         return not any(m.start < trigger.end and trigger.start < m.end for m in mentions)
 
     rules, persons, persons_before = _compiled()
     phrases = [
-        make(match, assertion, reach)
-        for pattern, assertion, reach in rules
+        make(match, assertion, scope)
+        for pattern, assertion, scope in rules
         for match in pattern.finditer(sentence.text)
     ]
     about_persons = [
@@ -314,17 +315,17 @@ def _contains(longer: _Trigger, shorter: _Trigger) -> bool:
         longer.start <= shorter.start
         and shorter.end <= longer.end
         and longer.end - longer.start > shorter.end - shorter.start
-        and (longer.reach != "end" or shorter.reach == "end")
+        and (longer.scope != "end" or shorter.scope == "end")
     )
 
 
 @cache
 def _compiled() -> tuple[
-    tuple[tuple[re.Pattern[str], Assertion, _Reach], ...], re.Pattern[str], re.Pattern[str]
+    tuple[tuple[re.Pattern[str], Assertion, _Scope], ...], re.Pattern[str], re.Pattern[str]
 ]:
     rules = tuple(
-        (re.compile(pattern, re.IGNORECASE), assertion, reach)
-        for pattern, assertion, reach in _RULES
+        (re.compile(pattern, re.IGNORECASE), assertion, scope)
+        for pattern, assertion, scope in _RULES
     )
     persons = "|".join(f"({pattern})" for pattern, _ in _PERSONS)
     return rules, re.compile(persons, re.IGNORECASE), re.compile(_PERSONS_BEFORE, re.IGNORECASE)

@@ -41,10 +41,10 @@ class Difference:
         first: The value of A.
         second: The value of B.
         difference: B minus A.
-        low: Lower end of its bootstrap interval; both systems get the same resampled documents.
-        high: Upper end.
-        p_value: From approximate randomisation, which exchanges the systems' answers to single
-            documents; exact if they differ on at most 16 documents.
+        low: Lower end of the bootstrap interval of the difference; a resample has the same
+            documents for both systems.
+        high: Upper end of the interval.
+        p_value: The p-value by :func:`randomised_p_values`.
     """
 
     average: str
@@ -64,8 +64,8 @@ class ExtractionComparison:
     Attributes:
         first: A.
         second: B.
-        view: The items that count.
-        matching: exact or soft.
+        view: ``present``, ``any`` or ``strict``.
+        matching: ``exact`` or ``soft``.
         resampling: Settings of the intervals and tests.
         differences: The differences, by average and figure.
         by_document: Id, A's F1 and B's F1 of every document.
@@ -90,21 +90,21 @@ def compare_extractions(
     matching: Matching = "exact",
     resampling: Resampling | None = None,
 ) -> ExtractionComparison:
-    """Compare two systems over the same documents.
+    """Compare two systems on the same documents.
 
     Args:
-        first: A.
-        second: B.
-        view: The items that count.
-        matching: exact or soft.
+        first: The report of system A.
+        second: The report of system B.
+        view: ``present``, ``any`` or ``strict``.
+        matching: ``exact`` or ``soft``.
         resampling: Settings of the intervals and tests.
 
     Returns:
         Differences of precision, recall and F1 with intervals and p-values, and F1 by document.
 
     Raises:
-        IncomparableError: If documents or gold terms differ, or the formulas or ontologies of soft
-            figures do.
+        IncomparableError: If documents or gold terms differ or, with soft matching, the similarity
+            formulas or ontologies.
         UsageError: If the view or matching is unknown, there is only one document, or the number of
             resamples or the level is out of range.
     """
@@ -146,8 +146,9 @@ def _check_comparable(first: ExtractionReport, second: ExtractionReport, matchin
     facts = [(r.manifest.similarity, r.manifest.ontology) for r in (first, second)]
     if matching == "soft" and facts[0] != facts[1]:
         raise IncomparableError(
-            f"soft matching by {' of '.join(facts[0])} and by {' of '.join(facts[1])}",
-            remedy="run both with one --similarity and --ontology, or compare exact figures",
+            "the soft figures use different similarities or ontologies: "
+            f"{' with '.join(facts[0])} and {' with '.join(facts[1])}",
+            remedy="run both with the same --similarity and --ontology, or compare exact figures",
         )
 
 
@@ -174,9 +175,10 @@ def _differences(a: FloatArray, b: FloatArray, resampling: Resampling) -> tuple[
 def randomised_p_values(a: FloatArray, b: FloatArray, resampling: Resampling) -> FloatArray:
     """Test the averages by approximate randomisation over documents (Noreen 1989; Yeh 2000).
 
-    The null hypothesis: on every document the answers of the two systems can be exchanged. If the
-    counts differ on at most 16 documents, all exchanges are enumerated, and p is the proportion
-    with a difference at least as large. Otherwise p = (1 + extreme) / (1 + resamples).
+    The null hypothesis is that on every document the predictions of the two systems can be
+    exchanged. If the counts differ on at most 16 documents, all exchanges are enumerated, and p is
+    the proportion of exchanges with a difference at least as large as the observed one. Otherwise
+    p = (1 + extreme) / (1 + resamples), where ``extreme`` is their number among random exchanges.
 
     Args:
         a: Counts of one system, shape (n_documents, 4).
@@ -184,14 +186,14 @@ def randomised_p_values(a: FloatArray, b: FloatArray, resampling: Resampling) ->
         resampling: ``resamples`` and ``seed`` are used.
 
     Returns:
-        Two-sided p-values in (0, 1], shape (3, 3): averages, figures.
+        Two-sided p-values in (0, 1], shape (3, 3): average (``AVERAGES``), figure (``FIGURES``).
     """
     observed = np.abs(averages_of(b)[0] - averages_of(a)[0]) - ROUNDING
-    moving = np.flatnonzero((a != b).any(axis=1))
-    if len(moving) <= MOST_ENUMERATED:
-        bits = np.arange(2 ** len(moving))[:, None] >> np.arange(len(moving)) & 1
+    differing = np.flatnonzero((a != b).any(axis=1))
+    if len(differing) <= MOST_ENUMERATED:
+        bits = np.arange(2 ** len(differing))[:, None] >> np.arange(len(differing)) & 1
         swaps = np.zeros((len(bits), len(a)))
-        swaps[:, moving] = bits
+        swaps[:, differing] = bits
         return np.asarray((np.abs(_exchanged(a, b, swaps)) >= observed).mean(axis=0))
 
     def extreme(size: int, generator: np.random.Generator) -> FloatArray:
@@ -203,7 +205,10 @@ def randomised_p_values(a: FloatArray, b: FloatArray, resampling: Resampling) ->
 
 
 def _exchanged(a: FloatArray, b: FloatArray, swaps: FloatArray) -> FloatArray:
-    """Return the differences of the averages, shape (n, 3, 3), after exchanging the documents."""
+    """Return the differences of the averages after exchanging documents, shape (n, 3, 3).
+
+    ``swaps`` has the shape (n, n_documents): 1 for a document to exchange, otherwise 0.
+    """
     both = np.concatenate([a, b])
     same = 1.0 - swaps
     as_b = averages_of(both, np.concatenate([swaps, same], axis=1))

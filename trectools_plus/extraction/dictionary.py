@@ -1,7 +1,7 @@
 """Find the names of terms in a text: the same content words, in any order and with any ending.
 
 Each name is indexed by its rarest stem. For every word of a clause, the names indexed by its stem
-are tried: are all their other stems among the neighbouring content words?
+are candidates. A candidate matches if all its other stems are among the neighbouring content words.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from trectools_plus.extraction.segmentation import CONJUNCTIONS, Word, chunk, wo
 from trectools_plus.ontology.ontology import Ontology
 
 PHENOTYPES = "HP:0000118"
-"""*Phenotypic abnormality*: its subclasses are the findings of case descriptions."""
+"""*Phenotypic abnormality*, the root of all findings in the Human Phenotype Ontology."""
 
 LABEL, EXACT, OTHER = 0, 1, 2
-_LONGEST_ABBREVIATION = 6
+_MAX_ABBREVIATION_LENGTH = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Name:
         text: The name as the ontology writes it.
         rank: 0 for the label, 1 for an exact synonym, 2 for a broad, narrow or related one.
         stems: Stems of its content words, in their order.
-        is_abbreviation: True for one short word with two capitals or more, for example ``VSD``:
-            only the same letters in the same case are a mention of it.
+        is_abbreviation: True for a single word of at most six letters with at least two capitals,
+            for example ``VSD``. It matches only in the same case.
         has_comma: True if it contains a comma.
         has_conjunction: True if it contains *and*, *or* or a slash.
     """
@@ -54,9 +54,9 @@ def eligible_terms(
 
     Args:
         ontology: The terms.
-        root: Only terms below this one. ``None`` means *Phenotypic abnormality* if the ontology has
-            it, and all terms otherwise.
-        min_depth: Only terms at least this many edges below a root of the ontology.
+        root: The id of a term; only terms below it are returned. ``None`` means *Phenotypic
+            abnormality* if the ontology has it, otherwise all terms are returned.
+        min_depth: The minimum number of edges between a term and a root of the ontology.
 
     Raises:
         UsageError: If the root is not a current term.
@@ -64,20 +64,20 @@ def eligible_terms(
     if root is None:
         root = PHENOTYPES if PHENOTYPES in ontology else None
     hierarchy, live = ontology.hierarchy, ontology.ids.live
-    deep = [place for place, depth in enumerate(hierarchy.depths.tolist()) if depth >= min_depth]
+    deep = [index for index, depth in enumerate(hierarchy.depths.tolist()) if depth >= min_depth]
     if root is None:
-        return frozenset(live[place] for place in deep)
+        return frozenset(live[index] for index in deep)
     top = int(ontology.ids.numbers([root])[0])
     if top < 0:
         raise UsageError(
-            f"{root} is not a term", where="root", remedy="name a term of the ontology"
+            f"{root} is not a term", where="root", remedy="give the id of a term of the ontology"
         )
-    below = (place for place in deep if place != top and top in hierarchy.ancestors_of(place))
-    return frozenset(live[place] for place in below)
+    below = (index for index in deep if index != top and top in hierarchy.ancestors_of(index))
+    return frozenset(live[index] for index in below)
 
 
 def names_of(ontology: Ontology, terms: Iterable[str], *, inexact: bool = True) -> list[Name]:
-    """Return labels and synonyms of terms, in the order of ids, without repeated texts of a term.
+    """Return labels and synonyms of terms, sorted by id; each text of a term once.
 
     Args:
         ontology: The ontology of the terms.
@@ -105,7 +105,7 @@ def _name(term_id: str, text: str, rank: int) -> Name:
         text,
         rank,
         tuple(word.stem for word in words if word.stem),
-        is_abbreviation=len(single) <= _LONGEST_ABBREVIATION and capitals >= 2,
+        is_abbreviation=len(single) <= _MAX_ABBREVIATION_LENGTH and capitals >= 2,
         has_comma="," in text,
         has_conjunction="/" in text or any(word.text.lower() in CONJUNCTIONS for word in words),
     )
@@ -114,7 +114,7 @@ def _name(term_id: str, text: str, rank: int) -> Name:
 Key = tuple[str, ...]
 """The sorted stems of a name: equal for names that differ only in order or endings."""
 
-_SHORTEST_STEM = 3
+_MIN_STEM_LENGTH = 3
 
 
 class Dictionary:
@@ -138,7 +138,7 @@ class Dictionary:
             if name.is_abbreviation:
                 if len(name.text.strip()) >= shortest_abbreviation:
                     self._abbreviations[name.text.strip()].append(name)
-            elif len(key) > 1 or (key and len(key[0]) >= _SHORTEST_STEM):
+            elif len(key) > 1 or (key and len(key[0]) >= _MIN_STEM_LENGTH):
                 self._names[key].append(name)
         frequency = Counter(stem for key in self._names for stem in set(key))
         self._by_rarest: dict[str, list[Key]] = defaultdict(list)
@@ -146,10 +146,11 @@ class Dictionary:
             self._by_rarest[min(key, key=lambda stem: (frequency[stem], stem))].append(key)
 
     def find(self, text: str) -> list[Mention]:
-        """Find the longest mentions of a text, in the order of their places.
+        """Return the longest mentions in a text, in the order of the text.
 
-        The confidence of a mention is 1 divided by the number of terms that its words can mean:
-        terms with this label, otherwise terms with this exact synonym, otherwise the others.
+        The confidence of a mention is 1 divided by the number of terms to which its words can
+        refer: terms with this label; if there are none, terms with this exact synonym; if there are
+        none either, terms with another synonym.
         """
         found = set[Mention]()
         for clause in chunk(text, "clause"):
@@ -162,27 +163,27 @@ class Dictionary:
     def _find_names(self, text: str, words: list[Word]) -> Iterator[Mention]:
         content = [word for word in words if word.stem]
         starts = [word.start for word in words]
-        for place, word in enumerate(content):
+        for index, word in enumerate(content):
             for key in self._by_rarest.get(word.stem, ()):
-                for window in self._windows(content, place, key):
+                for window in self._windows(content, index, key):
                     begin = bisect_left(starts, window[0].start)
                     between = words[begin : bisect_left(starts, window[-1].end)]
                     names = _matching_names(text, between, window, self._names[key])
                     yield from _mentions(window, names)
 
-    def _windows(self, content: Sequence[Word], place: int, key: Key) -> Iterator[list[Word]]:
-        """Yield the shortest sequences of words around a place that contain a key."""
+    def _windows(self, content: Sequence[Word], index: int, key: Key) -> Iterator[list[Word]]:
+        """Yield the shortest sequences of words around a word that contain a key."""
         size = len(key)
-        reach = size + (self._max_gap if size > 1 else 0)
-        near = {word.stem for word in content[max(0, place - reach + 1) : place + reach]}
+        max_window = size + (self._max_gap if size > 1 else 0)
+        near = {word.stem for word in content[max(0, index - max_window + 1) : index + max_window]}
         if not near.issuperset(key):
             return
         needed = Counter(key)
-        for first in range(max(0, place - reach + 1), place + 1):
+        for first in range(max(0, index - max_window + 1), index + 1):
             if content[first].stem not in needed:
                 continue
             missing, used = needed.copy(), list[Word]()
-            for other in content[first : first + reach]:
+            for other in content[first : first + max_window]:
                 if missing[other.stem] > 0:
                     missing[other.stem] -= 1
                     used.append(other)
@@ -194,15 +195,18 @@ class Dictionary:
 def _matching_names(
     text: str, between: Sequence[Word], window: list[Word], names: list[Name]
 ) -> list[Name]:
-    """Return the names that a window can mean, given all words from its first to its last."""
+    """Return the names that match a window.
+
+    ``between`` contains all words of the text from the first to the last word of the window.
+    """
     inside = text[window[0].start : window[-1].end]
     has_comma = "," in inside
     joined = "/" in inside or any(word.text.lower() in CONJUNCTIONS for word in between)
     if sum(bool(word.stem) for word in between) > len(window):
-        return names if joined else []  # a word may be skipped only if words are coordinated
+        return names if joined else []  # words may be skipped only in a coordination
     if not (has_comma or joined):
         return names
-    # No word is skipped, but there is a comma or "and": the name must be written with it.
+    # No content word is skipped, but there is a comma or "and": the name must contain it too.
     order = tuple(word.stem for word in window)
     return [
         name

@@ -16,7 +16,7 @@ from trectools_plus.formats.files.source import read_source
 from trectools_plus.ontology.ontology import Ontology
 
 ANNOTATIONS_FOLDER = "annotations"
-_MOST_SHOWN = 6
+_MAX_LISTED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Document:
     Attributes:
         doc_id: The id.
         text: The text.
-        gold: The assertion on each term; ids are resolved by the ontology.
+        gold: The assertion of each annotated term, by its current id in the ontology.
     """
 
     doc_id: str
@@ -44,8 +44,8 @@ class AnnotatedDocuments:
         documents: The documents.
         annotations: The number of annotations in the files.
         sha256: Hash of ids, texts and gold terms; reports with equal hashes can be compared.
-        notes: Remarks on the files: replaced, merged and unknown ids, and spans that do not match
-            their text.
+        notes: Notes on the files: replaced, merged and unknown ids, and evidence spans that do not
+            match their text.
     """
 
     name: str
@@ -85,29 +85,29 @@ def read_documents(
 ) -> AnnotatedDocuments:
     """Read annotated documents.
 
-    An alternative id is replaced by the main id of its term, and an obsolete id by the id of the
-    term that replaces it, if there is exactly one. Other unknown ids are kept, because another
-    system may predict them. If annotations of a term differ, the first of affirmed, uncertain,
-    negated, other person is used.
+    An alternative id is replaced by the main id of its term, and an obsolete id by its replacement
+    if there is exactly one. Other unknown ids remain, because another system may predict them. If
+    annotations of a term in a document differ, the first of affirmed, uncertain, negated, other
+    person applies.
 
     Args:
-        folder: The folder of the datasets, or of one dataset.
-        ontology: Resolves the ids of terms.
-        dataset: Only the sub-folder with this name; all datasets of the folder if ``None``.
+        folder: A folder of datasets, or of one dataset.
+        ontology: The ontology that resolves the ids of terms.
+        dataset: The name of the sub-folder to read; ``None`` reads all datasets of the folder.
 
     Raises:
-        InputError: If the folder is missing or contains no file.
-        FormatError: If a file is not an annotated document.
-        SeveralFilesError: If several files are wrong; it names each.
+        InputError: If the folder is missing or contains no document.
+        FormatError: If a file is malformed.
+        SeveralFilesError: If several files are malformed; the error lists all of them.
     """
     root = Path(folder)
     datasets = _datasets(root, dataset)
     files = [file for one in datasets for file in sorted((one / ANNOTATIONS_FOLDER).glob("*.json"))]
     if not files:
         raise InputError(
-            "the folder contains no document",
+            "the folder contains no documents",
             where=str(datasets[0] / ANNOTATIONS_FOLDER),
-            remedy="add documents as *.json",
+            remedy="add documents with names that end in .json",
         )
     read: list[tuple[Path, _File]] = []
     problems: list[TrectoolsPlusError] = []
@@ -116,17 +116,17 @@ def read_documents(
             read.append((file, _read_file(file)))
         except TrectoolsPlusError as error:
             problems.append(error)
-    problems += _repeated_ids(read)
+    problems += _repeated_id_errors(read)
     raise_all(problems)
     name = dataset or (datasets[0].resolve().name if len(datasets) == 1 else root.resolve().name)
-    return _gather(name, str(folder), [document for _, document in read], ontology)
+    return _combine(name, str(folder), [document for _, document in read], ontology)
 
 
 def _datasets(root: Path, dataset: str | None) -> list[Path]:
     if dataset is not None:
         root = root / dataset
         if not (root / ANNOTATIONS_FOLDER).is_dir():
-            raise _no_layout(root)
+            raise _missing_layout_error(root)
         return [root]
     if (root / ANNOTATIONS_FOLDER).is_dir():
         return [root]
@@ -136,19 +136,19 @@ def _datasets(root: Path, dataset: str | None) -> list[Path]:
         raise InputError(
             f"the folder cannot be read: {(error.strerror or str(error)).lower()}",
             where=str(root),
-            remedy="name the folder that contains <dataset>/annotations/*.json",
+            remedy="give the folder that contains <dataset>/annotations/*.json",
         ) from error
     if not found:
-        raise _no_layout(root)
+        raise _missing_layout_error(root)
     return found
 
 
-def _no_layout(folder: Path) -> InputError:
+def _missing_layout_error(folder: Path) -> InputError:
     parent = folder if folder.is_dir() else folder.parent
     names = sorted(one.name for one in parent.iterdir() if one.is_dir()) if parent.is_dir() else []
-    found = f"; {parent} contains {', '.join(names[:_MOST_SHOWN])}" if names else ""
+    found = f"; {parent} contains {', '.join(names[:_MAX_LISTED])}" if names else ""
     return InputError(
-        "no folder 'annotations' with documents",
+        "there is no sub-folder 'annotations' with documents",
         where=str(folder),
         remedy=f"expected <dataset>/annotations/*.json{found}",
     )
@@ -158,26 +158,28 @@ def _read_file(path: Path) -> _File:
     try:
         return _File.model_validate_json(read_source(path).text)
     except ValidationError as error:
-        raise _translated(error, str(path)) from error
+        raise _as_format_error(error, str(path)) from error
 
 
-def _translated(error: ValidationError, path: str) -> FormatError:
+def _as_format_error(error: ValidationError, path: str) -> FormatError:
     first: Any = error.errors()[0]
-    place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"]).lstrip(".")
+    location = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"]).lstrip(
+        "."
+    )
     message = first["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
     return FormatError(
-        f"{place}: {message}" if place else message,
+        f"{location}: {message}" if location else message,
         path=path,
         remedy="expected doc_id, full_text and annotations: [{hpo_id, assertion_status}]",
     )
 
 
-def _repeated_ids(read: Iterable[tuple[Path, _File]]) -> list[TrectoolsPlusError]:
+def _repeated_id_errors(read: Iterable[tuple[Path, _File]]) -> list[TrectoolsPlusError]:
     first: dict[str, Path] = {}
     return [
         FormatError(
-            f"document '{document.doc_id}' is in {first[document.doc_id].name} too",
+            f"document '{document.doc_id}' is also in {first[document.doc_id].name}",
             path=str(path),
             remedy="give every document a unique id",
         )
@@ -186,7 +188,7 @@ def _repeated_ids(read: Iterable[tuple[Path, _File]]) -> list[TrectoolsPlusError
     ]
 
 
-def _gather(name: str, path: str, files: list[_File], ontology: Ontology) -> AnnotatedDocuments:
+def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> AnnotatedDocuments:
     notes, unknown, replaced, wrong_spans, merged = [], set[str](), set[str](), 0, 0
     documents = []
     for file in sorted(files, key=lambda one: one.doc_id):
@@ -206,11 +208,11 @@ def _gather(name: str, path: str, files: list[_File], ontology: Ontology) -> Ann
         gold = {term_id: strongest(assertions[term_id]) for term_id in sorted(assertions)}
         documents.append(Document(file.doc_id, file.full_text, gold))
     if replaced:
-        notes.append(f"gold ids that the ontology replaces: {_listed(replaced)}")
+        notes.append(f"gold ids replaced by the ontology: {_join_some(replaced)}")
     if unknown:
-        notes.append(f"gold ids that are not current terms, kept: {_listed(unknown)}")
+        notes.append(f"gold ids that are not current terms (used unchanged): {_join_some(unknown)}")
     if merged:
-        notes.append(f"annotations that repeat a term of their document, counted once: {merged}")
+        notes.append(f"annotations that repeat a term of the document (counted once): {merged}")
     if wrong_spans:
         notes.append(f"evidence spans that do not match their text (not used): {wrong_spans}")
     total = sum(len(file.annotations) for file in files)
@@ -222,9 +224,9 @@ def _matches(span: _Span, text: str) -> bool:
     return inside and span.text_snippet in (None, text[span.start_char : span.end_char])
 
 
-def _listed(items: set[str]) -> str:
-    more = f", … ({len(items)})" if len(items) > _MOST_SHOWN else ""
-    return ", ".join(sorted(items)[:_MOST_SHOWN]) + more
+def _join_some(items: set[str]) -> str:
+    more = f", … ({len(items)})" if len(items) > _MAX_LISTED else ""
+    return ", ".join(sorted(items)[:_MAX_LISTED]) + more
 
 
 def _hash(documents: Iterable[Document]) -> str:

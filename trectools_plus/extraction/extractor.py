@@ -1,4 +1,4 @@
-"""Extract the terms of a text: dictionary, retrieval, assertions, aggregation."""
+"""Extract the terms of a text with dictionary, retrieval, assertions and aggregation."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ class Extractor:
         settings: The settings; the defaults if ``None``.
         retriever: Replaces the retriever of the settings. Its documents are terms (``HP:0001250``)
             or names of terms (``HP:0001250#2``).
-        progress: Notified while an index is built that is not in the cache yet.
-        remember: Store the mentions of each text, for :meth:`at_confidence`.
+        progress: Called while an index is built that is not in the cache yet.
+        remember: Store the mentions of each text in memory, so that extractors from
+            :meth:`at_confidence` do not search again.
 
     Raises:
         UsageError: If the root in the settings is not a term.
-        InputError: If retrieval has no term to search, or an index cannot be written.
+        InputError: If there is no term to search, or an index cannot be written.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class Extractor:
         progress: Progress = no_progress,
         remember: bool = False,
     ) -> None:
-        self._memory: dict[str, _Candidates] | None = {} if remember else None
+        self._cache: dict[str, _Candidates] | None = {} if remember else None
         self.settings = settings = settings or ExtractionSettings()
         terms = eligible_terms(ontology, settings.root or None, settings.min_depth)
         names = names_of(ontology, terms, inexact=settings.inexact_synonyms)
@@ -66,37 +67,37 @@ class Extractor:
                 retriever = build_retrievers(corpus, [mode], progress=progress)[mode]
             self._searcher = Searcher(retriever, names, settings)
 
-    def at_confidence(self, least: float) -> Self:
-        """Return the same extractor with another ``min_confidence``; the memory is shared."""
+    def at_confidence(self, min_confidence: float) -> Self:
+        """Return a copy with another ``min_confidence``, which shares the stored mentions."""
         other = copy(self)
-        other.settings = self.settings.model_copy(update={"min_confidence": least})
+        other.settings = self.settings.model_copy(update={"min_confidence": min_confidence})
         return other
 
     def mentions(self, text: str) -> list[Mention]:
-        """Return the mentions of a text with their assertions, in the order of their places."""
+        """Return the mentions of a text with their assertions, in the order of the text."""
         named, retrieved = self._candidates(text)
-        least = self.settings.min_confidence
-        found = [mention for mention in named if mention.confidence >= least]
-        taken = {word for mention in found for word in mention.words}
+        threshold = self.settings.min_confidence
+        found = [mention for mention in named if mention.confidence >= threshold]
+        used_words = {word for mention in found for word in mention.words}
         found += [
             mention
             for mention in retrieved
-            if mention.confidence >= least and taken.isdisjoint(mention.words)
+            if mention.confidence >= threshold and used_words.isdisjoint(mention.words)
         ]
         found.sort(key=lambda m: (m.start, m.end, m.term_id))
         return assert_mentions(text, found) if self.settings.assertions else found
 
     def _candidates(self, text: str) -> _Candidates:
-        if self._memory is not None and text in self._memory:
-            return self._memory[text]
+        if self._cache is not None and text in self._cache:
+            return self._cache[text]
         found = (
             self._dictionary.find(text) if self._dictionary else [],
             self._searcher.find(text) if self._searcher else [],
         )
-        if self._memory is not None:
-            self._memory[text] = found
+        if self._cache is not None:
+            self._cache[text] = found
         return found
 
     def extract(self, text: str) -> list[Prediction]:
-        """Return the terms of a text, the best score first."""
+        """Return the terms of a text, one prediction per term, the highest score first."""
         return aggregate(self.mentions(text))

@@ -1,4 +1,4 @@
-"""Mentions and predictions: places of a text that mean a term, the terms of a document, and files.
+"""Mentions of terms in a text, predictions of terms for a document, and files of predictions.
 
 Files of predictions are JSON Lines with doc_id, hpo_id, assertion and score, from this package or
 any other system.
@@ -36,25 +36,25 @@ ASSERTION_SPELLINGS: dict[str, Assertion] = {
     "family": "other_person",
     "family_history": "other_person",
 }
-"""The names of assertions in files."""
+"""The accepted names of assertions in files."""
 
 _PRECEDENCE: tuple[Assertion, ...] = ("affirmed", "uncertain", "negated", "other_person")
-"""A document's assertion on a term is the first of these that any of its mentions has."""
+"""The assertion of a term in a document is the first of these that any of its mentions has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A place of a text that means a term.
+    """A span of a text that refers to a term.
 
     Attributes:
         term_id: The current id of the term.
-        start: The start of the place, in characters.
-        end: The end, exclusive.
-        words: Starts of the words that belong to the mention: ``retinal coloboma`` in *retinal and
-            optic nerve coloboma* skips some.
-        confidence: The confidence that the place means this term, in [0, 1].
-        source: The part of the extraction that found it.
-        assertion: The assertion of the text on this mention.
+        start: The start of the span, in characters.
+        end: The end of the span, exclusive.
+        words: Start positions of the words that belong to the mention. They need not be adjacent:
+            *retinal and optic nerve coloboma* contains the mention ``retinal coloboma``.
+        confidence: The confidence that the words refer to this term, in [0, 1].
+        source: The part of the extraction that found the mention.
+        assertion: The assertion of the text about this mention.
     """
 
     term_id: str
@@ -86,10 +86,12 @@ class Prediction:
 
     Attributes:
         term_id: The term.
-        assertion: Affirmed if any mention is, otherwise uncertain, negated, or other person.
-        score: The best confidence of its mentions, in [0, 1], or the score of another system.
+        assertion: Affirmed if any mention is affirmed, otherwise uncertain, negated, or other
+            person, in this order.
+        score: The highest confidence of the mentions with this assertion, in [0, 1], or the score
+            that another system assigned.
         count: The number of mentions with this assertion, at least 1.
-        spans: Their places in order: start and exclusive end, in characters.
+        spans: The spans of these mentions in order: start and exclusive end, in characters.
     """
 
     term_id: str
@@ -100,12 +102,12 @@ class Prediction:
 
 
 def strongest(assertions: Iterable[Assertion]) -> Assertion:
-    """Return the assertion that counts: affirmed, otherwise uncertain, negated, other person."""
+    """Return the first of affirmed, uncertain, negated and other person that is present."""
     return min(assertions, key=_PRECEDENCE.index)
 
 
 def parse_assertion(name: object) -> Assertion:
-    """Return the assertion that a file names.
+    """Convert the name of an assertion in a file.
 
     Raises:
         ValueError: If the name is unknown.
@@ -118,21 +120,21 @@ def parse_assertion(name: object) -> Assertion:
 
 
 def aggregate(mentions: Iterable[Mention]) -> list[Prediction]:
-    """Return one prediction per term, the best score first.
+    """Return one prediction per term, the highest score first.
 
-    Score, number and places are those of the mentions that have the term's assertion.
+    Score, count and spans are those of the mentions that have the term's assertion.
     """
-    by_term: dict[str, list[_Found]] = defaultdict(list)
+    by_term: dict[str, list[_Evidence]] = defaultdict(list)
     for one in mentions:
         by_term[one.term_id].append((one.assertion, one.confidence, (one.start, one.end)))
     return _merge(by_term)
 
 
-_Found = tuple[Assertion, float, tuple[int, int] | None]
-"""Assertion, score and place of one mention of a term."""
+_Evidence = tuple[Assertion, float, tuple[int, int] | None]
+"""Assertion, score and span of one mention of a term."""
 
 
-def _merge(by_term: Mapping[str, Sequence[_Found]]) -> list[Prediction]:
+def _merge(by_term: Mapping[str, Sequence[_Evidence]]) -> list[Prediction]:
     predictions = []
     for term_id, found in by_term.items():
         assertion = strongest(one for one, _, _ in found)
@@ -155,21 +157,22 @@ def read_predictions(
     ``doc_id`` and ``hpo_id`` are required; ``assertion`` defaults to affirmed and ``score`` to 1.
     Ids are resolved like those of the gold terms. Lines with the same document and term are merged:
     the assertion is the first of affirmed, uncertain, negated, other person, and the score is the
-    best with that assertion.
+    highest one with that assertion.
 
     Args:
         path: The file, compressed or not; ``-`` is standard input.
         doc_ids: The ids of the documents.
-        ontology: Resolves the ids of terms.
+        ontology: The ontology that resolves the ids of terms.
 
     Returns:
-        The predictions of every document, the best score first; empty for documents without lines.
+        The predictions of every document, the highest score first; an empty list for a document
+        without lines.
 
     Raises:
         InputError: If the file cannot be read.
         FormatError: If a line is not a prediction, or names an unknown document.
     """
-    found: dict[str, dict[str, list[_Found]]] = {doc_id: {} for doc_id in doc_ids}
+    found: dict[str, dict[str, list[_Evidence]]] = {doc_id: {} for doc_id in doc_ids}
     for line, record in iter_objects(iter_lines(path), str(path)):
         doc_id = get_id(record, "doc_id", str(path), line)
         if doc_id not in found:
@@ -177,7 +180,7 @@ def read_predictions(
                 f"document '{doc_id}' is not in the dataset",
                 path=str(path),
                 line=line,
-                remedy=f"its documents are {', '.join(doc_ids[:3])}, …",
+                remedy=f"use the ids of the dataset: {', '.join(doc_ids[:3])}, …",
             )
         given = get_text(record, "hpo_id", str(path), line)
         term_id = ontology.resolve(given).term_id or given

@@ -35,7 +35,7 @@ class Interval(_Model):
 
 
 class Figure(_Model):
-    """A precision, recall or F1, in [0, 1]."""
+    """The value of precision, recall or F1, in [0, 1]."""
 
     value: float
     ci: Interval | None
@@ -51,7 +51,7 @@ class Score(_Model):
 
 
 class DocumentCounts(_Model):
-    """The counts and figures of one document in one view and matching."""
+    """The counts and figures of one document, for one view and matching."""
 
     credit_predicted: float
     predicted: int
@@ -71,7 +71,7 @@ class DocumentResult(_Model):
 
 
 class Mistake(_Model):
-    """A gold term that was missed, or a predicted term that is not gold."""
+    """A missed gold term, or a predicted term that is not a gold term."""
 
     doc_id: str
     term_id: str
@@ -80,7 +80,7 @@ class Mistake(_Model):
     score: float | None
     """The score of the prediction; null for a missed term."""
     text: str | None
-    """The text of its first mention, if known."""
+    """The text of the first mention; null if unknown."""
 
 
 class NearMiss(_Model):
@@ -96,7 +96,7 @@ class NearMiss(_Model):
 
 
 class Mistakes(_Model):
-    """The mistakes in one view, exact matching."""
+    """The mistakes in one view, with exact matching."""
 
     view: str
     missed: list[Mistake]
@@ -113,7 +113,8 @@ class DatasetFacts(_Model):
     annotations: int
     """Number of annotations in the files."""
     terms: int
-    """Number of distinct terms per document, added up: the denominator of recall."""
+    """Sum over documents of the number of distinct annotated terms; in the views any and strict,
+    the denominator of micro recall."""
     sha256: str
 
 
@@ -124,13 +125,13 @@ class SystemFacts(_Model):
     settings: ExtractionSettings | None
     """Null for predictions from a file."""
     predictions: str | None
-    """The file of predictions, if the system is one."""
+    """The file with the predictions; null if this package extracted the terms."""
     sha256: str
     """Hash of the predictions."""
 
 
 class Manifest(_Model):
-    """The conditions under which the figures were computed."""
+    """The conditions under which the report was created."""
 
     created_at: str
     command: str | None
@@ -164,7 +165,7 @@ def load_extraction_report(path: str | Path) -> ExtractionReport:
         path: ``ExtractionReport.json``, or its folder.
 
     Raises:
-        InputError: If it cannot be read, or is not such a report.
+        InputError: If the file cannot be read, or is not an extraction report.
     """
     file = Path(path)
     if file.is_dir():
@@ -173,11 +174,12 @@ def load_extraction_report(path: str | Path) -> ExtractionReport:
         return ExtractionReport.model_validate_json(read_source(file).text)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
+        location = ".".join(map(str, first["loc"]))
+        prefix = f"{location}: " if location else ""
         raise InputError(
-            f"not an extraction report: {place + ': ' if place else ''}{first['msg'].lower()}",
+            f"not an extraction report: {prefix}{first['msg'].lower()}",
             where=str(file),
-            remedy="create one with: extraction run",
+            remedy="create a report with the command 'extraction run'",
         ) from error
 
 

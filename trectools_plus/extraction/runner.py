@@ -44,8 +44,8 @@ from trectools_plus.provenance import describe_machine, format_time, package_ver
 from trectools_plus.retrieval.source import Retriever
 from trectools_plus.statistics.arrays import Resampling
 
-_FEWEST = 2
-"""The number of documents that intervals need."""
+_MIN_DOCUMENTS = 2
+"""The minimum number of documents for intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class ExtractionOptions:
         retriever: A retriever over terms that replaces the one of the settings.
         similarity: The similarity formula of the soft matching.
         intervals: Compute bootstrap intervals.
-        resampling: Their settings; the report records the seed.
+        resampling: Settings of the intervals; the report contains the seed.
         command: The command line, for the report.
     """
 
@@ -75,7 +75,7 @@ class ExtractionResult:
 
     Attributes:
         report: The figures.
-        predictions: Predictions by document id, the best score first.
+        predictions: Predictions by document id, the highest score first.
     """
 
     report: ExtractionReport
@@ -96,11 +96,11 @@ def run_extraction(
     Args:
         folder: The folder of the documents; see
             :func:`trectools_plus.extraction.documents.read_documents`.
-        dataset: Only this sub-folder.
+        dataset: The name of the sub-folder to read; all datasets of the folder if ``None``.
         ontology: An OBO file; the installed Human Phenotype Ontology if ``None``.
-        settings: Settings of the extraction.
+        settings: Settings of the extraction; the defaults if ``None``.
         options: Predictions, retriever, similarity and intervals.
-        progress: Notified of each document.
+        progress: Called after each document.
 
     Returns:
         The report with all scores, and the predictions.
@@ -148,9 +148,9 @@ def extract_all(
 ) -> dict[str, list[Prediction]]:
     """Extract the terms of every document."""
     found = {}
-    for place, document in enumerate(documents.documents, 1):
+    for number, document in enumerate(documents.documents, 1):
         found[document.doc_id] = extractor.extract(document.text)
-        progress("extracting terms", place, len(documents.documents))
+        progress("extracting terms", number, len(documents.documents))
     return found
 
 
@@ -167,13 +167,14 @@ def score_predictions(
     Args:
         documents: The documents with their gold terms.
         predictions: Predictions by document id.
-        ontology: For the soft matching and the near misses.
-        system: The system that made the predictions.
-        manifest: The facts of the run; its ``similarity`` is the formula of the soft matching.
-        resampling: Settings of the intervals. ``None`` or a single document means no intervals.
+        ontology: The ontology, for soft matching and near misses.
+        system: The description of the system that made the predictions.
+        manifest: The manifest; its ``similarity`` is the formula of the soft matching.
+        resampling: Settings of the intervals. There are no intervals if this is ``None``, or for a
+            single document.
     """
     notes = [*documents.notes, *_notes(predictions, resampling is not None)]
-    if len(documents.documents) < _FEWEST:
+    if len(documents.documents) < _MIN_DOCUMENTS:
         resampling = None
     credit_of = {"exact": exact_credit, "soft": soft_credit(ontology, manifest.similarity)}
     tables = {
@@ -195,18 +196,18 @@ def score_predictions(
         ),
         system=system,
         scores={
-            view: {matching: _scores(table, resampling) for matching, table in by.items()}
-            for view, by in tables.items()
+            view: {matching: _scores(table, resampling) for matching, table in by_matching.items()}
+            for view, by_matching in tables.items()
         },
         documents=[
             DocumentResult(
                 doc_id=document.doc_id,
                 counts={
-                    view: {matching: _row(table[place]) for matching, table in by.items()}
-                    for view, by in tables.items()
+                    view: {matching: _row(table[index]) for matching, table in by_matching.items()}
+                    for view, by_matching in tables.items()
                 },
             )
-            for place, document in enumerate(documents.documents)
+            for index, document in enumerate(documents.documents)
         ],
         mistakes=find_mistakes(documents.documents, predictions, ontology),
         notes=notes,
@@ -247,7 +248,7 @@ def _row(counts: FloatArray) -> DocumentCounts:
 
 
 def _notes(predictions: Mapping[str, Sequence[Prediction]], intervals: bool) -> list[str]:
-    """Name the documents without predictions, and say why there are no intervals."""
+    """Return notes on documents without predictions and on missing intervals."""
     notes = []
     without = [doc_id for doc_id, found in predictions.items() if not found]
     if without:
@@ -255,7 +256,7 @@ def _notes(predictions: Mapping[str, Sequence[Prediction]], intervals: bool) -> 
         notes.append(
             f"documents without a prediction: {len(without)} of {len(predictions)} ({named})"
         )
-    if intervals and len(predictions) < _FEWEST:
+    if intervals and len(predictions) < _MIN_DOCUMENTS:
         notes.append("no intervals: they need at least two documents")
     return notes
 

@@ -1,15 +1,16 @@
 """Precision, recall and F1 over documents, with bootstrap intervals, and lists of mistakes.
 
-With credit(x) in [0, 1] for every term (1 or 0 for exact matching):
+Every term has a credit in [0, 1], which is 0 or 1 in exact matching:
 
 * precision = credit of the predicted terms / number of predicted terms
 * recall = credit of the gold terms / number of gold terms
 * F1 = 2 · precision · recall / (precision + recall), or 0 if both are 0
 
 ``micro`` adds up credits and numbers of all documents first. ``macro`` is the mean of the figures
-of the documents, and ``weighted`` their mean weighted by the number of gold terms. So their F1 is a
-mean of F1 values, not computed from the mean precision and recall. If there is no predicted or no
-gold term, a quotient is undefined. All figures are then 1 if both sides are empty, otherwise 0.
+of the documents, and ``weighted`` their mean weighted by the number of gold terms. The F1 of both
+is a mean of F1 values, not computed from the mean precision and recall. If there are no predicted
+terms or no gold terms, a quotient is undefined. All figures are then 1 if there are neither
+predicted nor gold terms, otherwise 0.
 """
 
 from __future__ import annotations
@@ -40,11 +41,12 @@ Item = tuple[str, str]
 
 
 Credit = Callable[[Sequence[frozenset[Item]], Sequence[frozenset[Item]]], FloatArray]
-"""Takes the items of each document, and those to compare them with; returns sums of credit."""
+"""Takes the items of each document, and the items to compare them with; returns the sum of credits
+for each document."""
 
 
 def items_of(assertions: Mapping[str, Assertion], view: View) -> frozenset[Item]:
-    """Return the items that count in a view.
+    """Return the items that a view compares.
 
     ``present``: terms that are affirmed or uncertain. ``any``: all terms, with any assertion.
     ``strict``: pairs of a term and its assertion, which must agree.
@@ -71,12 +73,12 @@ def count(
     Args:
         documents: The documents with their gold terms.
         predictions: Predictions by document id; a missing document has none.
-        view: The items that count.
+        view: The items to compare, see :func:`items_of`.
         credit: :func:`exact_credit`, or a function from :func:`soft_credit`.
 
     Returns:
         Shape ``(n_documents, 4)``: the credit of the predicted items, their number, the credit of
-        the gold items, their number. Each item has a credit in [0, 1].
+        the gold items, and their number.
     """
     gold = [items_of(document.gold, view) for document in documents]
     predicted = [_predicted_items(predictions.get(one.doc_id, ()), view) for one in documents]
@@ -87,16 +89,16 @@ def count(
 
 
 def exact_credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]) -> FloatArray:
-    """Give the credit 1 to every item that is among the others."""
+    """Return, for each document, the number of items that are among the others."""
     agreeing = [len(one & other) for one, other in zip(items, others, strict=True)]
     return np.array(agreeing, dtype=np.float64)
 
 
 def soft_credit(ontology: Ontology, formula: str = DEFAULT_FORMULA) -> Credit:
-    """Return a function that gives items their highest similarity with any of the others.
+    """Return a function whose credit for an item is its highest similarity with the others.
 
-    The credit is in [0, 1]: 1 for the same term, and 0 without other terms. In the view ``strict``
-    an item is compared only with others of the same assertion.
+    The credit is in [0, 1]: 1 for the same term, and 0 if there are no others. In the view
+    ``strict``, an item is compared only with others of the same assertion.
 
     Raises:
         UsageError: If the formula is unknown.
@@ -104,16 +106,17 @@ def soft_credit(ontology: Ontology, formula: str = DEFAULT_FORMULA) -> Credit:
     similarity = formula_named(formula)
 
     def credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]) -> FloatArray:
-        terms, candidates, places = list[list[str]](), list[list[str]](), list[int]()
-        for place, (one, other) in enumerate(zip(items, others, strict=True)):
-            for term_id, wanted in sorted(one):
+        terms, candidates, documents = list[list[str]](), list[list[str]](), list[int]()
+        for index, (mine, theirs) in enumerate(zip(items, others, strict=True)):
+            for term_id, own_assertion in sorted(mine):
+                same = (term for term, assertion in theirs if assertion == own_assertion)
                 terms.append([term_id])
-                candidates.append(sorted(term for term, assertion in other if assertion == wanted))
-                places.append(place)
+                candidates.append(sorted(same))
+                documents.append(index)
         if not terms:
             return np.zeros(len(items))
         values = best_matches(ontology.ids, ontology.hierarchy, terms, candidates, similarity)
-        return np.bincount(places, weights=values, minlength=len(items)).astype(np.float64)
+        return np.bincount(documents, weights=values, minlength=len(items)).astype(np.float64)
 
     return credit
 
@@ -128,7 +131,7 @@ def figures_of(table: FloatArray) -> FloatArray:
     """Return precision, recall and F1 of rows of counts.
 
     Args:
-        table: Shape (..., 4): credit of the predicted, predicted, credit of the gold, gold.
+        table: Counts as from :func:`count`, shape (..., 4).
 
     Returns:
         Shape (..., 3), values in [0, 1].
@@ -147,19 +150,21 @@ def averages_of(table: FloatArray, weights: FloatArray | None = None) -> FloatAr
 
     Args:
         table: Counts, shape (n_documents, 4).
-        weights: The weight of every document, shape (n_resamples, n_documents); 1 each if ``None``.
+        weights: The weight of every document, shape (n_resamples, n_documents); ``None`` means one
+            resample with equal weights.
 
     Returns:
-        Shape (n_resamples, 3, 3): averages in the order of ``AVERAGES``, then figures. Without
-        weights there is one resample.
+        Shape (n_resamples, 3, 3): resample, average (``AVERAGES``), figure (``FIGURES``).
     """
     if weights is None:
         weights = np.ones((1, len(table)))
-    own = figures_of(table)
+    per_document = figures_of(table)
     micro = figures_of(weights @ table)
-    macro = weights @ own / weights.sum(axis=1, keepdims=True)
+    macro = weights @ per_document / weights.sum(axis=1, keepdims=True)
     gold = weights @ table[:, 3:]
-    weighted = np.divide(weights @ (own * table[:, 3:]), gold, out=micro.copy(), where=gold > 0)
+    weighted = np.divide(
+        weights @ (per_document * table[:, 3:]), gold, out=micro.copy(), where=gold > 0
+    )
     return np.stack([micro, macro, weighted], axis=1)
 
 
@@ -210,7 +215,7 @@ def find_mistakes(
     ontology: Ontology,
     view: View = "present",
 ) -> Mistakes:
-    """List the mistakes of all documents, in the order of documents and terms.
+    """Return the mistakes in all documents, in the order of documents and terms.
 
     A spurious term that is a parent, child or sibling of a missed term of the same document is also
     listed as a near miss.
@@ -241,7 +246,7 @@ def find_mistakes(
 
 
 def relation_of(ontology: Ontology, term_id: str, other: str) -> Relation | None:
-    """Return the relation of a term to another; ``None`` if there is none, or an id is unknown."""
+    """Return how a term is related to another; ``None`` if it is not, or an id is unknown."""
     if term_id == other or term_id not in ontology or other not in ontology:
         return None
     above, above_other = set(ontology.parents[term_id]), set(ontology.parents[other])

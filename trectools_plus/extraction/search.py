@@ -1,11 +1,11 @@
-"""Search for the chunks of a text with a retriever, and verify the proposed terms word by word.
+"""Retrieve terms with the chunks of a text as queries, and verify them word by word.
 
 The names of a term often differ in one word: *Renal cyst*, *Kidney cyst*. From the names of an
-ontology, :class:`WordReplacements` learns which words can replace each other. Two words are
-exchanged in every name that contains one of them. Some results are names of the same term, others
-are names of another term (*left* for *right*). The trust in a replacement is the proportion of the
-former. The lower end of its one-sided 95 % Wilson interval (Wilson 1927) is used, so a single
-observation counts little.
+ontology, :class:`WordReplacements` learns which words can replace each other. It replaces a word by
+another in every name where the result is a name too. The result is a name of the same term
+(*kidney* for *renal*) or of another term (*left* for *right*). The trust in a replacement is the
+lower end of the one-sided 95 % Wilson interval (Wilson 1927) of the proportion of names of the same
+term. So a replacement that was observed only once has a low trust.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from trectools_plus.retrieval.ontology_terms import corpus_of
 from trectools_plus.retrieval.source import Ranking, Retriever
 
 _Z = 1.6448536269514722
-"""The 95 % point of the normal distribution."""
-_MOST_WORDS = 8
-"""The most content words of a window that is compared with a name."""
+"""The 95 % quantile of the normal distribution."""
+_MAX_WORDS = 8
+"""Maximum number of content words of a name that is compared with the text."""
 
 
 class WordReplacements:
-    """Trust in the replacement of one word of a name by another.
+    """Learn which words of names can replace each other, and how reliably.
 
     Args:
         names: Names of all terms; abbreviations are ignored.
@@ -47,25 +47,25 @@ class WordReplacements:
         self._trust = _learn_trust(terms)
 
     def replacements(self, word: str) -> Mapping[str, float]:
-        """Return the stems that a stem in a text can mean, with the trust in each, in [0, 1]."""
+        """Return the stems of names that a stem in a text can replace, with trusts in [0, 1]."""
         return self._trust.get(word, {})
 
     def trust(self, words: Iterable[str], name: Iterable[str]) -> float:
-        """Return the trust that some words mean a name, in [0, 1].
+        """Return the trust that words of a text express a name, in [0, 1].
 
         Args:
-            words: Stems of content words in a text.
+            words: Stems of content words in the text.
             name: Stems of the name.
 
         Returns:
-            1 for the same stems in any order. The learnt trust if exactly one stem is replaced and
-            at least one is the same. Otherwise 0.
+            1 if the stems are the same, in any order. The learnt trust if exactly one stem differs
+            and at least one is the same. Otherwise 0.
         """
-        given, wanted = Counter(words), Counter(name)
-        missing, extra = list((wanted - given).elements()), list((given - wanted).elements())
+        in_text, in_name = Counter(words), Counter(name)
+        missing, extra = list((in_name - in_text).elements()), list((in_text - in_name).elements())
         if not missing and not extra:
             return 1.0
-        if len(missing) != 1 or len(extra) != 1 or not given & wanted:
+        if len(missing) != 1 or len(extra) != 1 or not in_text & in_name:
             return 0.0
         return self.replacements(extra[0]).get(missing[0], 0.0)
 
@@ -84,34 +84,36 @@ def wilson_low(successes: int, trials: int) -> float:
 
 def _learn_trust(terms: Mapping[Key, set[str]]) -> dict[str, dict[str, float]]:
     """Return the trust in each replacement, by the stem in a text and the stem of the name."""
-    fillers: dict[Key, dict[str, set[str]]] = defaultdict(dict)
+    # By the other stems of a name: each stem that completes them to a name, and the terms.
+    completions: dict[Key, dict[str, set[str]]] = defaultdict(dict)
     for key, term_ids in terms.items():
-        for place, stem in enumerate(key):
-            frame = key[:place] + key[place + 1 :]
-            if frame:
-                fillers[frame][stem] = term_ids
-    same = Counter[tuple[str, str]]()
-    for filling in fillers.values():
+        for index, stem in enumerate(key):
+            others = key[:index] + key[index + 1 :]
+            if others:
+                completions[others][stem] = term_ids
+    same_term = Counter[tuple[str, str]]()
+    for stems_to_terms in completions.values():
         by_term: dict[str, list[str]] = defaultdict(list)
-        for stem, term_ids in filling.items():
+        for stem, term_ids in stems_to_terms.items():
             for term_id in term_ids:
                 by_term[term_id].append(stem)
-        same.update({pair for stems in by_term.values() for pair in permutations(stems, 2)})
+        same_term.update({pair for stems in by_term.values() for pair in permutations(stems, 2)})
     replaced: dict[str, set[str]] = defaultdict(set)
-    for word, meant in same:
-        replaced[word].add(meant)
-    tried = Counter[tuple[str, str]]()
-    for filling in fillers.values():
-        for word in filling.keys() & replaced.keys():
-            tried.update((word, meant) for meant in replaced[word] & filling.keys())
+    for in_text, in_name in same_term:
+        replaced[in_text].add(in_name)
+    all_terms = Counter[tuple[str, str]]()
+    for stems_to_terms in completions.values():
+        for in_text in stems_to_terms.keys() & replaced.keys():
+            possible = replaced[in_text] & stems_to_terms.keys()
+            all_terms.update((in_text, in_name) for in_name in possible)
     trust: dict[str, dict[str, float]] = defaultdict(dict)
-    for (word, meant), count in same.items():
-        trust[word][meant] = wilson_low(count, tried[word, meant])
+    for (in_text, in_name), count in same_term.items():
+        trust[in_text][in_name] = wilson_low(count, all_terms[in_text, in_name])
     return dict(trust)
 
 
 def corpus_of_names(names: Iterable[Name], path: str) -> Corpus:
-    """Return a corpus with one document per name: ``HP:0001250#2`` is the third name of a term."""
+    """Return a corpus with one document per name; ``HP:0001250#2`` is the third name of a term."""
     counts = Counter[str]()
     rows = []
     for name in names:
@@ -153,7 +155,7 @@ class Searcher:
         self._replacements = WordReplacements(names) if settings.verify else None
 
     def find(self, text: str) -> list[Mention]:
-        """Find the mentions of a text, in the order of their places."""
+        """Return the mentions in a text, in the order of the text."""
         chunks = chunk(text, self._settings.level)
         queries = list(dict.fromkeys(part.text for part in chunks))
         found = self._retriever.search(queries, self._settings.num_results)
@@ -178,22 +180,22 @@ class Searcher:
             ]
         else:
             verified = longest_only(self._verify(words, scores, self._replacements))
-            found = _best_of_each_place(verified, scores)
+            found = _best_per_span(verified, scores)
         return found[:1] if self._settings.top_term_only else found
 
     def _verify(
         self, words: Sequence[Word], terms: Iterable[str], replacements: WordReplacements
     ) -> Iterator[Mention]:
-        """Yield the places where words of a chunk are a name of a proposed term."""
+        """Yield the mentions in a chunk whose words match a name of a proposed term."""
         content = [word for word in words if word.stem]
         stems = {word.stem for word in content}
         for term_id in terms:
             for name in self._names[term_id]:
                 size = len(name.stems)
-                if name.is_abbreviation or not 0 < size <= _MOST_WORDS:
+                if name.is_abbreviation or not 0 < size <= _MAX_WORDS:
                     continue
-                if len(stems.union(name.stems)) > len(stems) + 1:  # two words or more are missing
-                    continue
+                if len(stems.union(name.stems)) > len(stems) + 1:
+                    continue  # the chunk lacks two or more words of the name
                 for first in range(len(content) - size + 1):
                     window = content[first : first + size]
                     trust = replacements.trust([word.stem for word in window], name.stems)
@@ -203,8 +205,8 @@ class Searcher:
                         yield Mention(term_id, start, end, places, trust, "retrieval")
 
 
-def _best_of_each_place(found: Iterable[Mention], scores: Mapping[str, float]) -> list[Mention]:
-    """Return the most trusted mention of each place, by trust and then by retrieval score."""
+def _best_per_span(found: Iterable[Mention], scores: Mapping[str, float]) -> list[Mention]:
+    """Return the best mention of each set of words, by trust and then by retrieval score."""
     best: dict[frozenset[int], Mention] = {}
     for mention in sorted(found, key=lambda m: (-m.confidence, -scores[m.term_id], m.term_id)):
         best.setdefault(mention.words, mention)

@@ -1,4 +1,4 @@
-"""Split a text into sentences, clauses, phrases and words, each with its exact place.
+"""Split a text into sentences, clauses, phrases and words, each with its position.
 
 The splitting uses rules and no model. A sentence ends at the end of a line, or at ``.``, ``!`` or
 ``?``. The character must be followed by a semicolon, or by white space and a possible start of a
@@ -24,7 +24,7 @@ _ABBREVIATION = re.compile(
     r"refs?)\.$",
     re.IGNORECASE,
 )
-_LONGEST_ABBREVIATION = 8
+_MAX_ABBREVIATION_LENGTH = 8
 _SENTENCE_END = re.compile(r"[\r\n\u2028\u2029]+|[.!?][\"'”’)\]]*(?:;|(?=\s+[\"'“‘(\[]*[^\W_a-z]))")
 _CLAUSE_BREAK = re.compile(
     r"[;:()\[\]{}]|(?<=\s)[-–—•](?=\s)|—"
@@ -36,7 +36,7 @@ _PHRASE_BREAK = re.compile(r",|/|&|\b(?:and|or|but)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A part of a text without surrounding blanks.
+    """A part of a text without surrounding white space.
 
     Attributes:
         start: The start, in characters.
@@ -75,7 +75,7 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     for match in _SENTENCE_END.finditer(text):
         if text[match.start()] == ".":
-            before = text[max(start, match.start() - _LONGEST_ABBREVIATION) : match.start() + 1]
+            before = text[max(start, match.start() - _MAX_ABBREVIATION_LENGTH) : match.start() + 1]
             if _ABBREVIATION.search(before):
                 continue
         yield start, match.end()
@@ -91,7 +91,7 @@ def _split(text: str, start: int, end: int, at: re.Pattern[str]) -> Iterator[tup
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[Chunk]:
-    """Yield the span without surrounding blanks, if it contains a letter or a digit."""
+    """Yield the span without surrounding white space, if it contains a letter or a digit."""
     part = text[start:end]
     if any(letter.isalnum() for letter in part):
         begin = start + len(part) - len(part.lstrip())
@@ -102,7 +102,7 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[Chunk]:
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _POSSESSIVE = re.compile(r"['’]s$")
 _BRITISH_OUR = re.compile(r"our(s|ed|ing|less)?$")
-_SHORTEST_RESPELT = 5
+_MIN_RESPELLED_LENGTH = 5
 
 CONJUNCTIONS = frozenset({"and", "or"})
 _FUNCTION_WORDS = """
@@ -110,7 +110,7 @@ a an the of in on to with by for from at as is are was were be been his her its 
 these those into due may can it
 """
 FUNCTION_WORDS = CONJUNCTIONS | frozenset(_FUNCTION_WORDS.split())
-"""Words without content in the name of a term: articles, prepositions, forms of *be*."""
+"""Words that add no content to the name of a term: articles, prepositions, forms of *be*."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Word:
 
 
 def words_of(text: str, start: int = 0, end: int | None = None) -> list[Word]:
-    """Return the words of ``text[start:end]``; their places count from the start of the text."""
+    """Return the words of ``text[start:end]``, with positions from the start of the whole text."""
     found = _WORD.finditer(text, start, len(text) if end is None else end)
     return [Word(m.start(), m.end(), m[0], stem_of(m[0])) for m in found]
 
@@ -140,15 +140,15 @@ def words_of(text: str, start: int = 0, end: int | None = None) -> list[Word]:
 def stem_of(word: str) -> str:
     """Return a word in lower case and American spelling, without its ending.
 
-    The result is empty for a function word. British ``ae``, ``oe`` and ``our`` are respelt in words
-    of five letters or more (``anaemia``, ``oedema``, ``tumour``). The Snowball stemmer for English
-    removes the ending. Names and texts are processed alike, so an incorrect respelling is the same
-    on both sides.
+    The result is empty for a function word. In words of five letters or more, British ``ae``,
+    ``oe`` and ``our`` are replaced by ``e`` and ``or`` (``anaemia``, ``oedema``, ``tumour``). The
+    Snowball stemmer for English removes the ending. Names and texts are processed alike, so an
+    incorrect replacement is the same in both.
     """
     lowered = _POSSESSIVE.sub("", unicodedata.normalize("NFC", word).lower())
     if lowered in FUNCTION_WORDS:
         return ""
-    if len(lowered) >= _SHORTEST_RESPELT:
+    if len(lowered) >= _MIN_RESPELLED_LENGTH:
         lowered = lowered.replace("ae", "e").replace("oe", "e")
         lowered = _BRITISH_OUR.sub(r"or\1", lowered)
     return _snowball().stemWord(lowered)  # type: ignore[no-any-return]

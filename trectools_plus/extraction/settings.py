@@ -16,25 +16,26 @@ class ExtractionSettings(BaseModel):
     """Settings of an extraction; every report contains them.
 
     Attributes:
-        method: The dictionary of names, retrieval, or both. With both, retrieval adds mentions
-            where the dictionary found none, and never replaces one.
-        retriever: The retrieval mode that searches for chunks: lexical, vector or hybrid over the
-            names of terms, or an aggregation strategy of multi-vector search over whole terms.
+        method: ``dictionary`` searches for names, ``retrieval`` uses a retriever, ``both`` combines
+            them: retrieval adds mentions where the dictionary found none, and never replaces one.
+        retriever: The retrieval mode whose queries are the chunks: lexical, vector or hybrid over
+            the names of terms, or an aggregation strategy of multi-vector search over whole terms.
         level: The kind of chunks: sentence, clause or phrase.
         num_results: The number of results for each chunk.
         chunk_threshold: Results with a lower retrieval score, a cosine, are dropped. The default is
             0 for ``lexical`` and ``hybrid``, whose scores are not cosines.
-        min_confidence: Mentions with a lower confidence are dropped; 0.5 is more likely than not.
+        min_confidence: Mentions with a lower confidence are dropped. At 0.5, a mention is as likely
+            to be correct as to be wrong.
         top_term_only: Keep only the first term of each chunk.
-        verify: Keep a result only if words of the chunk are a name of the term, except for at most
-            one word, replaced as other names of the ontology show.
-        max_gap: The number of coordinated words that a mention may skip.
+        verify: Keep a result only if words of the chunk match a name of the term, with at most one
+            word replaced by a word that the ontology uses interchangeably.
+        max_gap: The number of words that a mention may skip in a coordination (*A or B*).
         inexact_synonyms: Use broad, narrow and related synonyms as names too.
         shortest_abbreviation: Abbreviations with fewer letters are ignored.
         assertions: Detect assertions; otherwise every mention is affirmed.
-        root: Only terms below this one. Empty means *Phenotypic abnormality* if the ontology has
-            it, and all terms otherwise.
-        min_depth: Only terms at least this many edges below the root of the ontology.
+        root: The id of a term; only terms below it are predicted. If empty, *Phenotypic
+            abnormality* if the ontology has it, otherwise all terms.
+        min_depth: The minimum number of edges between a term and the root of the ontology.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -83,7 +84,8 @@ def make_extraction_settings(
 
     Args:
         values: Values by the names of the settings.
-        called: The user's names of the settings, for messages; the same names if ``None``.
+        called: The names of the settings in error messages, for example of command-line options;
+            the same names if ``None``.
 
     Raises:
         UsageError: If a name is unknown or a value is out of range.

@@ -1,7 +1,8 @@
-"""Sweep one setting: precision and recall with each value.
+"""Sweep one setting: compute precision and recall for several values.
 
-The best of several values looks better than it is. So each document is also scored with the value
-that was best on the others.
+The score of the best value is too high as an estimate for new documents, because the value was
+chosen on the same documents. So each document is also scored with the value that is best on the
+others.
 """
 
 from __future__ import annotations
@@ -55,15 +56,15 @@ _PARAMETERS = (
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """One system at one value of the setting; micro figures with exact matching.
+    """The scores of one system with one value of the setting: micro, exact matching.
 
     Attributes:
         value: The value of the setting.
         precision: Precision over all documents.
         recall: Recall over all documents.
         f1: F1 over all documents.
-        low: Lower end of the interval of F1 over documents; ``None`` for a single document.
-        high: Upper end.
+        low: Lower end of the bootstrap interval of F1; ``None`` for a single document.
+        high: Upper end of the interval.
         is_default: True if the value is the default of the setting.
     """
 
@@ -78,13 +79,13 @@ class SweepPoint:
 
 @dataclass(frozen=True, slots=True)
 class LeaveOneOut:
-    """The score if each document gets the value that was best on all others.
+    """The scores if each document is processed with the value that is best on all others.
 
     Attributes:
         precision: Micro precision over the documents.
         recall: Micro recall.
-        f1: Micro F1: an estimate for a new document if the value is chosen on these documents.
-        chosen: For each value, the number of documents that it was chosen for.
+        f1: Micro F1: an estimate for new documents if the value is chosen on these documents.
+        chosen: The number of documents for which each value was chosen.
     """
 
     precision: float
@@ -95,12 +96,12 @@ class LeaveOneOut:
 
 @dataclass(frozen=True, slots=True)
 class SweepCurve:
-    """One system with all values.
+    """The scores of one system with all values.
 
     Attributes:
-        system: A name of ``SYSTEMS``.
+        system: The name of the system in ``SYSTEMS``.
         points: The scores in the order of the values.
-        left_out: The leave-one-out score; ``None`` for fewer than two documents.
+        left_out: The leave-one-out scores; ``None`` for fewer than two documents.
     """
 
     system: str
@@ -115,8 +116,8 @@ class Sweep:
     Attributes:
         dataset: The name of the dataset.
         documents: The number of its documents.
-        parameter: The setting that varied.
-        view: The items that count.
+        parameter: The name of the setting that varied.
+        view: ``present``, ``any`` or ``strict``.
         curves: One curve per system.
     """
 
@@ -129,13 +130,13 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class SweepOptions:
-    """The systems and values of a sweep, and how they are scored.
+    """The systems and values of a sweep, and the options of scoring.
 
     Attributes:
-        systems: Names of ``SYSTEMS``, each once.
-        parameter: A setting that is a number.
-        values: Its values, each once.
-        view: The items that count.
+        systems: Names in ``SYSTEMS``, each once.
+        parameter: The name of a numeric setting.
+        values: The values of the setting, each once.
+        view: ``present``, ``any`` or ``strict``.
         resampling: Settings of the intervals.
     """
 
@@ -155,16 +156,16 @@ def sweep_extraction(
     options: SweepOptions | None = None,
     progress: Progress = no_progress,
 ) -> Sweep:
-    """Extract and score with every value of a setting.
+    """Extract terms and score them with every value of a setting.
 
     Args:
         folder: The folder of the documents, as in
             :func:`trectools_plus.extraction.runner.run_extraction`.
-        dataset: Only this sub-folder.
+        dataset: The name of the sub-folder to read; all datasets of the folder if ``None``.
         ontology: An OBO file; the installed Human Phenotype Ontology if ``None``.
-        settings: All other settings.
-        options: Systems and values.
-        progress: Notified of every value.
+        settings: All other settings; the defaults if ``None``.
+        options: Systems and values; the defaults if ``None``.
+        progress: Called after every value.
 
     Returns:
         Precision, recall and F1 of each system by value of the setting.
@@ -226,7 +227,10 @@ def _check(options: SweepOptions) -> None:
 def _extractors(
     ontology: Ontology, plan: Sequence[ExtractionSettings], progress: Progress
 ) -> Iterator[Extractor]:
-    """Yield an extractor for each settings; parts that do not change are built once."""
+    """Yield an extractor for each settings object.
+
+    If only ``min_confidence`` differs from the previous settings, index and mentions are reused.
+    """
     latest: Extractor | None = None
     for settings in plan:
         if latest is not None and latest.settings == settings.model_copy(
@@ -253,7 +257,7 @@ def _curve(system: str, options: SweepOptions, tables: Sequence[FloatArray]) -> 
 def leave_one_out(values: Sequence[float], tables: Sequence[FloatArray]) -> LeaveOneOut | None:
     """Score every document with the value that has the highest micro F1 on the other documents.
 
-    Of equally good values the first is used.
+    If values are equally good, the first is used.
 
     Args:
         values: The values.
@@ -270,5 +274,5 @@ def leave_one_out(values: Sequence[float], tables: Sequence[FloatArray]) -> Leav
     best = figures_of(others)[..., 2].argmax(axis=0)
     total = stacked[best, np.arange(documents)].sum(axis=0)
     precision, recall, f1 = figures_of(total).tolist()
-    chosen = Counter(values[place] for place in best.tolist())
+    chosen = Counter(values[index] for index in best.tolist())
     return LeaveOneOut(precision, recall, f1, dict(sorted(chosen.items())))

@@ -48,7 +48,7 @@ def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[
             raise FormatError(what, path=path, line=line) from error
         if not isinstance(value, dict):
             raise FormatError(
-                f"expected a JSON object but got {_NAMES[type(value)]}",
+                f"expected a JSON object but got {_TYPE_NAMES[type(value)]}",
                 path=path,
                 line=line,
                 remedy="write one JSON object per line",
@@ -65,9 +65,9 @@ def find_key(record: dict[str, Any], keys: tuple[str, ...], what: str, path: str
     for key in keys:
         if key in record:
             return key
-    seen = shortened(", ".join(record)) or "none"
+    fields = shortened(", ".join(record)) or "none"
     raise FormatError(
-        f"expected a field for the {what} ({', '.join(keys)}) but got {seen}",
+        f"expected a field for the {what} ({', '.join(keys)}) but got {fields}",
         path=path,
         line=line,
         remedy="rename the field",
@@ -116,18 +116,17 @@ def _get(record: dict[str, Any], key: str, path: str, line: int) -> Any:
     return record[key]
 
 
-def _wrong_type(key: str, wanted: str, value: Any, path: str, line: int) -> FormatError:
-    return FormatError(
-        f"expected {wanted} in field '{key}' but got {_NAMES[type(value)]}", path=path, line=line
-    )
+def _wrong_type(key: str, expected: str, value: Any, path: str, line: int) -> FormatError:
+    what = f"expected {expected} in field '{key}' but got {_TYPE_NAMES[type(value)]}"
+    return FormatError(what, path=path, line=line)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
         counts = Counter(key for key, _ in pairs)
-        twice = next(key for key, count in counts.items() if count > 1)
-        raise _RefusedError(f"field '{shortened(twice)}' occurs twice")
+        repeated = next(key for key, count in counts.items() if count > 1)
+        raise _RefusedError(f"field '{shortened(repeated)}' occurs twice")
     return record
 
 
@@ -136,15 +135,17 @@ def _refuse_surrogates(value: Any) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise _RefusedError("half a surrogate pair is not a character") from error
+        raise _RefusedError("an unpaired surrogate is not a character") from error
 
 
-def _constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise _RefusedError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
-_NAMES = {
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_refuse_repeated_keys, parse_constant=_refuse_constant
+)
+_TYPE_NAMES = {
     dict: "an object",
     list: "an array",
     str: "text",

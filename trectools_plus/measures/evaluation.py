@@ -1,6 +1,6 @@
-"""Evaluations of runs against qrels: values per query, means over the same queries, and counts.
+"""Evaluation of runs with qrels: values per query, means over the same queries, and counts.
 
-Runs and qrels are validated here before any library scores them.
+Runs and qrels are validated before they are scored.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 _NOTHING_JUDGED = "P105"
+"""The rule that reports a run without judged documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Counts:
     Attributes:
         n_qrels: Queries in the qrels.
         n_run: Queries in the run.
-        n_scored: Queries averaged over: the denominator of every measure.
+        n_scored: Queries that are averaged over.
         n_missing: Queries with a relevant document for which the run has no results.
         n_extra: Queries of the run that are not in the qrels; never scored.
     """
@@ -99,7 +100,7 @@ class Evaluation:
         return [measure.name for measure in self.measures]
 
     def values(self, run_name: str, measure_name: str) -> FloatArray:
-        """One value per query of ``query_ids[run_name]``; ``nan`` is undefined.
+        """Return one value per query of ``query_ids[run_name]``; ``nan`` if undefined.
 
         Raises:
             UsageError: If there is no such run or measure.
@@ -109,9 +110,9 @@ class Evaluation:
         return self.tables[run_name][:, self.measure_names.index(measure_name)]
 
     def mean(self, run_name: str, measure_name: str) -> float:
-        """Mean over the defined values; ``nan`` if there is none.
+        """Return the mean of the defined values; ``nan`` if there is none.
 
-        The sum is exact before it is rounded, so the order of the queries does not matter.
+        The sum is rounded only once, so the order of the queries does not matter.
         """
         values = self.values(run_name, measure_name)
         defined = values[~np.isnan(values)].tolist()
@@ -124,8 +125,8 @@ class Evaluation:
     def is_over_different_queries(self, measure_name: str) -> bool:
         """Return whether the measure is defined for different queries in different runs.
 
-        Such means are not compared: a run that leaves out its hardest queries would be the best.
-        Runs without any defined value have no mean and do not count.
+        Such means must not be compared, because a run without its hardest queries would be better.
+        Runs without a defined value have no mean and are ignored.
         """
         found = set()
         for run in self.run_names:
@@ -145,7 +146,7 @@ class Evaluation:
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
-        """A long table ``run, query_id, measure, value``; null is undefined."""
+        """A table ``run, query_id, measure, value`` in long format; null if undefined."""
         schema = {"run": pl.String, "query_id": pl.String, "measure": pl.String}
         parts = []
         for name, table in self.tables.items():
@@ -176,7 +177,7 @@ class Evaluation:
         return html_table(caption, ["Run", *self.measure_names, "Queries"], rows)
 
     def _show_mean(self, run: str, name: str) -> str:
-        """Format a mean, with n if the means of the runs are over different queries."""
+        """Format a mean, with n if the runs' means are over different queries."""
         mean = self.mean(run, name)
         if math.isnan(mean):
             return "–"
@@ -184,13 +185,15 @@ class Evaluation:
         return f"{mean:.4f} (n = {self.n(run, name)})" if different else f"{mean:.4f}"
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return ``per_query`` as a pandas table; NaN is undefined."""
+        """Return ``per_query`` as a pandas table; NaN if undefined."""
         return self.per_query.to_pandas()
 
     @staticmethod
     def _require(name: str, known: list[str], kind: str) -> None:
         if name not in known:
-            raise UsageError(f"there is no {kind} {name!r}", remedy=f"there are {', '.join(known)}")
+            raise UsageError(
+                f"there is no {kind} {name!r}", remedy=f"available: {', '.join(known)}"
+            )
 
 
 def evaluate(
@@ -208,7 +211,7 @@ def evaluate(
     Args:
         qrels: The judgments.
         runs: One run, several with different names, or a mapping of names to runs.
-        measures: Names, or measures; see :func:`parse_measures`.
+        measures: Names or measures; see :func:`parse_measures`.
         missing: ``zero``: a query without results counts as 0, as with ``trec_eval -c``; ``drop``:
             it is left out, as with trec_eval without ``-c``.
 
@@ -223,7 +226,7 @@ def evaluate(
     if missing not in get_args(Missing):
         raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
     parsed = parse_measures(measures)
-    named = _named(runs)
+    named = _by_name(runs)
     refuse_unscorable(qrels, list(named.values()), parsed)
     return score_runs(qrels, named, parsed, missing)
 
@@ -237,8 +240,8 @@ def score_runs(
 ) -> Evaluation:
     """Score runs that were validated before; see :func:`evaluate`.
 
-    A :class:`ScoredFile` was scored with these measures while it was read. ``progress`` gets the
-    number of runs scored so far.
+    A :class:`ScoredFile` was scored with these measures while it was read. ``progress`` receives
+    the number of runs scored so far.
     """
     queries = JudgedQueries.from_qrels(qrels)
     in_qrels = {*queries.query_ids, *queries.without_relevant}
@@ -268,8 +271,7 @@ def score_runs(
 def refuse_unscorable(qrels: Qrels, runs: Sequence[Run], measures: Sequence[Measure] = ()) -> None:
     """Validate qrels and runs, and refuse those that would give wrong figures.
 
-    Short rankings and missing queries are accepted: measures have cutoffs, and missing queries are
-    counted.
+    Short rankings and missing queries are accepted.
 
     Args:
         qrels: The judgments.
@@ -290,17 +292,17 @@ def refuse_unscorable(qrels: Qrels, runs: Sequence[Run], measures: Sequence[Meas
 def refuse_id_mismatch(run: Run, qrels: Qrels, measures: Sequence[Measure]) -> None:
     """Refuse a run whose ids differ from those of the qrels.
 
-    A run without judged documents is accepted if a measure can score unjudged documents; that
-    measure checks their ids.
+    A run without judged documents is accepted if a measure can score it; that measure checks the
+    ids.
 
     Raises:
         CheckFailedError: If the ids differ.
     """
     from trectools_plus.validation import check_pair, refuse_errors
 
-    lenient = any(measure.sees_unjudged for measure in measures)
+    accepts_unjudged = any(measure.sees_unjudged for measure in measures)
     findings = check_pair(run, qrels)
-    refuse_errors(one for one in findings if not (lenient and one.code == _NOTHING_JUDGED))
+    refuse_errors(one for one in findings if not (accepts_unjudged and one.code == _NOTHING_JUDGED))
 
 
 def _score_each(
@@ -309,7 +311,7 @@ def _score_each(
     measures: Sequence[Measure],
     progress: Progress,
 ) -> Iterator[tuple[FloatArray, list[str]]]:
-    """Score one run after the other, or all together on the workers of a scheduler."""
+    """Score the runs one after the other, or in parallel on the workers of a scheduler."""
     workers = current_workers()
     if workers is None or all(isinstance(run, ScoredFile) for run in runs.values()):
         for done, item in enumerate(runs.items()):
@@ -337,7 +339,7 @@ def _score(
     return score_ranking(measures, queries, ranked), notes
 
 
-def _named(runs: Run | Iterable[Run] | Mapping[str, Run]) -> dict[str, Run]:
+def _by_name(runs: Run | Iterable[Run] | Mapping[str, Run]) -> dict[str, Run]:
     if isinstance(runs, Run):
         return {runs.name: runs}
     if isinstance(runs, Mapping):

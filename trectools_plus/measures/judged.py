@@ -1,9 +1,9 @@
-"""Ranks and grades of judged documents: all that a standard measure depends on.
+"""Ranks and grades of judged documents, on which all standard measures depend.
 
 A ranked measure depends only on the grade at each rank, the number of retrieved documents, and the
 grades in the qrels. :class:`JudgedRun` contains these in flat arrays with one entry per judged
-document. Document ids are needed only to make it: :class:`JudgedQueries` looks them up by a join;
-:class:`Judgments` looks them up in a table of hashes, for run files that are read in chunks.
+document. Document ids are needed only to create it: :class:`JudgedQueries` finds them by a join;
+:class:`Judgments` finds them in a hash table, for run files that are read in chunks.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from trectools_plus.validation.views.order import KeyTable, find_blocks, keys_of
 IntArray = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.uint32]
 
-MEMBERSHIP_LEVEL = 1
-"""The grade that a query must contain to be scored: the same for all measures."""
+SCORED_QUERY_LEVEL = 1
+"""A query is scored if it has a document of this grade or more; the same for all measures."""
 
 _N_SEEDS = 8
 
@@ -37,7 +37,7 @@ class JudgedQueries:
     Attributes:
         query_ids: Queries with a document of grade 1 or more, in the order of the qrels.
         without_relevant: The other queries of the qrels, which are not scored.
-        judged: ``query_id, doc_id, relevance``: all judgments, no pair twice.
+        judged: ``query_id, doc_id, relevance``: all judgments, each pair once.
     """
 
     query_ids: list[str]
@@ -46,9 +46,9 @@ class JudgedQueries:
 
     @classmethod
     def from_qrels(cls, qrels: Qrels) -> JudgedQueries:
-        """Split the queries by whether they have a relevant document.
+        """Split the queries into those with and without a relevant document.
 
-        Repeated judgments of a pair count once; conflicting ones were refused before.
+        Repeated judgments of a pair count once. Validation has refused conflicting ones.
         """
         judged = qrels.frame.lazy().select("query_id", "doc_id", "relevance")
         highest = (
@@ -56,10 +56,10 @@ class JudgedQueries:
             .agg(pl.col("relevance").max())
             .collect()
         )
-        counts = highest["relevance"] >= MEMBERSHIP_LEVEL
+        is_scored = highest["relevance"] >= SCORED_QUERY_LEVEL
         return cls(
-            highest["query_id"].filter(counts).to_list(),
-            highest["query_id"].filter(~counts).to_list(),
+            highest["query_id"].filter(is_scored).to_list(),
+            highest["query_id"].filter(~is_scored).to_list(),
             judged.unique(["query_id", "doc_id"], keep="last", maintain_order=True),
         )
 
@@ -97,7 +97,7 @@ class JudgedRun:
     Attributes:
         retrieved: The number of documents that the run returned per query; 0 without results.
         query: The query's position.
-        rank: The rank, from 1; 0 when the document was not retrieved.
+        rank: The rank, from 1; 0 if the document was not retrieved.
         grade: The grade.
     """
 
@@ -108,7 +108,7 @@ class JudgedRun:
 
     @classmethod
     def from_ranking(cls, queries: JudgedQueries, ranked: pl.DataFrame) -> JudgedRun:
-        """Look up the judged documents in a ranking made by :meth:`JudgedQueries.rank`.
+        """Find the ranks of the judged documents in a ranking from :meth:`JudgedQueries.rank`.
 
         Args:
             queries: The queries and judgments.
@@ -133,21 +133,21 @@ class JudgedRun:
 
     @classmethod
     def of(cls, retrieved: IntArray, query: IntArray, rank: IntArray, grade: IntArray) -> JudgedRun:
-        """Sort judged documents, given in any order."""
+        """Create a run from judged documents in any order."""
         return cls(retrieved, query, rank, grade)._sorted()
 
     def cut(self, depth: int | None) -> JudgedRun:
-        """Return the same run without documents below rank ``depth``."""
+        """Return the run without documents below rank ``depth``."""
         if depth is None:
             return self
         rank = np.where(self.rank > depth, 0, self.rank)
         return self.of(np.minimum(self.retrieved, depth), self.query, rank, self.grade)
 
     def unjudged(self, cutoff: int | None) -> tuple[IntArray, IntArray]:
-        """Return query and rank of every unjudged document at ``cutoff`` or above.
+        """Return the query and rank of every unjudged document in the first ``cutoff`` ranks.
 
         Args:
-            cutoff: The deepest rank; ``None`` is the whole ranking.
+            cutoff: The deepest rank; ``None`` for the whole ranking.
 
         Returns:
             Two arrays of the same length, sorted by query, then rank.
@@ -169,7 +169,7 @@ class JudgedRun:
         )
 
     def with_judgments(self, query: IntArray, rank: IntArray, grade: IntArray) -> JudgedRun:
-        """Return the same run with more judged documents."""
+        """Return the run with additional judged documents."""
         return replace(
             self,
             query=np.concatenate([self.query, query]),
@@ -178,13 +178,13 @@ class JudgedRun:
         )._sorted()
 
     def within(self, cutoff: int | None) -> npt.NDArray[np.bool_]:
-        """Return which judged documents were retrieved, at ``cutoff`` or above."""
+        """Return a mask of judged documents that were retrieved in the first ``cutoff`` ranks."""
         found = self.rank > 0
         return found if cutoff is None else found & (self.rank <= cutoff)
 
-    def count(self, which: npt.NDArray[np.bool_]) -> IntArray:
-        """Return how many of the chosen judged documents each query has."""
-        return np.bincount(self.query[which], minlength=len(self.retrieved))
+    def count(self, mask: npt.NDArray[np.bool_]) -> IntArray:
+        """Return each query's number of judged documents for which the mask is true."""
+        return np.bincount(self.query[mask], minlength=len(self.retrieved))
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +206,7 @@ class RankedRun:
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """Qrels in which documents can be looked up without a join over all retrieved documents.
+    """Qrels with a hash table of the judged documents, which avoids a join over all retrieved ones.
 
     Attributes:
         query_ids: The judged queries, in the order of the qrels.
@@ -214,7 +214,7 @@ class Judgments:
         doc_ids: The document of each judgment.
         relevance: The grade of each judgment.
         starts: The first judgment of each query, followed by the number of judgments.
-        counts: For each query, whether it has a relevant document and is therefore scored.
+        is_scored: For each query, whether it has a relevant document and is therefore scored.
     """
 
     query_ids: list[str]
@@ -222,14 +222,14 @@ class Judgments:
     doc_ids: pl.Series
     relevance: IntArray
     starts: IntArray
-    counts: npt.NDArray[np.bool_]
+    is_scored: npt.NDArray[np.bool_]
 
     @classmethod
     def of(cls, qrels: Qrels) -> Judgments:
         """Number the queries, and group the judgments by query.
 
         Args:
-            qrels: Judgments, no pair twice.
+            qrels: Judgments, each pair once.
         """
         frame = qrels.frame
         blocks = find_blocks(frame["query_id"])
@@ -239,9 +239,9 @@ class Judgments:
             frame, query = frame[order], query[order]
         starts = np.r_[0, np.cumsum(blocks.sizes)]
         relevance = frame["relevance"].to_numpy()
-        counts = np.maximum.reduceat(relevance, starts[:-1]) >= MEMBERSHIP_LEVEL
+        is_scored = np.maximum.reduceat(relevance, starts[:-1]) >= SCORED_QUERY_LEVEL
         ids = blocks.query_ids.to_list()
-        return cls(ids, query, frame["doc_id"], relevance, starts, counts)
+        return cls(ids, query, frame["doc_id"], relevance, starts, is_scored)
 
     @cached_property
     def _number_of(self) -> dict[str, int]:
@@ -257,8 +257,8 @@ class Judgments:
         return None
 
     @cached_property
-    def can_be_found(self) -> bool:
-        """Return whether :meth:`find` finds every judgment."""
+    def keys_are_unique(self) -> bool:
+        """Whether all judgments have different keys, so that :meth:`find` finds each of them."""
         return self._seed is not None
 
     @cached_property
@@ -267,22 +267,22 @@ class Judgments:
 
     @cached_property
     def _folds(self) -> KeyTable | None:
-        """The ids in the form in which spellings are compared; ``None`` if none changes in it."""
+        """Keys of the normalised ids, to compare spellings; ``None`` if all ids are normalised."""
         if folds_to_itself(self.doc_ids):
             return None
         return KeyTable.of(keys_of(self.query, folded(self.doc_ids), self._seed or 0))
 
     def numbers(self, query_ids: Sequence[str]) -> IntArray:
-        """Return positions of queries in ``query_ids``; -1 for queries that are not judged."""
+        """Return the positions of queries in ``query_ids``; -1 for queries that are not judged."""
         return np.array([self._number_of.get(one, -1) for one in query_ids], np.int64)
 
     def of_queries(self, numbers: IntArray) -> IntArray:
-        """Return all judgments of some queries, grouped by query."""
+        """Return the positions of all judgments of some queries, grouped by query."""
         starts, ends = self.starts[numbers], self.starts[numbers + 1]
         lengths = ends - starts
         within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        places: IntArray = np.repeat(starts, lengths) + within
-        return places
+        positions: IntArray = np.repeat(starts, lengths) + within
+        return positions
 
     def find(self, query: Numbers, doc_ids: pl.Series) -> tuple[IntArray, IntArray]:
         """Find the judged pairs of query number and document.
@@ -296,11 +296,11 @@ class Judgments:
         same &= query[rows] == self.query[judgments]
         return rows[same], judgments[same]
 
-    def can_only_be_equal(self, doc_ids: pl.Series) -> bool:
-        """Return whether no document can be a judged one in another spelling."""
+    def has_no_other_spelling(self, doc_ids: pl.Series) -> bool:
+        """Return whether none of the ids can be a judged one in another spelling."""
         return self._folds is None and folds_to_itself(doc_ids)
 
-    def count_near(self, query: Numbers, doc_ids: pl.Series, judged: IntArray) -> int:
+    def count_other_spellings(self, query: Numbers, doc_ids: pl.Series, judged: IntArray) -> int:
         """Count unjudged documents that are judged in another spelling.
 
         Args:
@@ -308,7 +308,7 @@ class Judgments:
             doc_ids: Documents.
             judged: Positions of the judged pairs.
         """
-        if self.can_only_be_equal(doc_ids):
+        if self.has_no_other_spelling(doc_ids):
             return 0
         rows, _ = (self._folds or self._table).find(
             keys_of(query, folded(doc_ids), self._seed or 0)
@@ -317,7 +317,7 @@ class Judgments:
 
 
 def ordinals(groups: IntArray) -> IntArray:
-    """Return 1, 2, 3, … within each run of equal entries of a sorted array."""
+    """Number the entries of each group of equal entries in a sorted array: 1, 2, 3, …"""
     position = np.arange(len(groups))
     starts = np.r_[True, groups[1:] != groups[:-1]] if len(groups) else np.empty(0, bool)
     return position - np.maximum.accumulate(np.where(starts, position, 0)) + 1

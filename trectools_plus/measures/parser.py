@@ -31,12 +31,12 @@ class Alias:
 
     Attributes:
         label: The canonical label.
-        parameters: The parameters that it implies.
+        parameters: The parameters that it sets.
         trec_eval: Whether it is trec_eval's spelling, which takes no brackets, and values after a
             dot or an underscore, as in ``recall.5,10``.
-        values_bind: What a value of trec_eval's spelling sets: ``@`` or a parameter; ``None`` if it
-            takes no values.
-        values: The values if none are given.
+        values_bind: The parameter that a value in trec_eval's spelling sets, or ``@`` for the
+            cutoff; ``None`` if it takes no values.
+        values: The default values.
     """
 
     label: str
@@ -56,7 +56,7 @@ def _trec_eval_aliases() -> dict[str, Alias]:
             if name is None or name in found:
                 continue
             takes = table[name].takes in ("cutoffs", "points")
-            # P is also a canonical label, which needs a cutoff.
+            # P is also a canonical label, so without a cutoff it is an error.
             values = table[name].defaults if takes and name not in labels else ()
             found[name] = Alias(one.label, {}, True, "@" if takes else None, values)
     found["set_F"] = Alias("SetF", {}, True, "beta")
@@ -107,17 +107,17 @@ def parse_measure(name: str) -> Measure:
 
     Raises:
         UsageError: If there is no such measure (the error lists similar names), a parameter is
-            wrong, or the name means several measures.
+            wrong, or the name stands for several measures.
     """
     measures = _parse(name)
     if len(measures) > 1:
         names = ", ".join(measure.name for measure in measures)
-        raise UsageError(f"{name} means several measures", remedy=f"choose one of {names}")
+        raise UsageError(f"{name} stands for several measures", remedy=f"use one of {names}")
     return measures[0]
 
 
 def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
-    """Parse several names; trec_eval's ``P.5,10`` means two measures, a repeated one counts once.
+    """Parse several names; trec_eval's ``P.5,10`` are two measures, and repeated ones count once.
 
     Args:
         names: Names, measures, or measure objects of ``ir_measures``.
@@ -143,7 +143,7 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
                     remedy="give your class another label",
                 )
     if not found:
-        raise UsageError("no measure is given", remedy="name one, for example nDCG@10")
+        raise UsageError("no measure is given", remedy="pass one, for example nDCG@10")
     return list(found.values())
 
 
@@ -184,12 +184,12 @@ def _parse(name: str) -> list[Measure]:
 
 
 def _from_trec_eval(text: str) -> list[Measure]:
-    """Parse a name in trec_eval's spelling; an empty list for another name."""
+    """Parse a name in trec_eval's spelling; return an empty list for other names."""
     alias = ALIASES.get(text)
     if alias is not None and alias.trec_eval:
         if alias.values:
             return [_bind(alias, value, text) for value in alias.values]
-        # P alone is the canonical label without its cutoff.
+        # P without a value is the canonical label.
         return [_build(NameParts(alias.label, alias.parameters), text)]
     match = _TREC_SPELLING.fullmatch(text)
     if match is None:
@@ -202,14 +202,14 @@ def _from_trec_eval(text: str) -> list[Measure]:
 
 
 def _bind(alias: Alias, value: float, text: str) -> Measure:
-    """Set a value of trec_eval's spelling."""
+    """Construct a measure with a value in trec_eval's spelling."""
     if alias.values_bind == "@":
         return _build(NameParts(alias.label, alias.parameters, value), text)
     return _build(NameParts(alias.label, {str(alias.values_bind): float(value)}), text)
 
 
 def _is_standard(name: str) -> bool:
-    """Return whether readers would take the name for that of a standard measure."""
+    """Return whether readers would think that the name is that of a standard measure."""
     label = re.split(r"[(@]", name, maxsplit=1)[0].strip()
     match = _TREC_SPELLING.fullmatch(name)
     alias = None if match is None else ALIASES.get(match["name"])
@@ -231,7 +231,11 @@ def _number(value: str, text: str) -> float:
     try:
         return int(value) if value.isdecimal() else float(value)
     except ValueError:
-        raise UsageError(f"expected numbers after the name but got {value!r}", where=text) from None
+        raise UsageError(
+            f"expected numbers after the name but got {value!r}",
+            where=text,
+            remedy="for example P.5,10",
+        ) from None
 
 
 def _from_class(text: str) -> Measure | None:
@@ -256,21 +260,21 @@ def _build(parts: NameParts, text: str) -> Measure:
 
 
 def _unknown(text: str, label: str) -> UsageError:
-    # Of names that differ only in case, the canonical one is suggested.
+    # If names differ only in case, the canonical one is suggested.
     labels = registry.measure_labels()
     in_trec_eval = {name for name, one in ALIASES.items() if one.trec_eval} - {*labels}
-    usual = [name for name, one in ALIASES.items() if not one.trec_eval]
-    names = [*registry.ir_measures_labels(), *in_trec_eval, *usual, *labels]
+    common = [name for name, one in ALIASES.items() if not one.trec_eval]
+    names = [*registry.ir_measures_labels(), *in_trec_eval, *common, *labels]
     lowered = {name.lower(): name for name in names}
     near = difflib.get_close_matches(label.lower(), lowered, 3, 0.5)
     if label.lower() in lowered:
         near = [label.lower()]
-    # Suggestions keep parameters and cutoff; trec_eval's names do not take them.
+    # Suggestions contain the parameters and the cutoff, except trec_eval's names.
     rest = text.removeprefix(label)
     offered = [f"{name}{'' if name in in_trec_eval else rest}" for name in map(lowered.get, near)]
     return UsageError(
         f"there is no measure {text!r}",
-        remedy=f"did you mean {', '.join(offered)}?" if near else f"there are {', '.join(labels)}",
+        remedy=f"did you mean {', '.join(offered)}?" if near else f"supported: {', '.join(labels)}",
     )
 
 
@@ -310,7 +314,7 @@ def _read(text: str) -> NameParts | None:
 
 
 def _remedy(text: str, prefix: str) -> str:
-    """Return advice; if only quotes are missing, the name with them."""
+    """Return the remedy; if only quotes are missing, the name with quotes."""
     quoted = _BARE_TEXT.sub(_quote, text)
     if quoted != text and _read(quoted):
         return f"text values need quotes: {prefix}{quoted}"

@@ -19,12 +19,12 @@ PROVIDERS: tuple[Provider, ...] = (*BUILTIN, USER, IR_MEASURES)
 
 
 def construct(label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
-    """Make the measure of a label.
+    """Construct the measure with a label.
 
     Args:
         label: The name without parameters and cutoff.
         parameters: The values in brackets.
-        at: What follows ``@``; ``None`` for nothing.
+        at: The value after ``@``; ``None`` without one.
 
     Returns:
         The measure; ``None`` if no provider supports the label.
@@ -55,7 +55,7 @@ def ir_measures_labels() -> list[str]:
 
 
 def plain_name(label: str) -> str | None:
-    """Return a measure's name in service answers and metrics; ``None`` for its canonical name."""
+    """Return the name that the service uses for a measure; ``None`` for the canonical name."""
     for measure in STANDARD_MEASURES:
         if measure.label == label:
             return measure.plain_name

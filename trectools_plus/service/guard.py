@@ -1,4 +1,7 @@
-"""Check every request before the application: key, host, size and time of the body; log it."""
+"""Check every request before the application handles it: key, host, size and time of the body.
+
+The guard also logs responses, and cancels the work of requests whose client has disconnected.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from trectools_plus.service.problems import ProblemError, as_problem, problem_response
 
 CLIENT_CLOSED_REQUEST = 499
-"""The status in log and metrics if the client disconnects before the answer, as in nginx."""
+"""The status in log and metrics if the client disconnects before the response, as in nginx."""
 KEY_REMEDY = (
     "send the header 'Authorization: Bearer KEY'; KEY is the value of the environment variable "
     "that the server's option --key-from-env names"
@@ -33,7 +36,7 @@ _HEADERS = (
 )
 
 Observer = Callable[[str, str, int, float], None]
-"""Receives method, route, status and seconds of each answer."""
+"""Receives method, route, status and seconds of each response."""
 
 
 class Key:
@@ -73,12 +76,12 @@ class Rules:
     Attributes:
         check: Raises a :class:`~trectools_plus.service.problems.ProblemError` to refuse a request
             before its body is read.
-        body_bytes: Maximum size of a body.
-        body_seconds: Maximum time for a body to arrive.
+        body_bytes: Maximum size of a body, in bytes.
+        body_seconds: Maximum time for a body to arrive, in seconds.
         size_remedy: The remedy in the problem document for a body that is too large.
-        headers: Further headers of every answer.
-        reads_ahead: Read the whole body before calling the application.
-        observe: Called after each answer; answers are logged too, except if this is ``None``.
+        headers: Further headers of every response.
+        reads_ahead: True to read the whole body before calling the application.
+        observe: Called after each response. ``None`` also turns off the log.
     """
 
     check: Callable[[Scope, Headers], None]
@@ -91,11 +94,11 @@ class Rules:
 
 
 class Guard:
-    """ASGI middleware that refuses requests, and cancels work for clients that disconnected.
+    """ASGI middleware that refuses requests, and cancels the work of disconnected clients.
 
     Args:
         app: The application.
-        rules: Its checks and limits.
+        rules: The checks and limits.
     """
 
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
@@ -110,7 +113,7 @@ class Guard:
         began = monotonic()
         status = 500
         started = disconnected = False
-        # Every GET request is also possible as HEAD, without its content (RFC 9110, 9.3.2).
+        # HEAD is answered like GET but without a body (RFC 9110, 9.3.2).
         is_head = scope["method"] == "HEAD"
         inner: Scope = {**scope, "method": "GET"} if is_head else scope
 
@@ -138,7 +141,7 @@ class Guard:
             if not disconnected:
                 raise
         except Exception as error:
-            if started or disconnected:  # it is too late for another answer
+            if started or disconnected:  # no other response can be sent
                 return
             await problem_response(as_problem(error))(scope, receive, send_observed)
         finally:
@@ -168,10 +171,10 @@ class Guard:
 
 
 class _Body:
-    """The body of a request; afterwards it watches for a disconnect.
+    """Receive the body of a request, then watch for a disconnect.
 
     Args:
-        receive: The source of ASGI messages.
+        receive: The ASGI function that returns the next message.
         rules: The maximum size and time.
         disconnect: Called when the client disconnects.
     """
@@ -190,7 +193,7 @@ class _Body:
         Raises:
             ProblemError: 408 if it is too slow, 413 if it is too large.
         """
-        if self._watching is not None:  # there is no time limit after the body
+        if self._watching is not None:  # the body is complete, so there is no time limit
             return await self._receive()
         timeout = max(self._deadline - monotonic(), 0.001)
         try:
@@ -212,7 +215,7 @@ class _Body:
         return message
 
     async def read_ahead(self) -> Receive:
-        """Read the whole body; return a source of it as one message, and of all later messages."""
+        """Read the whole body, and return an ASGI ``receive`` that has it in one message."""
         parts = [await self.receive()]
         while parts[-1].get("more_body", False):
             parts.append(await self.receive())

@@ -1,4 +1,4 @@
-"""Names of datasets, reports and measures in answers and metrics."""
+"""Names of datasets, reports and measures in responses and metrics."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def split_measure(name: str) -> tuple[str, str | None] | None:
         name: A canonical name.
 
     Returns:
-        Plain name and cutoff, which is ``None`` for measures without one. ``None`` if the measure
-        has parameters or no plain name.
+        Plain name and cutoff; the cutoff is ``None`` for a measure without one. ``None`` if the
+        measure has other parameters or no plain name.
     """
     match = _PLAIN.fullmatch(name)
     base = plain_name(match["label"]) if match else None
@@ -29,7 +29,10 @@ def split_measure(name: str) -> tuple[str, str | None] | None:
 
 
 def answer_key(name: str) -> str:
-    """Return the key of a measure in answers: ``recall_at_10``, or its canonical name."""
+    """Return the key of a measure in responses, for example ``recall_at_10``.
+
+    The key of a measure without a plain name is its canonical name.
+    """
     parts = split_measure(name)
     if parts is None:
         return name
@@ -44,8 +47,8 @@ def dataset_name(given: str) -> str:
         given: ``hpo``, ``irds:…``, or a file or folder as given by the user.
 
     Returns:
-        A name of a catalogue unchanged, otherwise the last part of the path; ``dataset`` if that is
-        empty or ``..``.
+        ``irds:…`` unchanged; otherwise the last part of the path, or ``dataset`` if that is empty
+        or ``..``.
     """
     if given.startswith(CATALOGUE_PREFIX):
         return given
@@ -54,20 +57,17 @@ def dataset_name(given: str) -> str:
 
 
 def report_names(paths: Sequence[str]) -> list[str]:
-    """Return the names of reports: the last parts of their paths.
+    """Return a unique name for each report: the name of its folder.
 
-    If several have the same name, ``#2`` is appended to the second, and so on.
+    If several folders have the same name, ``#2`` is appended to the second, and so on.
 
     Args:
-        paths: ``BenchmarkReport.json`` or its folder, each; a file has the name of its folder.
-
-    Returns:
-        One unique name for each.
+        paths: Report files (``BenchmarkReport.json``) or their folders.
     """
     names: list[str] = []
     for path in paths:
-        place = Path(path).resolve()
-        name = (place.parent if place.suffix == ".json" else place).name or "report"
-        spellings = (name if n == 1 else f"{name}#{n}" for n in count(1))
-        names.append(next(one for one in spellings if one not in names))
+        resolved = Path(path).resolve()
+        name = (resolved.parent if resolved.suffix == ".json" else resolved).name or "report"
+        candidates = (name if n == 1 else f"{name}#{n}" for n in count(1))
+        names.append(next(candidate for candidate in candidates if candidate not in names))
     return names

@@ -22,7 +22,7 @@ from trectools_plus.validation.findings import FindingsError
 
 MEDIA_TYPE = "application/problem+json"
 _LOG = logging.getLogger("trectools_plus.service")
-_MOST_ERRORS = 20
+_MAX_ERRORS = 20
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
 """Phrases of RFC 9110 that differ from those of older Python versions."""
 
@@ -48,7 +48,7 @@ class Problem(BaseModel):
     title: str
     """The status in words."""
     status: int
-    """The status of the answer."""
+    """The HTTP status of the response."""
     code: str
     """Stable identifier of the problem, for programs."""
     detail: str
@@ -60,7 +60,7 @@ class Problem(BaseModel):
 
 
 class ProblemError(Exception):
-    """An answer that is a problem document.
+    """An error whose response is a problem document.
 
     Args:
         status: HTTP status.
@@ -68,7 +68,7 @@ class ProblemError(Exception):
         detail: Description of the error.
         remedy: How the client can fix it.
         errors: The individual errors.
-        headers: Further headers of the answer.
+        headers: Further headers of the response.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class ProblemError(Exception):
             code=code,
             detail=detail,
             remedy=remedy,
-            errors=(errors or [])[:_MOST_ERRORS],
+            errors=(errors or [])[:_MAX_ERRORS],
         )
 
 
@@ -104,12 +104,12 @@ def json_response(
     media_type: str = "application/json",
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return an answer in JSON.
+    """Return a JSON response.
 
     Args:
         content: The content; bytes must already be JSON.
         status: HTTP status.
-        media_type: Media type of the answer.
+        media_type: Media type of the response.
         headers: Further headers.
     """
     body = content if isinstance(content, bytes) else to_json(content)
@@ -117,13 +117,13 @@ def json_response(
 
 
 def problem_response(error: ProblemError) -> Response:
-    """Return the answer for an error."""
+    """Return the response for an error."""
     content = error.problem.model_dump(mode="json")
     return json_response(content, error.problem.status, MEDIA_TYPE, error.headers)
 
 
 def as_problem(error: Exception) -> ProblemError:
-    """Return any error as a problem; an unexpected error is only logged, not described."""
+    """Convert any error to a problem; the details of an unexpected error are only logged."""
     if isinstance(error, ProblemError):
         return error
     if isinstance(error, TrectoolsPlusError):
@@ -168,12 +168,12 @@ def _from_http_error(error: HTTPException) -> ProblemError:
 
 
 async def answer_problem(_: Request, error: Exception) -> Response:
-    """Handle any exception."""
+    """Return the response for any exception, as an exception handler of FastAPI."""
     return problem_response(as_problem(error))
 
 
 async def answer_invalid(_: Request, error: Exception) -> Response:
-    """Handle parameters that do not match the OpenAPI document."""
+    """Return the response for parameters that do not match the OpenAPI document."""
     found = error.errors() if hasattr(error, "errors") else []
     items = [
         ProblemItem(

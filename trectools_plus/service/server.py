@@ -23,34 +23,35 @@ except ImportError as error:
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
-from trectools_plus.service.api.settings import NO_DATASET, SHORTEST_KEY, ServiceSettings
+from trectools_plus.service.api.settings import MIN_KEY_LENGTH, NO_DATASET, ServiceSettings
 
-HEAD_SECONDS = 15.0
-"""Time limit for the first line and the headers of a request; the body has another limit."""
+REQUEST_HEADER_SECONDS = 15.0
+"""Time limit for the first line and the headers of a request; the body has its own limit."""
 _KEEP_ALIVE_SECONDS = 5
 _LOG = logging.getLogger("trectools_plus.service")
 
 
 def read_key(variable: str) -> str:
-    """Return the key from an environment variable.
+    """Read the key from an environment variable.
 
     Raises:
-        UsageError: If the variable is not set, or the key is too short or has other characters.
+        UsageError: If the variable is not set, or the key has fewer than 16 characters or contains
+            spaces or characters other than printable ASCII.
     """
     key = os.environ.get(variable, "").strip()
-    if len(key) < SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
+    if len(key) < MIN_KEY_LENGTH or not key.isascii() or not key.isprintable() or " " in key:
         state = "does not contain a usable key" if key else "is not set"
         raise UsageError(
             f"the environment variable {variable} {state}",
             where="--key-from-env",
-            remedy=f"set it to {SHORTEST_KEY} or more ASCII characters without blanks, for example "
-            "the output of 'openssl rand -hex 32'",
+            remedy=f"set it to {MIN_KEY_LENGTH} or more ASCII characters without spaces, for "
+            "example the output of 'openssl rand -hex 32'",
         )
     return key
 
 
 def listen(host: str, port: int, *, has_key: bool) -> socket.socket:
-    """Open the socket; without a key it must be on a loopback address.
+    """Open a listening socket; without a key it must have a loopback address.
 
     Args:
         host: Name or address.
@@ -58,8 +59,8 @@ def listen(host: str, port: int, *, has_key: bool) -> socket.socket:
         has_key: True if requests need a key.
 
     Raises:
-        UsageError: If other machines can reach it and there is no key.
-        InputError: If it cannot be opened.
+        UsageError: If other machines can reach the socket and there is no key.
+        InputError: If the socket cannot be opened.
     """
     try:
         family, _, _, _, address = socket.getaddrinfo(
@@ -100,13 +101,13 @@ def run_server(settings: ServiceSettings, host: str, port: int, key: str | None)
 
     Raises:
         UsageError: If other machines can reach it and there is no key.
-        InputError: If it cannot listen, or a report or the documents are missing.
+        InputError: If the service cannot listen, or a report or the documents are missing.
         MissingExtraError: If the extra ``service`` is not installed.
     """
     from trectools_plus.service.api.app import create_app
     from trectools_plus.service.api.snapshots import read_snapshots
 
-    for report in settings.reports:  # report errors at the start
+    for report in settings.reports:  # raise errors of reports before the service starts
         read_snapshots(report)
     _check_documents(settings)
     app = create_app(settings, key=key)
@@ -148,7 +149,7 @@ def serve_app(
 
 
 def format_host(host: str) -> str:
-    """Return a host as in a URL: an IPv6 address gets brackets."""
+    """Return a host as it is written in a URL: an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -165,7 +166,7 @@ def _check_documents(settings: ServiceSettings) -> None:
 
 
 def _prepare_log() -> None:
-    """Log lines to stderr, with the time in UTC."""
+    """Send log lines to stderr, with the time in UTC."""
     handler = logging.StreamHandler(sys.stderr)
     formatter = logging.Formatter("%(asctime)sZ %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
     formatter.converter = time.gmtime
@@ -211,7 +212,7 @@ class _TimeoutProtocol(H11Protocol):
         if is_answering or self.timeout_keep_alive_task is not None:
             self._stop()
         elif self._timer is None:
-            self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+            self._timer = self.loop.call_later(REQUEST_HEADER_SECONDS, self.transport.close)
 
     def _stop(self) -> None:
         if self._timer is not None:

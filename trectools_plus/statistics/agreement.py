@@ -24,7 +24,7 @@ from trectools_plus.statistics.resamples import draw_counts, map_chunks
 WEIGHTS = ("none", "linear", "quadratic")
 
 Alphas = Callable[[FloatArray], FloatArray]
-"""From the weight of each item, shape (resamples, items), to one alpha per resample."""
+"""A function from weights of items, shape (resamples, items), to the alpha of each resample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class Agreement:
     """An agreement with its percentile-bootstrap interval.
 
     Attributes:
-        value: At most 1; 0 is agreement by chance; ``nan`` where only one category occurs.
-        low: Lower end of the interval; ``nan`` where ``value`` is, or for a single item.
+        value: At most 1; 0 is agreement by chance; ``nan`` if only one category occurs.
+        low: Lower end of the interval; ``nan`` if ``value`` is ``nan`` or there is a single item.
         high: Upper end.
         n: The number of items that were rated at least twice.
         level: The interval's confidence level, between 0 and 1.
-        resamples: The number of resamples of the items. The interval leaves out those in which
+        resamples: The number of resamples of the items. The interval ignores resamples in which
             only one category occurs.
         seed: The seed of the draws.
     """
@@ -62,23 +62,24 @@ def cohens_kappa(
     """Return Cohen's kappa of two raters' labels of the same items.
 
     κ = 1 − Σ w·observed / Σ w·expected over pairs of categories, where w is the weight of a
-    disagreement: 1 (``none``; Cohen 1960), or the distance between the categories' places in their
-    order (``linear``) or its square (``quadratic``; Cohen 1968). The interval resamples items.
+    disagreement: 1 (``none``; Cohen 1960), or the distance between the categories' positions in
+    their order (``linear``) or its square (``quadratic``; Cohen 1968). For the interval, items are
+    resampled.
 
     Args:
         first: One rater's labels, shape (items,).
         second: The other rater's labels, in the same order.
         weights: ``none``, ``linear`` or ``quadratic``.
-        categories: All categories in their order; by default those that occur, sorted. Name them
-            for weighted kappa if some may be unused.
+        categories: All categories in their order; by default those that occur, sorted. Pass them
+            for weighted kappa if some category may not occur.
         resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
-        Kappa with its interval. The order of the items changes neither.
+        Kappa with its interval. They do not depend on the order of the items.
 
     Raises:
-        UsageError: If the labels differ in number, there are none, one is missing (``None`` or
-            NaN) or not in ``categories``, or an option is out of range.
+        UsageError: If the numbers of labels differ, there is no label, a label is missing
+            (``None`` or NaN) or not in ``categories``, or an option is out of range.
     """
     check_choice(weights, WEIGHTS, "weighting")
     codes, n_categories = _codes(np.asarray(first), np.asarray(second), categories)
@@ -88,7 +89,7 @@ def cohens_kappa(
     value = float(_kappas(counts[None].astype(np.float64), cells, costs)[0])
 
     def resample(size: int, generator: np.random.Generator) -> FloatArray:
-        # Drawing items is drawing counts of cells: items with the same labels are exchangeable.
+        # Items with the same two labels are exchangeable, so it is enough to draw their counts.
         sample = generator.multinomial(items, counts / items, size=size)
         return _kappas(sample.astype(np.float64), cells, costs)
 
@@ -102,8 +103,8 @@ def krippendorffs_alpha(
 
     α = 1 − observed / expected disagreement, over all pairs of values within an item and over all
     pairs of values (Krippendorff, Content Analysis, 3rd edition, 2013, 12.3). Items with fewer than
-    two values do not count. The interval resamples items; Krippendorff's interval resamples pairs
-    of values.
+    two values do not count. For the interval, items are resampled; Krippendorff resamples pairs of
+    values.
 
     Args:
         ratings: Shape (items, raters); ``nan`` or ``None`` where a rating is missing.
@@ -112,7 +113,7 @@ def krippendorffs_alpha(
         resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
-        Alpha with its interval. The order of items and raters changes neither.
+        Alpha with its interval. They do not depend on the order of items and raters.
 
     Raises:
         UsageError: If no item has two values, a value is not a number although the metric needs
@@ -137,7 +138,7 @@ def _with_interval(
     cells: int,
     **resampling: Unpack[ResamplingOptions],
 ) -> Agreement:
-    """Add the interval: percentiles of the resampled values that are defined."""
+    """Return the value with its interval: percentiles of the defined resampled values."""
     options = Resampling(**resampling)
     check_resamples(options.resamples, "agreement")
     check_level(options.confidence, "agreement")
@@ -156,7 +157,7 @@ def _codes(
     """Return each item's two category numbers, shape (items, 2), and the number of categories."""
     if first.ndim != 1 or first.shape != second.shape or not len(first):
         raise UsageError(
-            f"expected two equally long rows of labels but got shapes {first.shape} and "
+            f"expected two arrays of labels of shape (n,) but got shapes {first.shape} and "
             f"{second.shape}",
             where="kappa",
             remedy="pass only items that both raters labelled",
@@ -169,21 +170,21 @@ def _codes(
             remedy="pass only items that both raters labelled",
         )
     order = list(categories) if categories is not None else sorted(set(labels))
-    place = {label: number for number, label in enumerate(order)}
-    unknown = next((label for label in labels if label not in place), None)
+    position = {label: number for number, label in enumerate(order)}
+    unknown = next((label for label in labels if label not in position), None)
     if unknown is not None:
         raise UsageError(
             f"label {unknown!r} is not among the categories",
             where="kappa",
-            remedy="add it to the categories",
+            remedy="add it to the argument categories",
         )
-    codes = np.array([place[label] for label in labels], dtype=np.int64)
+    codes = np.array([position[label] for label in labels], dtype=np.int64)
     return codes.reshape(2, -1).T, len(order)
 
 
 def _costs(n_categories: int, weights: str) -> FloatArray:
-    places = np.arange(n_categories, dtype=np.float64)
-    distance = np.abs(places[:, None] - places[None, :])
+    positions = np.arange(n_categories, dtype=np.float64)
+    distance = np.abs(positions[:, None] - positions[None, :])
     if weights == "none":
         return (distance > 0).astype(np.float64)
     return distance if weights == "linear" else distance**2
@@ -200,15 +201,21 @@ def _kappas(counts: FloatArray, cells: IntArray, costs: FloatArray) -> FloatArra
 
 
 def _count_values(table: npt.NDArray[Any], metric: str) -> tuple[list[Any], FloatArray]:
-    """Return the values that occur, ascending, and their counts in each item that has two."""
+    """Return the values that occur, ascending, and their counts per item rated at least twice."""
     if table.ndim != 2:
         raise UsageError(
-            f"expected ratings of shape (items, raters) but got shape {table.shape}", where="alpha"
+            f"expected ratings of shape (items, raters) but got shape {table.shape}",
+            where="alpha",
+            remedy="pass one row per item and one column per rater",
         )
     rows = [[value for value in row if value is not None and value == value] for row in table]
     rows = [row for row in rows if len(row) > 1]
     if not rows:
-        raise UsageError("expected an item with two ratings but got none", where="alpha")
+        raise UsageError(
+            "expected an item with two ratings but got none",
+            where="alpha",
+            remedy="pass items that at least two raters rated",
+        )
     values = sorted({value for row in rows for value in row})
     if metric != "nominal" and not all(
         isinstance(value, int | float | np.number) for value in values
@@ -218,12 +225,12 @@ def _count_values(table: npt.NDArray[Any], metric: str) -> tuple[list[Any], Floa
             where="alpha",
             remedy="number the categories in their order",
         )
-    place = {value: number for number, value in enumerate(values)}
+    position = {value: number for number, value in enumerate(values)}
     counts = np.zeros((len(rows), len(values)))
     for row, cells in zip(rows, counts, strict=True):
         for value in row:
-            cells[place[value]] += 1
-    # In a canonical order of items, the resamples do not depend on the order given.
+            cells[position[value]] += 1
+    # Sorted, so that the resamples do not depend on the order of the items.
     return values, counts[np.lexsort(counts.T[::-1])]
 
 
@@ -247,12 +254,12 @@ def _nominal(_values: list[Any], counts: FloatArray) -> Alphas:
 
 
 def _interval(values: list[Any], counts: FloatArray) -> Alphas:
-    places = np.array(values, dtype=np.float64)
-    span = places[-1] - places[0]
-    # Alpha has no unit. Centred and scaled by the span, sums of squares lose no digits.
-    places = (places - places.mean()) / (span if span > 0 else 1.0)
+    positions = np.array(values, dtype=np.float64)
+    span = positions[-1] - positions[0]
+    # Alpha does not depend on unit and origin. Centred and scaled, sums of squares are precise.
+    positions = (positions - positions.mean()) / (span if span > 0 else 1.0)
     rated = counts.sum(axis=1)
-    sums, squares = counts @ places, counts @ places**2
+    sums, squares = counts @ positions, counts @ positions**2
     within = 2.0 * np.maximum(rated * squares - sums**2, 0.0) / (rated - 1.0)
     moments = np.column_stack([rated, sums, squares])
 
@@ -265,18 +272,19 @@ def _interval(values: list[Any], counts: FloatArray) -> Alphas:
 
 def _ordinal(_values: list[Any], counts: FloatArray) -> Alphas:
     rated = counts.sum(axis=1)
-    kinds = counts.shape[1]
-    pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(kinds)
-    pairs = (pairs / (rated - 1.0)[:, None, None]).reshape(len(counts), kinds * kinds)
+    n_values = counts.shape[1]
+    pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(n_values)
+    pairs = (pairs / (rated - 1.0)[:, None, None]).reshape(len(counts), n_values * n_values)
 
     def alphas(weights: FloatArray) -> FloatArray:
         totals = weights @ counts
         n = totals.sum(axis=1)
-        # The number of ratings between two values, each of the two counted half, is the difference
-        # of their mean ranks. Divided by n, it has the scale of the interval metric's distance.
+        # The ordinal distance of two values is the number of ratings between them, with half of
+        # the ratings of the two values: the difference of their mean ranks. Dividing by n only
+        # scales it.
         ranks = (np.cumsum(totals, axis=1) - totals / 2.0) / n[:, None]
         distance = (ranks[:, :, None] - ranks[:, None, :]) ** 2
-        observed = ((weights @ pairs).reshape(-1, kinds, kinds) * distance).sum(axis=(1, 2))
+        observed = ((weights @ pairs).reshape(-1, n_values, n_values) * distance).sum(axis=(1, 2))
         expected = (totals[:, :, None] * totals[:, None, :] * distance).sum(axis=(1, 2))
         return _alpha(observed, expected, n)
 

@@ -19,7 +19,7 @@ DEFAULT_CONFIDENCE = 0.95
 DEFAULT_RESAMPLES = 10_000
 DEFAULT_SEED = 42
 ROUNDING = 1e-12
-"""Values that differ by less are equal: the order of a sum changes its last bits."""
+"""Values that differ by less count as equal, because the order of addition changes last bits."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ResamplingOptions(TypedDict, total=False):
 
 
 def as_table(values: npt.ArrayLike, where: str, *, undefined: bool = False) -> FloatArray:
-    """Return an array as a table with one column per variable.
+    """Return values as a table with one column per variable.
 
     Args:
         values: Shape (rows, columns) or (rows,).
@@ -79,7 +79,7 @@ def as_table(values: npt.ArrayLike, where: str, *, undefined: bool = False) -> F
         raise UsageError(
             f"expected defined values but got {int(np.isnan(table).sum())} NaN",
             where=where,
-            remedy="leave out rows with undefined values, and report how many were left out",
+            remedy="remove the rows with undefined values, and report how many were removed",
         )
     return table
 
@@ -90,14 +90,14 @@ def as_pair(
     """Return two one-dimensional arrays of equal length, finite and not empty.
 
     Raises:
-        UsageError: If they are anything else.
+        UsageError: If the shapes differ, there is no value, or a value is NaN or infinite.
     """
     one, two = (np.asarray(values, dtype=np.float64) for values in (first, second))
     if one.ndim != 1 or one.shape != two.shape or not len(one):
         raise UsageError(
-            f"expected two equally long rows of values but got shapes {one.shape} and {two.shape}",
+            f"expected two arrays of shape (n,) but got shapes {one.shape} and {two.shape}",
             where=where,
-            remedy="align the values by id first",
+            remedy="pass the values of the same ids, in the same order",
         )
     as_table(one, where)
     as_table(two, where)
@@ -108,13 +108,13 @@ def check_level(confidence: float, where: str) -> None:
     """Refuse a confidence level outside (0, 1).
 
     Raises:
-        UsageError: If the level is outside.
+        UsageError: If the level is not between 0 and 1.
     """
     if not 0.0 < confidence < 1.0:
         raise UsageError(
             f"expected a confidence level between 0 and 1 but got {confidence}",
             where=where,
-            remedy="0.95 is usual",
+            remedy="use 0.95, for example",
         )
 
 
@@ -128,15 +128,15 @@ def check_resamples(resamples: int, where: str) -> None:
         raise UsageError(
             f"expected at least 1 resample but got {resamples}",
             where=where,
-            remedy="10,000 is usual",
+            remedy="use 10000, for example",
         )
 
 
-def check_choice(value: str, choices: Collection[str], what: str) -> None:
+def check_choice(value: str, choices: Collection[str], kind: str) -> None:
     """Refuse an unknown name.
 
     Raises:
-        UsageError: If ``value`` is not among ``choices``, which the error lists.
+        UsageError: If ``value`` is not in ``choices``; the error lists them.
     """
     if value not in choices:
-        raise UsageError(f"unknown {what} {value!r}", remedy=f"expected {', '.join(choices)}")
+        raise UsageError(f"unknown {kind} {value!r}", remedy=f"expected {', '.join(choices)}")

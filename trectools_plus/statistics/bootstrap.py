@@ -1,9 +1,9 @@
-"""Bootstrap intervals, percentile and BCa, from one set of resamples shared by all columns.
+"""Percentile and BCa bootstrap intervals, with the same resamples for all columns.
 
-The percentile method is that of Efron and Tibshirani, An Introduction to the Bootstrap (1993),
-chapter 13; the bias-corrected and accelerated method (BCa) that of chapter 14. A resample of n rows
-is stored as n counts (how often each row was drawn). The means of all columns over many resamples
-are then one matrix product, and all columns see the same draws.
+Sources: Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 13 (percentile
+method) and chapter 14 (bias-corrected and accelerated method, BCa). A resample of n rows is stored
+as n counts (how often each row was drawn). The means of all columns over many resamples are then
+one matrix product.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from trectools_plus.statistics.resamples import draw_counts, draw_rows, map_chun
 
 METHODS = ("percentile", "bca")
 MIN_VALUES = 2
-"""The fewest values that give an interval: every resample of a single value is that value."""
+"""The minimum number of values for an interval: all resamples of a single value are the same."""
 GEOMETRIC_FLOOR = 1e-5
-"""The lowest value in a geometric mean: ``MIN_GEO_MEAN`` in ``trec_eval.h``."""
+"""The lower bound of values in a geometric mean, as ``MIN_GEO_MEAN`` in ``trec_eval.h``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +74,7 @@ def bootstrap_intervals(
 ) -> Intervals:
     """Return intervals of each column's mean, median or geometric mean.
 
-    A column of equal values has an interval of width 0: the bootstrap sees no other values. A
+    A column of equal values has an interval of width 0, because all its resamples are the same. A
     single row has no interval.
 
     Args:
@@ -83,12 +83,12 @@ def bootstrap_intervals(
             least 0 and counts those below 0.00001 as 0.00001, as trec_eval's ``gm_map`` does.
         method: ``percentile``, or ``bca`` (bias-corrected and accelerated).
         resamples: The number of resamples, at least 1.
-        seed: Equal seeds and numbers of rows give equal resamples, whatever the columns.
+        seed: The same seed and number of rows give the same resamples, for any columns.
         confidence: The level of the intervals, between 0 and 1.
 
     Returns:
         One interval per column. A percentile interval of few values need not contain their median
-        or geometric mean. No end lies outside the data.
+        or geometric mean. The ends are not outside the range of the data.
 
     Raises:
         UsageError: If a value is NaN or infinite, there is no row, or an option is out of range.
@@ -107,12 +107,14 @@ def bootstrap_intervals(
         chosen = table[:, varying]
         drawn = location.resample(chosen, resamples, seed)
         tail = (1.0 - confidence) / 2.0
-        points = np.tile([[tail], [1.0 - tail]], len(varying))
+        probabilities = np.tile([[tail], [1.0 - tail]], len(varying))
         if method == "bca":
-            points = _bca_points(drawn, estimate[varying], location.leave_one_out(chosen), tail)
-        for place, column in enumerate(varying):
-            low[column], high[column] = np.quantile(drawn[:, place], points[:, place])
-    # No mean lies outside the values, but its rounding error may put it there.
+            probabilities = _bca_probabilities(
+                drawn, estimate[varying], location.leave_one_out(chosen), tail
+            )
+        for position, column in enumerate(varying):
+            low[column], high[column] = np.quantile(drawn[:, position], probabilities[:, position])
+    # A mean is never outside the values, but its rounding error may be.
     bounds = [location.estimate(end[None]) for end in (table.min(axis=0), table.max(axis=0))]
     low, high = (np.clip(ends, *bounds) for ends in (low, high))
     if rows < MIN_VALUES:
@@ -134,7 +136,7 @@ def bootstrap_means(
         values: Shape (rows, columns) or (rows,); ``nan`` is undefined, and left out of the means of
             its column in the data and in every resample.
         resamples: The number of resamples, at least 1.
-        seed: Equal seeds and numbers of rows give equal resamples, whatever the columns.
+        seed: The same seed and number of rows give the same resamples, for any columns.
         confidence: The level of the intervals, between 0 and 1.
 
     Returns:
@@ -152,7 +154,7 @@ def bootstrap_means(
     if not table.shape[1]:
         empty = np.empty(0)
         return Intervals(empty, empty, empty, n, confidence, resamples, seed)
-    # As distances from the first defined value, the means of a constant column are exact.
+    # With distances from the first defined value, the means of a constant column are exact.
     first = table[defined.argmax(axis=0), np.arange(table.shape[1])]
     offsets = np.where(defined, table - first, 0.0)
     means = _resampled_means(offsets, defined, resamples, seed)
@@ -160,7 +162,7 @@ def bootstrap_means(
     low, high = _quantiles(means, [tail, 1.0 - tail])
     with np.errstate(invalid="ignore"):
         mean = offsets.sum(axis=0) / n
-    # No mean lies outside the values, but its rounding error may put it there.
+    # A mean is never outside the values, but its rounding error may be.
     lowest = np.where(defined, table, np.inf).min(axis=0)
     highest = np.where(defined, table, -np.inf).max(axis=0)
     mean, low, high = (np.clip(first + ends, lowest, highest) for ends in (mean, low, high))
@@ -178,54 +180,56 @@ def _resampled_means(
 
     def means_of(size: int, generator: np.random.Generator) -> FloatArray:
         counts = draw_counts(rows, size, generator)
-        drawn = float(rows) if all_defined else counts @ mask
+        n_drawn = float(rows) if all_defined else counts @ mask
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(counts @ offsets / drawn)
+            return np.asarray(counts @ offsets / n_drawn)
 
     return np.concatenate(map_chunks(means_of, rows, resamples, seed))
 
 
-def _quantiles(means: FloatArray, points: list[float]) -> FloatArray:
+def _quantiles(means: FloatArray, probabilities: list[float]) -> FloatArray:
     """Return each column's quantiles over its defined means; ``nan`` for a column without any."""
     undefined = np.isnan(means)
     if not undefined.any():
-        return np.asarray(np.quantile(means, points, axis=0))
-    result = np.full((len(points), means.shape[1]), np.nan)
+        return np.asarray(np.quantile(means, probabilities, axis=0))
+    result = np.full((len(probabilities), means.shape[1]), np.nan)
     for column in np.flatnonzero(~undefined.all(axis=0)):
-        result[:, column] = np.quantile(means[~undefined[:, column], column], points)
+        result[:, column] = np.quantile(means[~undefined[:, column], column], probabilities)
     return result
 
 
-def _bca_points(
-    resampled: FloatArray, estimate: FloatArray, left_out: FloatArray, tail: float
+def _bca_probabilities(
+    resampled: FloatArray, estimate: FloatArray, leave_one_out: FloatArray, tail: float
 ) -> FloatArray:
-    """Return the two quantiles at which each BCa interval ends, shape (2, columns).
+    """Return the probabilities of the two quantiles that are the ends of each BCa interval.
 
     Without bias and acceleration they are ``tail`` and ``1 - tail``, as in a percentile interval.
     Efron, Better Bootstrap Confidence Intervals, JASA 82 (1987); Efron and Tibshirani (1993), 14.3.
 
+    The shape is (2, columns).
+
     Args:
         resampled: The statistic of each resample, shape (resamples, columns).
         estimate: The statistic of the data, shape (columns,).
-        left_out: The statistic without each row, shape (rows, columns).
-        tail: The probability outside each end, between 0 and 0.5.
+        leave_one_out: The statistic without each row, shape (rows, columns).
+        tail: The probability below the lower and above the upper end, between 0 and 0.5.
     """
     from scipy.special import ndtr, ndtri
 
     bias = ndtri(_share_below(resampled, estimate))
     shifted = bias + ndtri(np.array([[tail], [1.0 - tail]]))
-    shrunk = 1.0 - _acceleration(left_out) * shifted
+    denominator = 1.0 - _acceleration(leave_one_out) * shifted
     with np.errstate(divide="ignore", invalid="ignore"):
-        moved = bias + shifted / shrunk
-    # Beyond its pole the formula changes sign. The interval then ends at the outermost value.
-    moved = np.where(shrunk > 0, moved, np.copysign(np.inf, shifted))
-    return np.asarray(ndtr(moved))
+        adjusted = bias + shifted / denominator
+    # Where the denominator is not positive, the interval ends at the outermost resample.
+    adjusted = np.where(denominator > 0, adjusted, np.copysign(np.inf, shifted))
+    return np.asarray(ndtr(adjusted))
 
 
 def _share_below(resampled: FloatArray, estimate: FloatArray) -> FloatArray:
     """Return the share of resamples below the estimate; those equal to it count half.
 
-    The share is at least half a resample away from 0 and 1, where the bias would be infinite.
+    The share is limited to half a resample above 0 and below 1, where the bias would be infinite.
     """
     below = (resampled < estimate).mean(axis=0)
     up_to = (resampled <= estimate).mean(axis=0)
@@ -233,24 +237,27 @@ def _share_below(resampled: FloatArray, estimate: FloatArray) -> FloatArray:
     return np.asarray(np.clip((below + up_to) / 2.0, margin, 1.0 - margin))
 
 
-def _acceleration(left_out: FloatArray) -> FloatArray:
-    """Return a sixth of the jackknife's skewness; 0 where leaving out a row changes nothing."""
-    deviations = left_out.mean(axis=0) - left_out
+def _acceleration(leave_one_out: FloatArray) -> FloatArray:
+    """Return the BCa acceleration: a sixth of the jackknife skewness; 0 if no row has an effect."""
+    deviations = leave_one_out.mean(axis=0) - leave_one_out
     squares = (deviations**2).sum(axis=0)
     cubes = (deviations**3).sum(axis=0)
-    flat = squares <= 0
-    return np.asarray(np.where(flat, 0.0, cubes / (6.0 * np.where(flat, 1.0, squares) ** 1.5)))
+    constant = squares <= 0
+    return np.asarray(
+        np.where(constant, 0.0, cubes / (6.0 * np.where(constant, 1.0, squares) ** 1.5))
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A statistic of location, in the three forms that a bootstrap needs.
+    """The functions of a statistic (mean, median or geometric mean) that a bootstrap needs.
 
     Attributes:
-        estimate: From a table (rows, columns) to (columns,).
-        resample: From a table, a number of resamples and a seed to (resamples, columns).
-        leave_one_out: From a table to (rows, columns): the statistic without each row, in any
-            order of rows. Needs two rows.
+        estimate: Takes a table of shape (rows, columns); returns shape (columns,).
+        resample: Takes a table, a number of resamples and a seed; returns shape (resamples,
+            columns).
+        leave_one_out: Takes a table of at least two rows; returns the statistic without each row,
+            shape (rows, columns), in any order of rows.
     """
 
     estimate: Callable[[FloatArray], FloatArray]
@@ -259,7 +266,7 @@ class Location:
 
 
 def _mean(table: FloatArray) -> FloatArray:
-    # As distances from the first row, the mean of equal values is exact.
+    # With distances from the first row, the mean of equal values is exact.
     return np.asarray(table[0] + (table - table[0]).mean(axis=0))
 
 
@@ -334,4 +341,5 @@ LOCATIONS = {
         lambda table: np.exp(_leave_one_out_mean(_logarithms(table))),
     ),
 }
-"""By name. The geometric mean raises small values as trec_eval does (Robertson, On GMAP, 2006)."""
+"""The statistics by name. The geometric mean raises small values as trec_eval does (Robertson, On
+GMAP, 2006)."""

@@ -31,15 +31,15 @@ def adjust_p_values(p_values: npt.ArrayLike, method: str = "holm") -> FloatArray
         Adjusted p-values in the same order, each at least its p-value and at most 1.
 
     Raises:
-        UsageError: If a p-value is outside [0, 1] or the method is unknown.
+        UsageError: If the shape is wrong, a p-value is outside [0, 1], or the method is unknown.
     """
     family = np.asarray(p_values, dtype=np.float64)
     check_choice(method, CORRECTIONS, "correction")
     if family.ndim != 1 or ((family < 0) | (family > 1)).any():
         raise UsageError(
-            "expected a row of p-values between 0 and 1",
+            "expected p-values between 0 and 1 in an array of one dimension",
             where="correction",
-            remedy="give one p-value per comparison",
+            remedy="pass one p-value per comparison, shape (comparisons,)",
         )
     made = ~np.isnan(family)
     order = np.argsort(family[made], kind="stable")
@@ -51,8 +51,8 @@ def adjust_p_values(p_values: npt.ArrayLike, method: str = "holm") -> FloatArray
 
 
 def _holm(ascending: FloatArray) -> FloatArray:
-    left = np.arange(len(ascending), 0, -1)
-    return np.maximum.accumulate(ascending * left)
+    n_remaining = np.arange(len(ascending), 0, -1)
+    return np.maximum.accumulate(ascending * n_remaining)
 
 
 def _bonferroni(ascending: FloatArray) -> FloatArray:
@@ -60,8 +60,8 @@ def _bonferroni(ascending: FloatArray) -> FloatArray:
 
 
 def _benjamini_hochberg(ascending: FloatArray) -> FloatArray:
-    place = np.arange(1, len(ascending) + 1)
-    scaled = ascending * (len(ascending) / place)
+    rank = np.arange(1, len(ascending) + 1)
+    scaled = ascending * (len(ascending) / rank)
     return np.minimum.accumulate(scaled[::-1])[::-1]
 
 
@@ -71,4 +71,4 @@ CORRECTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "benjamini_hochberg": _benjamini_hochberg,
     "none": lambda ascending: ascending,
 }
-"""By name: a function from ascending p-values to adjusted ones, not yet limited to 1."""
+"""By name, a function that adjusts ascending p-values; its results may exceed 1."""

@@ -1,4 +1,4 @@
-"""Two systems compared query by query: mean difference, interval, effect size, wins, five tests."""
+"""Comparison of two systems over queries: mean difference, interval, effect size, wins, tests."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class PairedComparison:
         high: Upper end.
         level: The interval's confidence level, between 0 and 1.
         method: The interval's method: ``percentile``, ``bca`` or ``t``.
-        spread: Standard deviation of the differences (ddof = 1); ``None`` for fewer than two.
+        spread: Standard deviation of the differences (ddof = 1); ``None`` for fewer than two pairs.
         effect_size: Cohen's d_z: mean difference over standard deviation of the differences
             (ddof = 1; Cohen 1988, 2.3.5); ``None`` for fewer than two differences, or equal ones.
-        wins: Pairs with a positive difference, larger than rounding (1e-12).
-        ties: Pairs without a difference.
-        losses: Pairs with a negative difference.
-        tests: By name, in the order requested; empty without pairs.
+        wins: Pairs with a difference above 1e-12 (smaller differences are rounding errors).
+        ties: Pairs with a difference of 0, or within rounding.
+        losses: Pairs with a difference below -1e-12.
+        tests: The tests by name, in the order requested; empty without pairs.
     """
 
     n: int
@@ -78,7 +78,8 @@ def paired_difference(
         resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
-        The comparison of contrast minus baseline. The order of the pairs changes no p-value.
+        The comparison of contrast minus baseline. Its p-values do not depend on the order of
+            the queries.
 
     Raises:
         UsageError: If the shapes differ, a value is NaN or infinite, or an option is unknown.
@@ -96,11 +97,11 @@ def compare_columns(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = DEFAULT_SEED,
 ) -> list[PairedComparison]:
-    """Compare many pairs of systems, or measures, on shared resamples.
+    """Compare many pairs of systems, or measures, with the same resamples.
 
     Args:
-        differences: Shape (rows, columns) or (rows,); ``nan`` for an undefined pair, which is left
-            out of its column and of the column's ``n``.
+        differences: Shape (rows, columns) or (rows,); ``nan`` for an undefined pair, which is
+            ignored in its column and not counted in ``n``.
         tests: Names of ``PAIRED_TESTS``; all five by default.
         interval: Method of the intervals: ``percentile``, ``bca`` or ``t``.
         confidence: The level of the intervals, between 0 and 1.
@@ -188,7 +189,7 @@ def _none_if_nan(value: float) -> float | None:
 def _standard_deviation(values: FloatArray) -> float | None:
     """Return the standard deviation (ddof = 1); ``None`` for fewer than two values.
 
-    A standard deviation within rounding is 0.
+    A standard deviation of at most 1e-12 is a rounding error and becomes 0.
     """
     if len(values) < 2:
         return None

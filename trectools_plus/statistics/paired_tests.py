@@ -26,9 +26,10 @@ from trectools_plus.statistics.arrays import (
 from trectools_plus.statistics.resamples import count_extreme, draw_counts
 
 SMALLEST_P = float(np.finfo(np.float64).tiny)
-"""The p-value in place of one that is too small for a float: no p-value is 0."""
+"""The lowest p-value returned, so that no p-value is 0 because it is too small for a float."""
 MOST_ENUMERATED = 16
-"""Up to this many differences other than 0, all assignments of signs (65,536) are enumerated."""
+"""The maximum number of differences other than 0 for which all 2^16 assignments of signs are
+enumerated."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,9 +37,9 @@ class ColumnTests:
     """One test of many columns of differences.
 
     Attributes:
-        statistic: The test statistic of each column; infinite where the test divides by the
-            standard deviation of the differences and this is 0.
-        p_value: The p-value of each column, in (0, 1]; 1 where all differences are 0, or there is
+        statistic: The test statistic of each column; infinite if the test divides by the standard
+            deviation of the differences, and it is 0.
+        p_value: The p-value of each column, in (0, 1]; 1 if all differences are 0, or there is
             only one.
     """
 
@@ -67,11 +68,11 @@ def bootstrap_test(
 ) -> ColumnTests:
     """Test the null hypothesis that the differences come from a population whose mean is 0.
 
-    The differences, shifted to mean 0, stand for this population. A resample is extreme if its
+    The differences, shifted to mean 0, represent this population. A resample is extreme if its
     mean is at least as far from 0 as the observed mean; p = (1 + extreme) / (1 + resamples). Efron
     and Tibshirani (1993), 16.4; Smucker, Allan and Carterette, CIKM 2007. With few rows the test
     rejects too often (with 9 about twice as often as its level), because resamples vary less than
-    the population. From about 50 rows it is sound.
+    the population. With about 50 rows or more it is reliable.
 
     Args:
         differences: Shape (rows, columns) or (rows,), all defined.
@@ -87,13 +88,13 @@ def bootstrap_test(
     table = np.sort(as_table(differences, "bootstrap test"), axis=0)
     check_resamples(resamples, "bootstrap test")
     mean = table.mean(axis=0)
-    # With the sign that makes the mean positive, exchanging the two systems changes nothing.
+    # The mean is made positive, so that exchanging the two systems gives the same p-value.
     positive = np.sort(np.where(mean < 0, -table, table), axis=0)
     rounding = ROUNDING * np.abs(table).max(axis=0)
     shifted = positive - positive.mean(axis=0)
     extreme = count_extreme(draw_counts, shifted, np.abs(mean) - rounding, resamples, seed)
     p_value = (1.0 + extreme) / (1.0 + resamples)
-    return ColumnTests(mean, np.where(_without_information(table), 1.0, p_value))
+    return ColumnTests(mean, np.where(_uninformative(table), 1.0, p_value))
 
 
 def randomisation_test(
@@ -101,11 +102,11 @@ def randomisation_test(
 ) -> ColumnTests:
     """Test the null hypothesis that each difference is equally likely to have the opposite sign.
 
-    This is so if the scores of a query can be exchanged between the two systems. With up to 16
+    This holds if the scores of a query can be exchanged between the two systems. With up to 16
     differences other than 0 the p-value is exact: the share of all assignments of signs whose mean
     is at least as far from 0 as the observed mean. With more, signs are drawn at random and
     p = (1 + extreme) / (1 + resamples). Fisher, The Design of Experiments (1935), section 21;
-    Smucker, Allan and Carterette, CIKM 2007; Phipson and Smyth (2010) on the added 1.
+    Smucker, Allan and Carterette, CIKM 2007; for the added 1, Phipson and Smyth (2010).
 
     Args:
         differences: Shape (rows, columns) or (rows,), all defined.
@@ -130,7 +131,7 @@ def randomisation_test(
     if not few.all():
         extreme = count_extreme(_draw_signs, sizes[:, ~few], threshold[~few], resamples, seed)
         p_value[~few] = (1.0 + extreme) / (1.0 + resamples)
-    return ColumnTests(mean, np.where(_without_information(table), 1.0, p_value))
+    return ColumnTests(mean, np.where(_uninformative(table), 1.0, p_value))
 
 
 def _enumerated_p_value(sizes: FloatArray, threshold: float) -> float:
@@ -144,8 +145,8 @@ def _enumerated_p_value(sizes: FloatArray, threshold: float) -> float:
 def _draw_signs(rows: int, resamples: int, generator: np.random.Generator) -> FloatArray:
     """Draw a sign for each row and resample, shape (resamples, rows)."""
     width = -(-rows // 8)
-    octets = generator.integers(0, 256, size=(resamples, width), dtype=np.uint8)
-    bits = np.unpackbits(octets, axis=1, count=rows)
+    random_bytes = generator.integers(0, 256, size=(resamples, width), dtype=np.uint8)
+    bits = np.unpackbits(random_bytes, axis=1, count=rows)
     return np.asarray(bits * 2.0 - 1.0, dtype=np.float64)
 
 
@@ -168,7 +169,7 @@ def t_test(differences: npt.ArrayLike) -> ColumnTests:
     from scipy import stats
 
     table = np.sort(as_table(differences, "t-test"), axis=0)
-    uninformative = _without_information(table)
+    uninformative = _uninformative(table)
     constant = ~uninformative & (_deviations(table) <= ROUNDING)
     statistic = np.where(constant, np.copysign(np.inf, table[0]), 0.0)
     p_value = np.where(constant, SMALLEST_P, 1.0)
@@ -214,9 +215,9 @@ def wilcoxon_test(differences: npt.ArrayLike) -> ColumnTests:
     """Test the null hypothesis that the differences are distributed symmetrically about 0.
 
     The same as ``scipy.stats.wilcoxon`` with its defaults: differences of 0 are dropped, equal
-    sizes share their mean rank, and p is exact for few rows without either, else from the normal
-    approximation (Wilcoxon 1945). It does not test the mean: skewed differences with a mean of 0
-    are rejected more often than the level says.
+    sizes share their mean rank, and p is exact for few rows without zeros and ties, else from the
+    normal approximation (Wilcoxon 1945). It does not test the mean: for skewed differences with a
+    mean of 0 it rejects more often than the significance level.
 
     Args:
         differences: Shape (rows, columns) or (rows,), all defined.
@@ -232,7 +233,7 @@ def wilcoxon_test(differences: npt.ArrayLike) -> ColumnTests:
     table = np.sort(as_table(differences, "Wilcoxon test"), axis=0)
     statistic = np.zeros(table.shape[1])
     p_value = np.ones(table.shape[1])
-    for column in np.flatnonzero(~_without_information(table)):
+    for column in np.flatnonzero(~_uninformative(table)):
         result = stats.wilcoxon(table[:, column])
         statistic[column] = result.statistic
         p_value[column] = min(1.0, max(result.pvalue, SMALLEST_P))
@@ -279,8 +280,8 @@ PAIRED_TESTS: Mapping[str, Callable[[FloatArray, int, int], ColumnTests]] = {
 """The tests by name. Each takes differences, a number of resamples and a seed."""
 
 
-def _without_information(table: FloatArray) -> BoolArray:
-    """Return which columns hold only zeros, or a single difference."""
+def _uninformative(table: FloatArray) -> BoolArray:
+    """Return a mask of columns that contain only zeros, or a single difference."""
     return np.asarray((table == 0).all(axis=0) | (len(table) < 2))
 
 

@@ -1,4 +1,4 @@
-"""Power of the paired t-test: the queries that a difference needs, and advice on set sizes."""
+"""Power of the paired t-test, number of queries to detect a difference, and advice on set sizes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from trectools_plus.statistics.arrays import check_level
 DEFAULT_POWER = 0.8
 DEFAULT_LEVEL = 0.05
 
-_MANY_QUERIES, _FAR_ABOVE, _FAR_BELOW = 100, 40.0, 8.0
-"""Beyond these numbers of queries and noncentralities the power is 1, or its lower tail 0."""
+_MANY_QUERIES = 100
+_MAX_EXCESS = 40.0
+"""With more than 100 queries, a noncentrality this far above the critical value has power 1."""
+_MAX_FOR_LOWER_TAIL = 8.0
+"""Above this noncentrality, the probability of the lower tail is 0 in floating point."""
 
 
 def power_of_t_test(
@@ -26,7 +29,7 @@ def power_of_t_test(
 
     Args:
         difference: The true mean difference.
-        spread: The standard deviation over queries of the differences, above 0; take it from a
+        spread: The standard deviation of the differences over queries, above 0; take it from a
             pilot comparison.
         queries: The number of queries, at least 2.
         level: The test's significance level, between 0 and 1.
@@ -42,15 +45,17 @@ def power_of_t_test(
     _check(spread, level)
     if queries < 2:
         raise UsageError(f"expected at least 2 queries but got {queries}", where="power")
-    freedom = queries - 1
+    degrees_of_freedom = queries - 1
     noncentrality = math.sqrt(queries) * abs(difference) / spread
-    critical = float(stats.t.isf(level / 2.0, freedom))
-    if queries > _MANY_QUERIES and noncentrality > critical + _FAR_ABOVE:
+    critical = float(stats.t.isf(level / 2.0, degrees_of_freedom))
+    if queries > _MANY_QUERIES and noncentrality > critical + _MAX_EXCESS:
         return 1.0
-    upper = float(stats.nct.sf(critical, freedom, noncentrality))
-    # SciPy returns NaN for the lower tail where it is negligible.
-    lower = 0.0 if noncentrality > _FAR_BELOW else stats.nct.sf(critical, freedom, -noncentrality)
-    return min(1.0, upper + float(lower))
+    upper = float(stats.nct.sf(critical, degrees_of_freedom, noncentrality))
+    # SciPy returns NaN for the lower tail if it is negligible.
+    lower = 0.0
+    if noncentrality <= _MAX_FOR_LOWER_TAIL:
+        lower = float(stats.nct.sf(critical, degrees_of_freedom, -noncentrality))
+    return min(1.0, upper + lower)
 
 
 def smallest_detectable_difference(
@@ -61,7 +66,7 @@ def smallest_detectable_difference(
     Args:
         spread: As in :func:`power_of_t_test`.
         queries: The number of queries, at least 2.
-        power: Between ``level`` and 1; 0.8 is usual.
+        power: The probability of detecting it, between ``level`` and 1; 0.8 is common.
         level: The test's significance level, between 0 and 1.
 
     Returns:
@@ -74,24 +79,24 @@ def smallest_detectable_difference(
 
     _check(spread, level, power)
 
-    def surplus(difference: float) -> float:
+    def excess_power(difference: float) -> float:
         return power_of_t_test(difference, 1.0, queries, level=level) - power
 
     highest = 1.0
-    while surplus(highest) < 0.0:
+    while excess_power(highest) < 0.0:
         highest *= 2.0
-    return spread * float(optimize.brentq(surplus, 0.0, highest, xtol=1e-12, rtol=1e-12))
+    return spread * float(optimize.brentq(excess_power, 0.0, highest, xtol=1e-12, rtol=1e-12))
 
 
 def queries_needed(
     difference: float, spread: float, *, power: float = DEFAULT_POWER, level: float = DEFAULT_LEVEL
 ) -> int:
-    """Return the fewest queries with which a two-sided paired t-test detects a difference.
+    """Return the minimum number of queries for a two-sided paired t-test to detect a difference.
 
     Args:
         difference: The true mean difference to detect; not 0.
         spread: As in :func:`power_of_t_test`.
-        power: Between ``level`` and 1; 0.8 is usual.
+        power: The probability of detecting it, between ``level`` and 1; 0.8 is common.
         level: The test's significance level, between 0 and 1.
 
     Returns:
@@ -103,23 +108,26 @@ def queries_needed(
     _check(spread, level, power)
     most = 10**9
 
-    def enough(queries: int) -> bool:
+    def is_enough(queries: int) -> bool:
         return power_of_t_test(difference, spread, queries, level=level) >= power
 
-    if difference == 0 or not enough(most):
+    if difference == 0 or not is_enough(most):
         raise UsageError(
-            f"no number of queries detects a difference of {difference:g} "
+            f"even {most:,} queries do not detect a difference of {difference:g} "
             f"at a standard deviation of {spread:g}",
             where="power",
-            remedy="use the smallest difference that matters",
+            remedy="pass the smallest difference that is relevant in practice",
         )
-    few, many = 1, 2
-    while not enough(many):
-        few, many = many, 2 * many
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if enough(middle) else (middle, many)
-    return many
+    too_few, sufficient = 1, 2
+    while not is_enough(sufficient):
+        too_few, sufficient = sufficient, 2 * sufficient
+    while sufficient - too_few > 1:
+        middle = (too_few + sufficient) // 2
+        if is_enough(middle):
+            sufficient = middle
+        else:
+            too_few = middle
+    return sufficient
 
 
 def _check(spread: float, level: float, power: float | None = None) -> None:
@@ -128,7 +136,7 @@ def _check(spread: float, level: float, power: float | None = None) -> None:
         raise UsageError(
             f"expected a standard deviation above 0 but got {spread:g}",
             where="power",
-            remedy="use that of the differences in a pilot comparison",
+            remedy="pass that of the differences in a pilot comparison",
         )
     if power is not None and not level < power < 1.0:
         raise UsageError(
@@ -170,7 +178,7 @@ def advise_on_size(queries: int) -> SizeAdvice:
     computes the number for a difference.
 
     Args:
-        queries: The number of queries that the means are taken over; at least 0.
+        queries: The number of queries that are averaged over, at least 0.
 
     Returns:
         The use, with a warning below 200.
@@ -179,7 +187,9 @@ def advise_on_size(queries: int) -> SizeAdvice:
         UsageError: If the number is negative.
     """
     if queries < 0:
-        raise UsageError(f"expected a number of queries from 0 but got {queries}", where="size")
+        raise UsageError(
+            f"expected a number of queries of at least 0 but got {queries}", where="size"
+        )
     use, warning = next((use, text) for least, use, text in _USES if queries >= least)
     noun = "query" if queries == 1 else "queries"
     sentence = warning and f"a set of {queries} {noun} {warning}; {STANDARD} are the standard"

@@ -1,4 +1,4 @@
-"""Similarity of rankings: Kendall's tau and tau-AP of scores, rank-biased overlap of documents."""
+"""Similarity of rankings: Kendall's tau and tau-AP (scores), rank-biased overlap (documents)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ DEFAULT_PERSISTENCE = 0.9
 
 
 def kendall_tau(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """Return Kendall's tau-b of two scorings of the same items (Kendall 1945), from SciPy.
+    """Return Kendall's tau-b of two arrays of scores of the same items (Kendall 1945), from SciPy.
 
     Args:
         first: Scores, shape (items,).
         second: Scores of the same items.
 
     Returns:
-        Between −1 and 1, corrected for ties; ``nan`` where all scores of a scoring are equal.
+        Between −1 and 1, corrected for ties; ``nan`` if one array has only equal scores.
 
     Raises:
         UsageError: If the shapes differ, there is no item, or a value is NaN or infinite.
@@ -35,16 +35,16 @@ def kendall_tau(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 
 
 def tau_ap(reference: npt.ArrayLike, estimated: npt.ArrayLike) -> float:
-    """Return the AP rank correlation, in which disagreement near the top costs more.
+    """Return the AP rank correlation, in which disagreement near the top has a higher weight.
 
     τ_AP = 2/(n − 1) · Σ_{i=2..n} C(i)/(i − 1) − 1, where C(i) is the number of items above rank i
-    of the estimated order that are above the item at rank i in the reference too (Yilmaz, Aslam
-    and Robertson, SIGIR 2008). It is not symmetric. Items tied in the estimated order count as
-    their average over all orders of the tied items; a pair tied in the reference counts half
+    in the estimated order that are also above the item at rank i in the reference (Yilmaz, Aslam
+    and Robertson, SIGIR 2008). It is not symmetric. For items tied in the estimated order, the
+    average over all orders of the tied items is used; a pair tied in the reference counts half
     (Urbano and Marrero, SIGIR 2017, case a).
 
     Args:
-        reference: The scores taken as true, shape (items,); larger is better.
+        reference: The reference scores, shape (items,); larger is better.
         estimated: Scores of the same items.
 
     Returns:
@@ -53,13 +53,13 @@ def tau_ap(reference: npt.ArrayLike, estimated: npt.ArrayLike) -> float:
     Raises:
         UsageError: If the shapes differ, there is no item, or a value is NaN or infinite.
     """
-    truth, guess = as_pair(reference, estimated, "tau-AP")
+    truth, estimate = as_pair(reference, estimated, "tau-AP")
     items = len(truth)
     if items < 2:
         return float("nan")
     correct = (np.sign(truth[:, None] - truth[None, :]) + 1.0) / 2.0
-    above = (guess[:, None] > guess[None, :]).astype(np.float64)
-    tied = (guess[:, None] == guess[None, :]).astype(np.float64)
+    above = (estimate[:, None] > estimate[None, :]).astype(np.float64)
+    tied = (estimate[:, None] == estimate[None, :]).astype(np.float64)
     np.fill_diagonal(tied, 0.0)
     total = sum(
         _expected_precision(*case)
@@ -75,11 +75,11 @@ def tau_ap(reference: npt.ArrayLike, estimated: npt.ArrayLike) -> float:
 
 
 def _expected_precision(above: int, tied: int, correct_above: float, correct_tied: float) -> float:
-    """Return C(i)/(i − 1) of an item, averaged over its places among the items tied with it."""
+    """Return C(i)/(i − 1) of an item, averaged over its positions among the items tied with it."""
     tied_above = np.arange(tied + 1, dtype=np.float64)
     found: FloatArray = correct_above + tied_above * (correct_tied / tied if tied else 0.0)
     ranked_above = above + tied_above
-    # The sum starts at the second item.
+    # The sum starts at rank 2.
     counted = ranked_above > 0
     return float((found[counted] / ranked_above[counted]).sum() / (tied + 1))
 
@@ -94,7 +94,7 @@ def rank_biased_overlap(
     the agreement at the ends is assumed. Webber, Moffat and Zobel, A Similarity Measure for
     Indefinite Rankings, TOIS 28 (2010), equation 32.
 
-    A ranking has no ties. Order tied documents by the same rule in both rankings first, as the
+    A ranking has no ties. First order tied documents by the same rule in both rankings, as the
     package's canonical ranking does.
 
     Args:
@@ -103,10 +103,11 @@ def rank_biased_overlap(
         p: Persistence, between 0 and 1: with 0.9, the first 10 ranks have 86% of the weight.
 
     Returns:
-        Between 0 and 1; 1 for two empty rankings, 0 if only one is empty. Symmetric.
+        Between 0 and 1; 1 for two empty rankings, 0 if only one is empty. The order of the
+            arguments does not matter.
 
     Raises:
-        UsageError: If a document is in a ranking twice, or ``p`` is out of range.
+        UsageError: If a ranking contains a document twice, or ``p`` is out of range.
     """
     check_persistence(p)
     check_no_duplicates(first, "RBO")
@@ -127,24 +128,24 @@ def rank_biased_overlap(
 
 def overlaps(first: Sequence[Hashable], second: Sequence[Hashable], depth: int) -> FloatArray:
     """Return the number of documents among the first d of both rankings, for d = 1 … depth."""
-    place = {document: rank for rank, document in enumerate(second)}
-    entered = np.zeros(depth)
+    ranks = {document: rank for rank, document in enumerate(second)}
+    new_in_both = np.zeros(depth)
     for rank, document in enumerate(first):
-        later = max(rank, place.get(document, depth))
-        if later < depth:
-            entered[later] += 1
-    return np.cumsum(entered)
+        deeper = max(rank, ranks.get(document, depth))
+        if deeper < depth:
+            new_in_both[deeper] += 1
+    return np.cumsum(new_in_both)
 
 
 def check_persistence(p: float) -> None:
     """Refuse a persistence outside (0, 1).
 
     Raises:
-        UsageError: If ``p`` is outside.
+        UsageError: If ``p`` is not between 0 and 1.
     """
     if not 0.0 < p < 1.0:
         raise UsageError(
-            f"expected p between 0 and 1 but got {p}", where="RBO", remedy="0.9 is usual"
+            f"expected p between 0 and 1 but got {p}", where="RBO", remedy="use 0.9, for example"
         )
 
 
@@ -152,7 +153,7 @@ def check_no_duplicates(ranking: Sequence[Hashable], where: str) -> None:
     """Refuse a ranking that contains a document twice.
 
     Raises:
-        UsageError: If a document, which the error names, is there twice.
+        UsageError: If a document occurs twice; the error names it.
     """
     seen: set[Hashable] = set()
     for document in ranking:
@@ -160,6 +161,6 @@ def check_no_duplicates(ranking: Sequence[Hashable], where: str) -> None:
             raise UsageError(
                 f"expected each document once but got {document!r} twice",
                 where=where,
-                remedy="keep its best rank",
+                remedy="keep only its best rank",
             )
         seen.add(document)

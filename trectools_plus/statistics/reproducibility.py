@@ -2,8 +2,8 @@
 
 The measures of Breuer, Ferro, Fuhr, Maistro, Sakai, Schaer and Soboroff, How to Measure the
 Reproducibility of System-oriented IR Experiments, SIGIR 2020, as their package ``repro_eval``
-computes them. Rankings are those of one query; scores are those of the same queries in the same
-order.
+computes them. Functions of rankings take two rankings of one query; functions of scores take scores
+of the same queries in the same order.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def kendall_tau_union(
 ) -> float:
     """Return Kendall's tau Union of two rankings of one query.
 
-    Each document is replaced by its place in the sorted union of both rankings, and the two lists
-    of places are correlated. The value therefore depends on how documents are named; that of
+    Each document is replaced by its position in the sorted union of both rankings, and the two
+    lists of positions are correlated. The value therefore depends on the document ids; that of
     :func:`rank_biased_overlap` does not.
 
     Args:
@@ -41,7 +41,7 @@ def kendall_tau_union(
         Between −1 and 1; ``nan`` for fewer than two documents.
 
     Raises:
-        UsageError: If a document is in a ranking twice, or ``depth`` is below 1.
+        UsageError: If a ranking contains a document twice, or ``depth`` is below 1.
     """
     from scipy import stats
 
@@ -53,8 +53,8 @@ def kendall_tau_union(
     if length < 2:
         return float("nan")
     union = sorted({document for ranking in rankings for document in ranking})
-    place = {document: number for number, document in enumerate(union)}
-    first, second = ([place[document] for document in ranking] for ranking in rankings)
+    position = {document: number for number, document in enumerate(union)}
+    first, second = ([position[document] for document in ranking] for ranking in rankings)
     return float(stats.kendalltau(first, second).statistic)
 
 
@@ -67,9 +67,10 @@ def truncated_overlap(
 ) -> float:
     """Return the rank-biased overlap of two rankings of one query down to a depth.
 
-    The overlap of the first d documents divided by d, averaged over d = 1 … depth with weights
-    p^(d − 1), as ``repro_eval`` computes it. A ranking shorter than ``depth`` is not extrapolated,
-    so two equal short rankings have a value below 1; :func:`rank_biased_overlap` extrapolates.
+    It is the overlap of the first d documents divided by d, averaged over d = 1 … depth with
+    weights p^(d − 1), as ``repro_eval`` computes it. A ranking shorter than ``depth`` is not
+    extrapolated, so two equal short rankings have a value below 1; :func:`rank_biased_overlap`
+    extrapolates.
 
     Args:
         original: Documents from the top, each once.
@@ -81,7 +82,7 @@ def truncated_overlap(
         Between 0 and 1.
 
     Raises:
-        UsageError: If a document is in a ranking twice, or an option is out of range.
+        UsageError: If a ranking contains a document twice, or an option is out of range.
     """
     _check_depth(depth)
     check_persistence(p)
@@ -93,7 +94,7 @@ def truncated_overlap(
 
 
 def root_mean_square_error(original: npt.ArrayLike, reproduced: npt.ArrayLike) -> float:
-    """Return the root of the mean squared difference of two runs' scores of the same queries.
+    """Return the root mean square error of a reproduced run's scores.
 
     Args:
         original: Scores, shape (queries,).
@@ -115,7 +116,7 @@ def effect_ratio(
     reproduced: npt.ArrayLike,
     reproduced_baseline: npt.ArrayLike,
 ) -> float:
-    """Return the reproduced over the original mean improvement of a run over its baseline.
+    """Return the reproduced mean improvement over a baseline, divided by the original one.
 
     Args:
         original: The improved run's scores, shape (queries,).
@@ -124,8 +125,8 @@ def effect_ratio(
         reproduced_baseline: The reproduced baseline's scores of the queries of ``reproduced``.
 
     Returns:
-        1 for a perfect reproduction; below 1 a weaker effect, below 0 a reversed one; ``nan``
-        where the original improvement is 0.
+        1 for a perfect reproduction, below 1 for a weaker effect, below 0 for a reversed one;
+        ``nan`` if the original improvement is 0.
 
     Raises:
         UsageError: If the shapes of a pair differ, there is no query, or a value is NaN or
@@ -142,7 +143,7 @@ def delta_relative_improvement(
     reproduced: npt.ArrayLike,
     reproduced_baseline: npt.ArrayLike,
 ) -> float:
-    """Return the original minus the reproduced relative improvement of the mean over a baseline.
+    """Return the original relative improvement over a baseline, minus the reproduced one.
 
     Args:
         original: As in :func:`effect_ratio`.
@@ -151,8 +152,8 @@ def delta_relative_improvement(
         reproduced_baseline: As in :func:`effect_ratio`.
 
     Returns:
-        0 for a perfect reproduction; above 0 where the reproduced improvement is smaller; ``nan``
-        where a baseline's mean is 0.
+        0 for a perfect reproduction, above 0 if the reproduced improvement is smaller; ``nan`` if
+        the mean of a baseline is 0.
 
     Raises:
         UsageError: As in :func:`effect_ratio`.
@@ -173,4 +174,8 @@ def _ratio(numerator: float, denominator: float) -> float:
 
 def _check_depth(depth: int) -> None:
     if depth < 1:
-        raise UsageError(f"expected a depth of at least 1 but got {depth}", where="rankings")
+        raise UsageError(
+            f"expected a depth of at least 1 but got {depth}",
+            where="rankings",
+            remedy="use 1000, for example",
+        )

@@ -1,4 +1,4 @@
-"""Random draws in chunks of bounded memory: one seed gives the same draws on any machine.
+"""Random draws in chunks of bounded memory; the same seed gives the same draws on every machine.
 
 Each chunk has its own random stream, and its size depends only on the number of rows. The draws
 are therefore the same for any number of threads, columns and workers.
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 CELLS_PER_CHUNK = 2**19
-"""Cells of one chunk's matrix: 4 MiB of float64 per thread, for any number of rows."""
+"""Cells of one chunk's matrix: 4 MiB of float64 per thread, independent of the number of rows."""
 
 
 def map_chunks(
@@ -31,10 +31,10 @@ def map_chunks(
     """Call a function once per chunk of resamples, on several threads or a scheduler's workers.
 
     Args:
-        function: Takes the number of resamples in the chunk, and the chunk's generator.
+        function: Takes the number of resamples in the chunk and its random generator.
         rows: The number of cells of one resample.
         resamples: The number of resamples in all chunks together.
-        seed: Equal seeds, rows and resamples give equal draws.
+        seed: The same seed, rows and resamples give the same draws.
 
     Returns:
         The function's results, in the order of the chunks.
@@ -46,7 +46,7 @@ def map_chunks(
     def call(chunk: tuple[int, np.random.SeedSequence]) -> T:
         return function(chunk[0], np.random.Generator(np.random.PCG64(chunk[1])))
 
-    def call_alone(chunk: tuple[int, np.random.SeedSequence]) -> T:
+    def call_on_worker(chunk: tuple[int, np.random.SeedSequence]) -> T:
         with one_blas_thread():
             return call(chunk)
 
@@ -54,7 +54,7 @@ def map_chunks(
     # bits of a matrix product.
     workers = current_workers()
     if workers is not None and len(sizes) > 1:
-        return workers.map(call_alone, zip(sizes, streams, strict=True))
+        return workers.map(call_on_worker, zip(sizes, streams, strict=True))
     with one_blas_thread(), ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         return list(pool.map(call, zip(sizes, streams, strict=True)))
 
@@ -63,7 +63,7 @@ def draw_rows(
     rows: int, resamples: int, generator: np.random.Generator
 ) -> npt.NDArray[np.unsignedinteger[Any]]:
     """Draw row numbers with replacement, shape (resamples, rows)."""
-    # The narrowest type for a row number: NumPy makes several of them from one random word.
+    # The smallest type for a row number: NumPy then gets several numbers from one random word.
     dtype = np.uint16 if rows <= 2**16 else np.uint32 if rows <= 2**32 else np.uint64
     return generator.integers(0, rows, size=(resamples, rows), dtype=dtype)
 
@@ -86,8 +86,8 @@ def count_extreme(
     """Count each column's resampled means that are at least as far from 0 as its threshold.
 
     Args:
-        draw: Takes the numbers of rows and resamples and a generator, and returns the weights of
-            the rows, shape (resamples, rows): counts, or signs.
+        draw: Takes the number of rows, the number of resamples and a generator, and returns the
+            weights of the rows (counts or signs), shape (resamples, rows).
         table: Shape (rows, columns).
         threshold: Shape (columns,).
         resamples: The number of resamples.

@@ -36,12 +36,12 @@ class SystemComparisons:
     """A family of comparisons.
 
     Attributes:
-        pairs: System numbers (baseline, contrast).
+        pairs: The compared systems as column numbers (baseline, contrast).
         comparisons: Contrast minus baseline, one per pair.
-        p_adjusted: One per pair.
+        p_adjusted: The adjusted p-values, one per pair.
         test: The paired test whose p-values were adjusted, or ``tukey_hsd``.
         correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``, ``none`` or ``tukey_hsd``.
-        family: The comparisons that were counted, in words.
+        family: A description of the family, for example "3 comparisons: all pairs of 3 systems".
     """
 
     pairs: list[tuple[int, int]]
@@ -52,7 +52,7 @@ class SystemComparisons:
     family: str
 
     def p_table(self, systems: int) -> FloatArray:
-        """Return adjusted p-values as a symmetric table; ``nan`` for pairs not compared."""
+        """Return adjusted p-values as a symmetric table; ``nan`` for pairs without a comparison."""
         table = np.full((systems, systems), np.nan)
         for (baseline, contrast), p_value in zip(self.pairs, self.p_adjusted, strict=True):
             table[baseline, contrast] = table[contrast, baseline] = p_value
@@ -60,18 +60,18 @@ class SystemComparisons:
 
 
 def pairs_of(systems: int, baselines: Sequence[int] = ()) -> list[tuple[int, int]]:
-    """Return the comparisons of a family: each baseline with each other system, or every pair.
+    """Return the pairs of a family: each baseline with each other system, or all pairs.
 
     Args:
         systems: The number of systems.
-        baselines: System numbers. A baseline is not compared with other baselines. Without
+        baselines: Column numbers of systems. Baselines are not compared with each other. Without
             baselines, every pair is compared once.
 
     Returns:
         Pairs (baseline, contrast).
 
     Raises:
-        UsageError: If a baseline is not among the systems, or is named twice.
+        UsageError: If a baseline is not one of the systems, or occurs twice.
     """
     chosen = list(baselines)
     if len(set(chosen)) < len(chosen) or not set(chosen) <= set(range(systems)):
@@ -93,12 +93,12 @@ def pairwise_differences(
     correction: str = "holm",
     **resampling: Unpack[ResamplingOptions],
 ) -> SystemComparisons:
-    """Compare systems with one or several baselines, or all with each other, as one family.
+    """Compare systems with one or more baselines, or all pairs of systems, as one family.
 
     Args:
         scores: Shape (queries, systems), all defined.
         baselines: As in :func:`pairs_of`.
-        test: The paired test to adjust, a name of ``PAIRED_TESTS``.
+        test: The paired test whose p-values are adjusted, a name of ``PAIRED_TESTS``.
         correction: As in :func:`adjust_p_values`, or ``tukey_hsd``: the randomised Tukey HSD test
             of all pairs in place of a paired test.
         resampling: ``confidence`` (of the intervals, which are not adjusted), ``resamples`` and
@@ -118,8 +118,10 @@ def pairwise_differences(
     pairs = pairs_of(systems, baselines)
     if not pairs:
         raise UsageError(
-            f"expected at least one pair of systems but got {systems} to compare",
+            f"expected at least one pair of systems but got {plural(systems, 'system')} and "
+            f"{plural(len(baselines), 'baseline')}",
             where="comparisons",
+            remedy="pass the scores of at least two systems",
         )
     if correction == TUKEY and baselines:
         raise UsageError(
@@ -156,7 +158,7 @@ def _describe_family(systems: int, baselines: int, pairs: int) -> str:
 def randomised_tukey(
     scores: npt.ArrayLike, *, resamples: int = DEFAULT_RESAMPLES, seed: int = DEFAULT_SEED
 ) -> FloatArray:
-    """Test for every pair of systems the null hypothesis that *all* systems are the same.
+    """Test every pair of systems under the null hypothesis that *all* systems are equal.
 
     Under it, the scores of a query can be exchanged among the systems. Each resample exchanges them
     at random in every query and takes the distance between the largest and the smallest mean. The
@@ -166,8 +168,8 @@ def randomised_tukey(
     (2012), algorithm 1.
 
     Args:
-        scores: Shape (queries, systems), at least two systems, all defined. The order of queries
-            and systems changes no p-value.
+        scores: Shape (queries, systems), at least two systems, all defined. The p-values do not
+            depend on the order of queries and systems.
         resamples: The number of resamples, at least 1.
         seed: The seed of the draws.
 
@@ -181,8 +183,12 @@ def randomised_tukey(
     check_resamples(resamples, "Tukey HSD")
     systems = table.shape[1]
     if systems < 2:
-        raise UsageError(f"expected at least 2 systems but got {systems}", where="Tukey HSD")
-    # Random exchanges may start from any order; a canonical one makes p independent of the order.
+        raise UsageError(
+            f"expected at least 2 systems but got {systems}",
+            where="Tukey HSD",
+            remedy="pass one column of scores per system",
+        )
+    # Sorted, so that the p-values do not depend on the order of queries and systems.
     ordered = np.sort(table, axis=1)
     ordered = ordered[np.lexsort(ordered.T[::-1])]
 
@@ -212,37 +218,40 @@ def indistinguishable_groups(
     Representation of All-Pairwise Comparisons, JCGS 13 (2004).
 
     Args:
-        estimates: The values by which systems are ordered, shape (systems,); the largest is best.
+        estimates: The values by which systems are ordered, for example means, shape (systems,); the
+            largest is the best.
         p_values: Adjusted p-values of all pairs, shape (systems, systems), symmetric; the diagonal
             does not matter. A pair with ``nan`` does not differ.
         level: A pair differs significantly if its p-value is at most this.
 
     Returns:
-        The groups as system numbers, best first within a group; the group of the best comes first.
+        The groups as column numbers, the best system first in each group; the group of the best
+            system comes first.
 
     Raises:
         UsageError: If the shapes differ or the p-values are not symmetric.
     """
-    places = np.asarray(estimates, dtype=np.float64)
+    values = np.asarray(estimates, dtype=np.float64)
     table = np.asarray(p_values, dtype=np.float64)
-    systems = len(places)
+    systems = len(values)
     if table.shape != (systems, systems) or not np.array_equal(table, table.T, equal_nan=True):
         raise UsageError(
             f"expected a symmetric table of {systems} by {systems} p-values "
             f"but got shape {table.shape}",
             where="groups",
+            remedy="pass one p-value for each pair, in both triangles of the table",
         )
-    order = np.argsort(-places, kind="stable").tolist()
+    order = np.argsort(-values, kind="stable").tolist()
     groups: list[frozenset[int]] = [frozenset(range(systems))] if systems else []
     for first in range(systems):
         for second in range(first + 1, systems):
             if table[order[first], order[second]] <= level:
                 groups = _split_groups(groups, first, second)
-    return [tuple(order[place] for place in group) for group in sorted(map(sorted, groups))]
+    return [tuple(order[position] for position in group) for group in sorted(map(sorted, groups))]
 
 
 def _split_groups(groups: list[frozenset[int]], first: int, second: int) -> list[frozenset[int]]:
-    """Split the groups that contain both, and drop those that are part of another."""
+    """Split the groups that contain both systems, and drop groups that are part of another."""
     both = {first, second}
     result = [group for group in groups if not both <= group]
     halves = [group - {one} for group in groups if both <= group for one in (first, second)]
@@ -265,8 +274,8 @@ def group_letters(groups: list[tuple[int, ...]], systems: int) -> list[str]:
     """
     letters = [""] * systems
     for number, group in enumerate(groups):
-        round_number, place = divmod(number, 26)
-        letter = chr(ord("a") + place) + (str(round_number) if round_number else "")
+        repetition, position = divmod(number, 26)
+        letter = chr(ord("a") + position) + (str(repetition) if repetition else "")
         for system in group:
             letters[system] += letter
     return letters

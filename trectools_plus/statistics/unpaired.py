@@ -28,14 +28,16 @@ class UnpairedComparison:
         first: Mean of the first sample.
         second: Mean of the second.
         difference: ``first`` minus ``second``.
-        low: Lower end of Welch's interval of the difference; equal to it if no sample varies.
+        low: Lower end of Welch's interval of the difference; the difference itself if all values of
+            each sample are equal.
         high: Upper end.
         p_permutation: Two-sided p-value of the permutation test.
-        p_welch: Two-sided p-value of Welch's t-test; ``nan`` if no sample varies.
-        n_first: Values in the first sample.
-        n_second: Values in the second.
+        p_welch: Two-sided p-value of Welch's t-test; ``nan`` if each sample has only equal values.
+        n_first: The number of values in the first sample.
+        n_second: The number of values in the second sample.
         level: The interval's confidence level, between 0 and 1.
-        resamples: The number of permutations drawn; all are enumerated where there are no more.
+        resamples: The maximum number of permutations. They are drawn at random if there are more,
+            else enumerated.
         seed: The seed of the draws.
     """
 
@@ -63,16 +65,17 @@ def unpaired_difference(
 ) -> UnpairedComparison:
     """Compare the means of two independent samples.
 
-    The null hypothesis of the permutation test is that values were assigned to the samples at
-    random (``scipy.stats.permutation_test``; p is twice the smaller tail). The interval is Welch's,
-    for samples of unequal size and variance (Biometrika 34, 1947; the same as
-    ``scipy.stats.ttest_ind``, but without a warning for a sample that does not vary).
+    The null hypothesis of the permutation test is that the values were assigned to the samples at
+    random (``scipy.stats.permutation_test``; p is twice that of the smaller tail). The interval is
+    Welch's, for samples of unequal size and variance (Biometrika 34, 1947; the same as
+    ``scipy.stats.ttest_ind``, but without a warning for a sample of equal values).
 
     Args:
-        first: At least 2 values, shape (n,), all defined. Their order changes nothing.
-        second: At least 2 values, shape (m,), all defined. Their order changes nothing.
+        first: At least 2 values, shape (n,), all defined, in any order.
+        second: At least 2 values, shape (m,), all defined, in any order.
         confidence: The interval's level, between 0 and 1.
-        resamples: The number of permutations drawn if they are not all enumerated; at least 1.
+        resamples: The maximum number of permutations, at least 1. They are drawn at random if there
+            are more, else enumerated.
         seed: The seed of the permutations.
 
     Returns:
@@ -106,9 +109,9 @@ def _as_sample(values: npt.ArrayLike) -> FloatArray:
     table = as_table(values, "two-sample test")
     if table.shape[1] != 1 or len(table) < 2:
         raise UsageError(
-            f"expected a row of at least 2 values but got shape {np.shape(values)}",
+            f"expected an array of shape (n,), n at least 2, but got shape {np.shape(values)}",
             where="two-sample test",
-            remedy="a single value does not show how values vary",
+            remedy="pass the values of at least 2 queries per sample",
         )
     return table[:, 0]
 
@@ -116,7 +119,7 @@ def _as_sample(values: npt.ArrayLike) -> FloatArray:
 def _permute(one: FloatArray, other: FloatArray, resamples: int, seed: int) -> float:
     from scipy import stats
 
-    if _spread([*one, *other]) <= ROUNDING:
+    if _range_of([*one, *other]) <= ROUNDING:
         return 1.0  # every permutation is the same
     result = stats.permutation_test(
         (one, other),
@@ -138,19 +141,20 @@ def _welch(one: FloatArray, other: FloatArray, confidence: float) -> tuple[float
     """Return the ends of the interval, and the p-value."""
     from scipy import stats
 
-    if max(_spread(one), _spread(other)) <= ROUNDING:
+    if max(_range_of(one), _range_of(other)) <= ROUNDING:
         difference = float(one.mean() - other.mean())
         return difference, difference, np.nan
-    parts = [values.var(ddof=1) / len(values) for values in (one, other)]
-    variance = sum(parts)
-    # Welch and Satterthwaite's degrees of freedom.
-    sides = zip(parts, (one, other), strict=True)
-    freedom = variance**2 / sum(part**2 / (len(values) - 1) for part, values in sides)
+    samples = (one, other)
+    variances = [values.var(ddof=1) / len(values) for values in samples]
+    variance = sum(variances)
+    degrees_of_freedom = variance**2 / sum(  # Welch and Satterthwaite's formula
+        part**2 / (len(values) - 1) for part, values in zip(variances, samples, strict=True)
+    )
     difference, error = float(one.mean() - other.mean()), float(np.sqrt(variance))
-    half = float(stats.t.ppf((1.0 + confidence) / 2.0, freedom)) * error
-    p_value = 2.0 * float(stats.t.sf(abs(difference) / error, freedom))
-    return difference - half, difference + half, p_value
+    margin = float(stats.t.ppf((1.0 + confidence) / 2.0, degrees_of_freedom)) * error
+    p_value = 2.0 * float(stats.t.sf(abs(difference) / error, degrees_of_freedom))
+    return difference - margin, difference + margin, p_value
 
 
-def _spread(values: npt.ArrayLike) -> float:
+def _range_of(values: npt.ArrayLike) -> float:
     return float(np.ptp(np.asarray(values)))

@@ -3,14 +3,14 @@
 ::
 
     model.py       the model of a test set, its JSON Schema and errors
-    loading.py     shipped sets, and files in JSON and YAML
-    languages.py   one language per set; texts from another field
-    tables.py      test sets as topics and qrels
-    conversion.py  test sets in other layouts
-    validation.py  the rules, with an ontology
-    splitting.py   a stratified split
-    refreshing.py  the next version
-    agreement.py   the grades of two annotators
+    loading.py     load shipped sets, and files in JSON and YAML
+    languages.py   the language of a set; texts from another field
+    tables.py      convert test sets to topics and qrels
+    conversion.py  read and write test sets in other formats
+    validation.py  validate test sets, with an ontology
+    splitting.py   split a set into a used and a held-out part
+    refreshing.py  replace queries for the next version
+    agreement.py   compare the grades of two annotators
 """
 
 from trectools_plus.lazy_names import import_lazily

@@ -19,12 +19,12 @@ from trectools_plus.testsets.tables import qrels_of
 from trectools_plus.validation.loading import load_qrels
 
 DEFAULT_THRESHOLD = 0.6
-"""Kappa must be above it: "substantial agreement" (Landis and Koch 1977)."""
+"""The value that kappa must exceed: "substantial agreement" (Landis and Koch 1977)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A pair with different grades of two annotators.
+    """A pair of query and term that two annotators graded differently.
 
     Attributes:
         query_id: The query.
@@ -45,8 +45,8 @@ class GradeAgreement:
 
     Attributes:
         kappas: Cohen's kappa by weighting: ``none``, ``linear``, ``quadratic``.
-        weights: The weighting that decides.
-        threshold: The value that its kappa must exceed.
+        weights: The weighting of the kappa that is compared with the threshold.
+        threshold: The value that this kappa must exceed.
         pairs: The number of pairs that both graded.
         only_first: The number of pairs that only the first graded; they are ignored.
         only_second: The number of pairs that only the second graded.
@@ -65,7 +65,7 @@ class GradeAgreement:
 
     @property
     def accepted(self) -> bool:
-        """True if the kappa that decides is defined and above the threshold."""
+        """True if the kappa with this weighting is defined and above the threshold."""
         return self.kappas[self.weights].value > self.threshold
 
 
@@ -81,10 +81,11 @@ def grade_agreement(
 
     Args:
         first: The grades of one annotator.
-        second: The grades of the other.
-        weights: The kappa that decides: ``none``, ``linear`` or ``quadratic``.
-        threshold: The value that it must exceed.
-        resampling: Settings of the intervals, over pairs.
+        second: The grades of the other annotator.
+        weights: The weighting of the kappa that is compared with the threshold: ``none``,
+            ``linear`` or ``quadratic``.
+        threshold: The value that this kappa must exceed.
+        resampling: Settings of the intervals, which resample pairs.
 
     Returns:
         Kappas with intervals, the verdict, and the pairs with different grades.
@@ -100,7 +101,7 @@ def grade_agreement(
     if both.is_empty():
         raise IncomparableError(
             "no pair of query and term was graded by both annotators",
-            remedy="give two files that grade the same pairs, with the same ids",
+            remedy="give two files with grades of the same pairs, with the same ids",
         )
     grades, others = both["relevance"].to_list(), both["relevance_other"].to_list()
     lowest = min(LOWEST_GRADE, *grades, *others)

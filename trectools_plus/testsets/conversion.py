@@ -1,4 +1,4 @@
-"""Read and write test sets: JSON, YAML, and topics with qrels in TREC and BEIR layout."""
+"""Read and write test sets as JSON, YAML, or topics and qrels in TREC or BEIR layout."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LAYOUTS: Mapping[Layout, tuple[str, str]] = {
     "trec-jsonl": ("topics.jsonl", "qrels.txt"),
     "beir": ("queries.jsonl", "qrels/test.tsv"),
 }
-"""The files of topics and qrels in each layout."""
+"""The files of topics and qrels in each layout, relative to the folder."""
 
 METADATA_FILE = "metadata.json"
 """The file with the metadata of the set, in the same folder."""
@@ -44,8 +44,8 @@ class Converted:
     """The result of a conversion.
 
     Attributes:
-        files: The files that were written.
-        dropped: Fields of the queries that the form cannot contain.
+        files: The written files.
+        dropped: Fields of the queries that the format cannot contain.
     """
 
     files: tuple[Path, ...]
@@ -53,17 +53,17 @@ class Converted:
 
 
 def form_of_output(path: str | Path) -> TestSetForm:
-    """Return the form of an output file, by its name.
+    """Return the format of an output file, by the suffix of its name.
 
     Raises:
-        UsageError: If the ending is unknown.
+        UsageError: If the suffix is unknown.
     """
     match = _FILE.search(str(path))
     if match is None:
         raise UsageError(
-            "the name does not show the form",
+            "the format cannot be determined from the file name",
             where=str(path),
-            remedy="name a .json or .yaml file, or a folder with --to trec, trec-jsonl or beir",
+            remedy="give a .json or .yaml file, or a folder with --to trec, trec-jsonl or beir",
         )
     return "json" if match[1].lower() == "json" else "yaml"
 
@@ -74,14 +74,17 @@ def convert_test_set(test_set: TestSet, output: str | Path, form: TestSetForm) -
     Args:
         test_set: The set.
         output: The file or folder; ``-`` is standard output, for JSON.
-        form: ``json`` or ``yaml`` for a file; ``trec``, ``trec-jsonl`` or ``beir`` for a folder,
-            see :func:`write_folder`.
+        form: The format: ``json`` or ``yaml`` for a file; ``trec``, ``trec-jsonl`` or ``beir`` for
+            a folder, see :func:`write_folder`.
+
+    Returns:
+        The written files, and the fields that the format cannot contain.
 
     Returns:
         The files written, and what they omit.
 
     Raises:
-        UsageError: If the ending of a file does not match the form.
+        UsageError: If the suffix of a file does not match the format.
         InputError: If a file cannot be written, or an id is not allowed in qrels.
     """
     if form == "json" or form == "yaml":
@@ -112,10 +115,10 @@ def write_folder(test_set: TestSet, folder: str | Path, layout: Layout) -> list[
     Args:
         test_set: The set.
         folder: The folder; created if missing.
-        layout: The layout.
+        layout: ``trec``, ``trec-jsonl`` or ``beir``.
 
     Returns:
-        The files: topics, qrels, metadata.
+        The files of topics, qrels and metadata.
 
     Raises:
         InputError: If a file cannot be written, or an id is not allowed in qrels.
@@ -123,7 +126,7 @@ def write_folder(test_set: TestSet, folder: str | Path, layout: Layout) -> list[
     root = Path(folder)
     topics_path, qrels_path = (root / name for name in LAYOUTS[layout])
     topics, qrels = topics_of(test_set), qrels_of(test_set)
-    # Check both before writing: topics are useless without qrels.
+    # Check both before writing either: topics are useless without qrels.
     refuse_unwritable(topics.frame, ("query_id",), "topics")
     refuse_unwritable(qrels.frame, ("query_id", "doc_id"), "qrels")
     try:
@@ -144,9 +147,9 @@ def write_folder(test_set: TestSet, folder: str | Path, layout: Layout) -> list[
 
 
 def read_folder(folder: str | Path) -> TestSet:
-    """Read a folder in TREC or BEIR layout, for example one that :func:`write_folder` wrote.
+    """Read a test set from a folder in TREC or BEIR layout, as :func:`write_folder` writes it.
 
-    Without ``metadata.json`` the set is named after the folder.
+    Without ``metadata.json``, the set is named after the folder.
 
     Raises:
         InputError: If topics or qrels are missing, exist in two layouts, or cannot be read.
@@ -163,7 +166,7 @@ def read_folder(folder: str | Path) -> TestSet:
         raise InputError(
             f"expected {names} but found {'several of them' if found else 'no such file'}",
             where=str(root),
-            remedy="the folder must contain the topics in one layout",
+            remedy="give a folder that contains topics in exactly one layout",
         )
     topics, qrels = found[0]
     if not qrels.is_file():
@@ -186,11 +189,11 @@ def read_parts(
         topics: TSV, JSON Lines or TREC; see :func:`trectools_plus.formats.topics.read_topics`.
         qrels: Four columns, or three under BEIR's header.
         metadata: The metadata; by default the set is named after the file of topics.
-        where: The name of the set in errors.
+        where: The name of the set in error messages.
 
     Raises:
-        InputError: If a file cannot be read, or a judged query is not a topic.
-        FormatError: If a file is malformed, or they are not a valid test set.
+        InputError: If a file cannot be read, or a judged query is not among the topics.
+        FormatError: If a file is malformed, or the files are not a valid test set.
     """
     metadata = {"dataset_id": Path(topics).name.partition(".")[0], **(metadata or {})}
     found = _without_empty_fields(read_topics(topics))
@@ -228,7 +231,7 @@ def _read_metadata(folder: Path) -> dict[str, Any]:
 
 
 def _without_empty_fields(topics: Topics) -> Topics:
-    """Replace empty fields by null: a table has a cell for every query."""
+    """Replace empty cells by null: they stand for missing fields."""
     names = [name for name in topics.frame.columns if name not in ("query_id", "text")]
     empty = [pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in names]
     return Topics(topics.frame.with_columns(empty), topics.path)
@@ -269,10 +272,10 @@ def as_content(test_set: TestSet) -> dict[str, Any]:
 
 
 def write_utf8(text: str, path: str | Path) -> None:
-    """Write a text atomically, compressed as the suffix of the path says.
+    """Write a text atomically, compressed according to the suffix of the path.
 
     Raises:
-        InputError: If it cannot be encoded as UTF-8, or the file cannot be written.
+        InputError: If the text cannot be encoded as UTF-8, or the file cannot be written.
     """
     try:
         data = text.encode()
@@ -287,7 +290,7 @@ def write_utf8(text: str, path: str | Path) -> None:
 
 
 class _Quoted(str):
-    """A text to quote in YAML, because loaders differ on numbers, dates and flags."""
+    """A text to quote in YAML, because loaders differ in unquoted numbers, dates and booleans."""
 
 
 def _as_yaml(content: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The language of a test set, and the field with its texts."""
+"""The declared language of a test set, and texts from another field."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def declared_language(test_set: TestSet, where: str) -> str:
 
     Args:
         test_set: The set.
-        where: The name of the set in an error.
+        where: The name of the set in error messages.
 
     Raises:
-        FormatError: If it declares several.
+        FormatError: If the set declares several languages.
     """
     declared = [test_set.metadata.language, *(query.language for query in test_set.queries)]
     found = {primary_language(language): language for language in declared if language}
@@ -27,33 +27,34 @@ def declared_language(test_set: TestSet, where: str) -> str:
         raise FormatError(
             f"texts in several languages: {', '.join(sorted(found))}",
             path=where,
-            remedy="make one set per language, because a mean over several describes none of them",
+            remedy="write one set per language; a mean over several languages is not meaningful",
         )
     return next(iter(found), "")
 
 
 def same_language(first: str, second: str) -> bool:
-    """Return true if two codes have the same primary language, as ``en`` and ``en-GB``."""
+    """Return true if two codes have the same primary language, for example ``en`` and ``en-GB``."""
     return primary_language(first) == primary_language(second)
 
 
 def with_text_field(
     test_set: TestSet, text_field: TextField, language: str | None, where: str
 ) -> TestSet:
-    """Return the set with its texts from a field, and with their language declared.
+    """Return the set with texts from the given field, and with their language declared.
 
-    Texts and descriptions in two languages make two sets. Descriptions replace the texts, and the
-    language is appended to the name of the set.
+    A file with texts in one language and descriptions in another can be read as two sets. With
+    ``description``, the descriptions replace the texts, and the language is appended to the name of
+    the set.
 
     Args:
         test_set: The set as it was read.
         text_field: ``text`` or ``description``.
-        language: The language of that field, as ISO 639-1 code. ``None`` means the declared one for
-            texts, and none for descriptions.
-        where: The name of the set in an error.
+        language: The language of that field, as ISO 639-1 code. ``None`` means the declared
+            language for texts, and no language for descriptions.
+        where: The name of the set in error messages.
 
     Raises:
-        FormatError: If a query has no such field.
+        FormatError: If a query has no description to use as its text.
         UsageError: If the set declares another language for its texts.
     """
     if text_field == "description":
@@ -63,9 +64,9 @@ def with_text_field(
     declared = declared_language(test_set, where)
     if declared and not same_language(declared, language):
         raise UsageError(
-            f"its language is {declared}, not {language}",
+            f"the set declares the language {declared}, not {language}",
             where=where,
-            remedy="omit --language, or use the field with this language",
+            remedy="omit --language, or select the field with this language",
         )
     return _labelled(test_set, test_set.queries, test_set.metadata.dataset_id, language)
 
@@ -77,7 +78,7 @@ def _from_descriptions(test_set: TestSet, language: str, where: str) -> TestSet:
             raise FormatError(
                 f"query {query.query_id} has no description to use as its text",
                 path=where,
-                remedy="add a description to each query, or use the field text",
+                remedy="add a description to each query, or use the field 'text'",
             )
         changes = {"text": query.description, "description": None}
         queries.append(query.model_copy(update=changes))

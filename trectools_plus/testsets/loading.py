@@ -1,4 +1,4 @@
-"""Load test sets: the shipped ones, and files in JSON or YAML."""
+"""Load shipped test sets, and test sets from files in JSON or YAML."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ def load_test_set(
     """Load a shipped test set, or read a file in JSON or YAML.
 
     Args:
-        name_or_path: A name, for example ``hpo-en-tiny``, or a file, compressed or not. ``mine``
-            also finds ``mine.yaml``, ``mine.yml`` and ``mine.json``. If a file has the name of a
-            shipped set, give its folder too: ``./hpo-en-tiny``.
-        text_field: The field of the texts. A set can have German texts and English descriptions,
-            for example. See :func:`trectools_plus.testsets.languages.with_text_field`.
+        name_or_path: A name, for example ``hpo-en-tiny``, or a file, compressed or not. The suffix
+            can be omitted: ``mine`` also finds ``mine.yaml``, ``mine.yml`` and ``mine.json``. For a
+            file with the name of a shipped set, give the folder too: ``./hpo-en-tiny``.
+        text_field: The field with the texts, for example if a set has German texts and English
+            descriptions. See :func:`trectools_plus.testsets.languages.with_text_field`.
         language: The language of the texts, as ISO 639-1 code, for a set that declares none.
 
     Raises:
         InputError: If the set or file does not exist, or cannot be read.
-        FormatError: If it is not JSON or YAML, a field is missing or wrong, or a query lacks the
-            ``text_field``.
+        FormatError: If the file is not JSON or YAML, a field is missing or invalid, or a query
+            lacks the ``text_field``.
         UsageError: If the set declares another language for its texts.
     """
     test_set = read_test_set(find_test_set(name_or_path))
@@ -72,7 +72,7 @@ def load_test_set(
 
 
 def find_test_set(name_or_path: str | Path) -> Path:
-    """Return the file of a test set, shipped or given; the ending of a file can be omitted.
+    """Return the path of a shipped test set or of a file, whose suffix can be omitted.
 
     Raises:
         InputError: If there is no shipped set and no file with this name.
@@ -88,7 +88,7 @@ def find_test_set(name_or_path: str | Path) -> Path:
         raise InputError(
             "no such test set or file",
             where=text,
-            remedy=f"name a file, or one of {', '.join(shipped_names())}",
+            remedy=f"give a file, or one of {', '.join(shipped_names())}",
         )
     return Path(name_or_path)
 
@@ -112,15 +112,18 @@ def list_test_sets() -> list[ListedTestSet]:
 
 
 def read_test_set(path: str | Path) -> TestSet:
-    """Read a test set, compressed or not, in a form of ``trectools_plus.validation.topics.cases``.
+    """Read a test set in any form that ``trectools_plus.validation.topics.cases`` accepts.
 
-    Errors of ``topics validate`` are refused, with the rule's code in the message. Its warnings are
-    accepted: ids that are whole numbers become text, repeated cases and judgments count once, and a
-    case without judgments has no score.
+    Files with errors of ``topics validate`` are refused; the message contains the code of the rule.
+    Warnings are accepted: ids that are whole numbers become text, repeated cases and judgments
+    count once, and a case without judgments has no score.
+
+    Args:
+        path: The file, compressed or not; ``-`` is standard input.
 
     Raises:
         InputError: If the file cannot be read.
-        FormatError: If it is not JSON or YAML, or a field is missing or wrong.
+        FormatError: If the file is not JSON or YAML, or a field is missing or invalid.
     """
     source = read_source(path)
     syntax = _syntax_of(source)
@@ -145,7 +148,7 @@ def read_test_set(path: str | Path) -> TestSet:
 
 
 def _syntax_of(source: Source) -> Syntax:
-    """Return the syntax of a test set, by name and first characters."""
+    """Return the syntax of a test set, by its file name and first characters."""
     start = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
     form = form_of(source.path, start)
     if form == "json" or form == "yaml":
@@ -168,12 +171,12 @@ def _refuse_errors(view: TopicsView) -> None:
 
 @dataclass(slots=True)
 class _Content:
-    """A test set in the form of the model, with the lines of its parts.
+    """The values of a test set in the structure of the model, with their line numbers.
 
     Attributes:
         path: The file; a set without a name is named after it.
-        content: The fields of :class:`TestSet`.
-        lines: The lines of fields, by their location.
+        content: The values of the fields of :class:`TestSet`.
+        lines: The line of each field, by its location in the model.
     """
 
     path: str
@@ -196,7 +199,7 @@ class _Content:
         self.lines.update({(key,): line for key, line in cases.lines.items()})
 
     def add_queries(self, view: TopicsView, cases: Cases) -> None:
-        """Add the queries, without those with the id and text of an earlier one."""
+        """Add the queries, except for repetitions of id and text."""
         queries: list[dict[str, Any]] = []
         known = set()
         table = view.judgments
@@ -216,13 +219,13 @@ class _Content:
             relevant = [{"doc_id": doc_id, "grade": int(grade)} for doc_id, grade in judged]
             self.lines[place] = line
             self.lines[*place, "text"] = text_line
-            for at, judged_on in enumerate(judged.values()):
-                self.lines[*place, "relevant", at] = judged_on
+            for index, judgment_line in enumerate(judged.values()):
+                self.lines[*place, "relevant", index] = judgment_line
             notes = cases.notes[number - 1]
             queries.append({**notes, "query_id": named, "text": text, "relevant": relevant})
         self.content["queries"] = queries
 
     def find_line(self, place: tuple[str | int, ...]) -> int | None:
-        """Return the line of a field, or of the innermost enclosing one that has a line."""
+        """Return the line of a field, or of the innermost enclosing field with a known line."""
         known = (self.lines.get(place[:end]) for end in range(len(place), 0, -1))
         return next((line for line in known if line is not None), None)

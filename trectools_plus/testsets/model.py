@@ -1,4 +1,4 @@
-"""The model of a test set: queries, and the terms that each should find; its JSON Schema."""
+"""The model of a test set: queries with graded relevant terms; its JSON Schema."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Difficulty = Literal["easy", "medium", "hard"]
 QueryType = Literal["exact_term", "paraphrase", "complex_clinical"]
 
 Identifier = Annotated[str, Field(pattern=r"^\S+$")]
-"""An id without blanks, because it is a column in run files."""
+"""An id without white space, because it is a column in run files."""
 
 LOWEST_GRADE, HIGHEST_GRADE = 0, 3
 """The scale of grades; other grades are accepted, and ``testset validate`` reports them."""
@@ -36,12 +36,12 @@ class _Model(BaseModel):
 
 
 class RelevantTerm(_Model):
-    """A term that a text means, and its grade."""
+    """A judged term of a query, and its grade."""
 
     doc_id: Identifier
     """The id of the term."""
     grade: StrictInt = Field(ge=-127, le=127)
-    """3 the term itself, 2 close to it, 1 related, 0 judged and not relevant. Other scales are
+    """3 the intended term, 2 close to it, 1 related, 0 judged and not relevant. Other scales are
     accepted too: up to 127, and -1 for not judged."""
 
 
@@ -57,15 +57,15 @@ class TestQuery(_Model):
     category: Category | None = None
     """The kind of wording."""
     difficulty: Difficulty | None = None
-    """The difficulty for a system that matches words."""
+    """The difficulty for systems that match words."""
     query_type: QueryType | None = None
-    """A coarser kind of wording."""
+    """A coarser classification of the wording."""
     hpo_domain: str | None = None
     """The organ system: the label of a child of "Phenotypic abnormality"."""
     language: str | None = None
     """The language of the text, as ISO 639-1 code."""
     description: str | None = None
-    """A remark, or the text in English."""
+    """A comment, or the text in English."""
 
     @field_validator("relevant")
     @classmethod
@@ -75,7 +75,7 @@ class TestQuery(_Model):
 
     @property
     def has_relevant(self) -> bool:
-        """True if a term is relevant, so that the query has a score."""
+        """True if a term has a grade above 0, so that the query has a score."""
         return any(term.grade > 0 for term in self.relevant)
 
 
@@ -92,7 +92,7 @@ class TestSetMetadata(BaseModel):
     language: str = ""
     """The language of all texts, as ISO 639-1 code; empty if not declared."""
     description: str = ""
-    """The contents, and the meaning of the grades."""
+    """A description of the contents and of the meaning of the grades."""
 
 
 class TestSet(_Model):
@@ -114,7 +114,7 @@ class TestSet(_Model):
 def _refuse_repeated(ids: Iterable[str]) -> None:
     repeated = [item for item, count in Counter(ids).items() if count > 1]
     if repeated:
-        raise ValueError(f"{', '.join(repeated[:3])} given more than once")
+        raise ValueError(f"repeated ids: {', '.join(repeated[:3])}")
 
 
 def format_error(
@@ -122,15 +122,15 @@ def format_error(
     path: str,
     find_line: Callable[[tuple[int | str, ...]], int | None] = lambda _: None,
 ) -> FormatError:
-    """Return the first of Pydantic's errors as a format error, with the number of the others.
+    """Convert the first of Pydantic's errors to a format error; mention the number of the others.
 
     Args:
         error: The errors.
         path: The file.
-        find_line: Returns the line of a field, by its location in the model.
+        find_line: A function that returns the line of a field, by its location in the model.
     """
     problems = error.errors(include_url=False)
-    # Pydantic also calls a list too short if its items were refused.
+    # If items of a list are invalid, Pydantic also reports that the list is too short.
     deepest = [p for p in problems if not any(_lies_within(q["loc"], p["loc"]) for q in problems)]
     first = deepest[0]
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
@@ -153,7 +153,7 @@ def _lies_within(place: tuple[int | str, ...], outer: tuple[int | str, ...]) -> 
 
 
 def json_schema_of_test_sets() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of test sets in every accepted form."""
+    """Return the JSON Schema (draft 2020-12) of test sets in all accepted forms."""
     schema = TestSet.model_json_schema()
     definitions = schema.pop("$defs")
     term, query = definitions["RelevantTerm"], definitions["TestQuery"]
@@ -184,8 +184,8 @@ def json_schema_of_test_sets() -> dict[str, Any]:
         "anyOf": query["anyOf"],
     }
     metadata = {"anyOf": [schema["properties"]["metadata"], {"type": "null"}]}
-    own = {"$ref": "#/$defs/TestQuery"}
-    case = {"$ref": "#/$defs/TestCase"}
+    query_ref = {"$ref": "#/$defs/TestQuery"}
+    case_ref = {"$ref": "#/$defs/TestCase"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": schema["title"],
@@ -195,17 +195,17 @@ def json_schema_of_test_sets() -> dict[str, Any]:
                 "type": "object",
                 "properties": {
                     "metadata": metadata,
-                    "queries": _list_or_mapping(own | with_id, own),
+                    "queries": _list_or_mapping(query_ref | with_id, query_ref),
                 },
                 "required": ["queries"],
                 "additionalProperties": False,
             },
             {
                 "type": "object",
-                "properties": {"test_cases": _list_or_mapping(case, case)},
+                "properties": {"test_cases": _list_or_mapping(case_ref, case_ref)},
                 "required": ["test_cases"],
             },
-            {"type": "array", "items": case, "minItems": 1},
+            {"type": "array", "items": case_ref, "minItems": 1},
         ],
         "$defs": definitions,
     }

@@ -1,4 +1,4 @@
-"""Replace some queries of a test set, so that systems are not tuned to it."""
+"""Replace some queries of a test set, so that systems do not become tuned to it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 FIRST_VERSION = "1.0.0"
-"""The version of a set that declares none."""
+"""The version of a set that does not declare one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Refreshed:
     """The next version of a test set.
 
     Attributes:
-        test_set: The set; ``changes`` of its metadata has an entry for each version.
+        test_set: The new version; ``changes`` in its metadata has an entry for each refresh.
         removed: The removed queries.
-        added: The queries that replace them, in the same order.
+        added: The queries that replace the removed ones, in the same order.
     """
 
     test_set: TestSet
@@ -56,9 +56,10 @@ def refresh_test_set(
     """Replace queries by new ones of the same category and difficulty.
 
     If the set or the pool has no categories, ``query_type`` is used instead. Queries of the pool
-    are not used if their text equals or nearly equals that of a query of the set or another query
-    of the pool. The replaced queries are distributed over categories and difficulties in proportion
-    to their numbers in the set, as far as the pool has new ones. The same seed gives the same set.
+    are not used if their text is nearly identical to that of a query of the set, or of an earlier
+    query of the pool. The replaced queries are distributed over categories and difficulties in
+    proportion to their numbers in the set, as far as the pool has new ones. The same seed gives the
+    same set.
 
     Args:
         test_set: The set.
@@ -71,9 +72,10 @@ def refresh_test_set(
         The new set, with the removed and the added queries.
 
     Raises:
-        UsageError: If the languages differ, the pool has too few new queries of the kinds in the
-            set, a new query has the id of an old one, or the version has no successor.
-        FormatError: If one of the two is in several languages.
+        UsageError: If ``count`` is out of range, the languages differ, the pool has too few new
+            queries of the categories and difficulties in the set, a new query has the id of an old
+            one, or the next version cannot be computed.
+        FormatError: If the set or the pool is in several languages.
     """
     import numpy as np
 
@@ -126,7 +128,7 @@ def next_version(version: str) -> str:
     match = re.fullmatch(r"(v?)(\d+)(?:\.(\d+))?(\.\d+)?", version or FIRST_VERSION)
     if match is None:
         raise UsageError(
-            f"version '{version}' has no successor: expected numbers as in {FIRST_VERSION}",
+            f"the version after '{version}' is unknown: expected numbers as in {FIRST_VERSION}",
             remedy="give the new version",
         )
     prefix, major, minor, patch = match.groups()
@@ -138,7 +140,7 @@ def _check_languages(test_set: TestSet, pool: TestSet) -> None:
     one, other = declared_language(test_set, names[0]), declared_language(pool, names[1])
     if one and other and not same_language(one, other):
         raise UsageError(
-            f"the set is in {one}, the pool in {other}",
+            f"the language of the set is {one}, that of the pool {other}",
             where=names[1],
             remedy="use new queries in the language of the set",
         )
@@ -176,20 +178,20 @@ class _Strata:
         if possible < count:
             kinds = {"category": "categories", "query_type": "query types"}[self._field]
             raise UsageError(
-                f"expected {count} new queries of the {kinds} and difficulties of the set, "
-                f"the pool has {possible}",
-                remedy="replace fewer, or give a larger pool",
+                f"expected {count} new queries with the {kinds} and difficulties of the set "
+                f"but the pool has {possible}",
+                remedy="replace fewer queries, or give a larger pool",
             )
         quota = apportion_strata(count, strata)
-        over = 0
+        missing = 0
         for stratum, wanted in quota.items():
             quota[stratum] = min(wanted, available[stratum])
-            over += wanted - quota[stratum]
-        # The rest goes to the strata with the most new queries left.
-        while over:
-            room = {one: min(sizes[one], available[one]) - quota[one] for one in quota}
-            quota[max(room, key=lambda one: room[one])] += 1
-            over -= 1
+            missing += wanted - quota[stratum]
+        # Take the missing queries from the strata with the most new queries left.
+        while missing:
+            left = {key: min(sizes[key], available[key]) - quota[key] for key in quota}
+            quota[max(left, key=lambda key: left[key])] += 1
+            missing -= 1
         return quota
 
     def draw(
@@ -207,7 +209,7 @@ class _Strata:
         return drawn
 
     def sort(self, drawn: Iterable[TestQuery], order: Sequence[TestQuery]) -> list[TestQuery]:
-        """Sort by stratum and then as given, so that the n-th query replaces the n-th."""
+        """Sort by stratum and then by the given order, to pair old and new queries."""
         places = {query.query_id: at for at, query in enumerate(order)}
         return sorted(drawn, key=lambda query: (self._of(query), places[query.query_id]))
 
@@ -216,13 +218,13 @@ class _Strata:
 
 
 def _check_ids(test_set: TestSet, queries: Sequence[TestQuery], added: Sequence[TestQuery]) -> None:
-    """Refuse new queries with the id of an old one, even of a removed one."""
+    """Check that no new query has the id of an old one, even of a removed one."""
     old = {query.query_id for query in test_set.queries}
     taken = [query.query_id for query in added if query.query_id in old]
     if taken:
         raise UsageError(
-            f"new queries have ids of the set: {', '.join(taken[:3])}",
-            remedy="give the queries of the pool other ids",
+            f"ids of new queries are already used in the set: {', '.join(taken[:3])}",
+            remedy="change the ids in the pool",
         )
     assert len({query.query_id for query in queries}) == len(queries)
 

@@ -1,4 +1,4 @@
-"""Split a test set into a part to develop with, and a part to hold out."""
+"""Split a test set into a part for development, and a held-out part."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KIND_FIELDS: tuple[KindField, ...] = get_args(KindField)
 Key = TypeVar("Key")
 
 Stratum = tuple[str, str]
-"""Category (or type) and difficulty; empty if a query has none."""
+"""Category (or query type) and difficulty; an empty string for each that a query does not have."""
 
 _FILE_NAME = re.compile(r"[^\w.+-]+")
 
@@ -53,9 +53,9 @@ def split_test_set(
     """Hold out a fraction of the queries, stratified by category and difficulty.
 
     If no query has a category, ``query_type`` is used instead. The fraction applies to each
-    category, and within it to each difficulty, rounded to whole queries. Queries with equal or
-    nearly equal texts stay in one part, which can change a number by one or two. Equal seeds give
-    equal parts.
+    category, and within it to each difficulty, rounded to whole queries. Queries with nearly
+    identical texts stay in one part, which can change the numbers by one or two. The same seed
+    gives the same parts.
 
     Args:
         test_set: The set.
@@ -114,7 +114,7 @@ def write_split(split: Split, folder: str | Path) -> tuple[Path, Path]:
 
 
 def parent_of(test_set: TestSet) -> dict[str, str]:
-    """Return the identity of a set: ``dataset_id``, ``version``, and ``sha256`` of its JSON."""
+    """Return ``dataset_id`` and ``version`` of a set, and the ``sha256`` of its JSON."""
     facts = test_set.metadata
     digest = sha256_text(render_test_set(test_set))
     return {"dataset_id": facts.dataset_id, "version": facts.version, "sha256": digest}
@@ -125,7 +125,8 @@ def kind_field(test_set: TestSet, *others: TestSet) -> KindField:
 
     Args:
         test_set: The set.
-        others: Sets that should have the field too; if they lack both fields, they are ignored.
+        others: Other sets that should have the field too. If no field is in all sets, only
+            ``test_set`` decides.
     """
     fields = [name for name in KIND_FIELDS if _has_field(test_set, name)] or [KIND_FIELDS[0]]
     shared = (name for name in fields if all(_has_field(other, name) for other in others))
@@ -137,7 +138,7 @@ def _has_field(test_set: TestSet, name: str) -> bool:
 
 
 def kind_of(query: TestQuery, field: KindField = "category") -> str:
-    """Return the category of a query, otherwise its type; empty if it has neither.
+    """Return the category of a query, otherwise its query type; empty if it has neither.
 
     Args:
         query: The query.
@@ -148,7 +149,7 @@ def kind_of(query: TestQuery, field: KindField = "category") -> str:
 
 
 def stratum_of(query: TestQuery, field: KindField) -> Stratum:
-    """Return kind (see :func:`kind_of`) and difficulty of a query; empty if it has none."""
+    """Return the kind (see :func:`kind_of`) and the difficulty of a query."""
     return kind_of(query, field), query.difficulty or ""
 
 
@@ -169,18 +170,19 @@ def _choose(test_set: TestSet, fraction: float, seed: int) -> set[int]:
     for (category, _), count in quota.items():
         by_category[category] += count
     chosen: set[int] = set()
-    # Groups of near-duplicates can leave gaps. They are filled from the category, then from any.
-    for places in (
+    # A group of near-duplicates can be too large for the rest of its stratum. The missing queries
+    # come from other strata of the category, then from all queries.
+    for level in (
         (quota, lambda at: strata[at]),
         (by_category, lambda at: strata[at][0]),
         ({"": total}, lambda _: ""),
     ):
-        _fill(chosen, shuffled, *places)
+        _fill(chosen, shuffled, *level)
     return chosen
 
 
 def _fill(chosen: set[int], groups: Sequence[list[int]], quota: dict[Any, int], kind: Any) -> None:
-    """Choose groups while the kind of their first query has room for the whole group."""
+    """Choose groups in order, if the quota for the kind of their first query has room for them."""
     room = dict(quota)
     for at in chosen:
         room[kind(at)] -= 1
@@ -219,8 +221,8 @@ def apportion(total: int, sizes: Mapping[Key, int]) -> dict[Key, int]:
         sizes: The size of each part, which is also its maximum.
 
     Returns:
-        Whole numbers that add up to ``total``, each less than 1 from its exact proportion. If
-        remainders are equal, the larger part comes first, then the earlier one.
+        Whole numbers that add up to ``total``; each differs from the exact proportion by less than
+        1. If remainders are equal, the larger part comes first, then the earlier one.
     """
     whole = sum(sizes.values())
     if not whole:
@@ -234,10 +236,10 @@ def apportion(total: int, sizes: Mapping[Key, int]) -> dict[Key, int]:
 
 
 def apportion_strata(total: int, strata: Sequence[Stratum]) -> dict[Stratum, int]:
-    """Divide a number over categories, and each result over the difficulties of the category.
+    """Divide a number over categories, and each share over the difficulties of the category.
 
-    So categories are as close to their proportions as possible, even if there are too few queries
-    of each category and difficulty.
+    So the categories are as close to their proportions as possible, even if some combinations of
+    category and difficulty have few queries.
 
     Args:
         total: The number to divide, at most the number of queries.

@@ -14,17 +14,17 @@ from trectools_plus.formats.topic_schema import NOTE_KEYS, NOTE_WORDS
 from trectools_plus.testsets.model import TestSet, format_error
 
 QUERY_FIELDS = NOTE_KEYS
-"""The fields of queries other than id, text and judgments: columns of topics."""
+"""The fields of queries other than id, text and judgments; they become columns of topics."""
 
 
 def topics_of(test_set: TestSet, path: str | None = None) -> Topics:
-    """Return the queries, with each of :data:`QUERY_FIELDS` that any of them has.
+    """Return the queries as topics, with those of :data:`QUERY_FIELDS` that any query has.
 
-    A field that a query lacks is empty.
+    The cell of a query without such a field is empty.
 
     Args:
         test_set: The set.
-        path: The name of the set in errors.
+        path: The name of the set in error messages.
     """
     queries = test_set.queries
     further = {
@@ -43,11 +43,11 @@ def topics_of(test_set: TestSet, path: str | None = None) -> Topics:
 
 
 def qrels_of(test_set: TestSet, path: str | None = None) -> Qrels:
-    """Return the judgments, in the order of the set.
+    """Return the judgments as qrels, in the order of the set.
 
     Args:
         test_set: The set.
-        path: The name of the set in errors.
+        path: The name of the set in error messages.
     """
     rows = [
         (query.query_id, "0", term.doc_id, term.grade)
@@ -62,14 +62,14 @@ def from_tables(
 ) -> TestSet:
     """Combine topics and judgments into a test set.
 
-    Further columns of the topics are used if they are among :data:`QUERY_FIELDS`. Values of
-    ``category`` and similar fields must be known to the model; others are dropped.
+    Further columns of the topics are used if they are among :data:`QUERY_FIELDS`. Unknown values of
+    fields with fixed values, for example ``category``, are dropped.
 
     Args:
         topics: The queries, in the order of the set.
         qrels: The judgments, in the order of each query.
         metadata: The metadata, with at least ``dataset_id``.
-        where: The name of the set in errors.
+        where: The name of the set in error messages.
 
     Raises:
         InputError: If a judged query is not among the topics.

@@ -1,4 +1,4 @@
-"""Validate test sets: the rules for topics, an ontology, and the other parts of a split."""
+"""Validate test sets: rules for topics, for term ids, and for the parts of a split."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _SUPERSEDED = {
     "T211": frozenset({"Q121", "Q122"}),
     "T212": frozenset({"T131", "Q131", "Q133"}),
 }
-"""Rules for judgments, by the rule for test sets that reports the same as an error."""
+"""Rules whose findings are omitted, by the rule for test sets that reports the same problem."""
 
 
 class TestSetChecker:
-    """Check test sets one after the other.
+    """Check test sets one after the other, as parts of a split.
 
     Args:
         ontology: An OBO file; ``None`` means the installed Human Phenotype Ontology for sets with
             its ids.
-        apart: The sets are unrelated. Otherwise they are parts of a split, and queries that are in
-            two of them are a finding of the later one.
-        every_line: Findings contain the lines of all places, not only of the first few.
+        apart: True if the sets are unrelated. Otherwise they are parts of a split, and queries that
+            are in two of them are reported for the later one.
+        every_line: True if findings contain all lines with a problem, not only the first few.
 
     Attributes:
         unchecked: Sets whose ids were not looked up because the ontology is not installed.
@@ -55,7 +55,7 @@ class TestSetChecker:
         self._parts: list[TestSetView] = []
 
     def check(self, name_or_path: str | Path) -> FileReport:
-        """Return all findings of a test set; a malformed file is a report with errors.
+        """Return the findings of a test set; errors of a malformed file are findings too.
 
         Args:
             name_or_path: A file, ``-`` for standard input, or the name of a shipped set.
@@ -111,7 +111,7 @@ def validate_test_sets(
         every_line: As in :class:`TestSetChecker`.
 
     Yields:
-        A report on each.
+        A report for each set, in the given order.
 
     Raises:
         InputError: If a file or the ontology cannot be read.
@@ -125,7 +125,7 @@ def ontology_of(term_ids: Iterable[str], path: str | Path | None = None) -> Onto
     """Return the ontology in which to look up ids.
 
     Args:
-        term_ids: Ids of expected terms.
+        term_ids: Ids of relevant terms.
         path: An OBO file; ``None`` means the installed Human Phenotype Ontology for sets with its
             ids.
 

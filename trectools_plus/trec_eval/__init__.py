@@ -3,14 +3,14 @@
 ::
 
     arguments.py    flags and parameters of measures, parsed as by getopt and trec_eval
-    reading.py      files, refused where trec_eval would print zeros or stop; ranking
+    reading.py      reading and validation of the files, and ranking
     scoring.py      values of each query and measure, from pytrec_eval or builtin.py
     builtin.py      measures that pytrec_eval does not have or version 10 computes differently
     output.py       trec_eval's output lines
     explain.py      the help of -h
 
-The measures in trec_eval's order are in ``measures/definitions/trec_eval_measures.py``. Nothing is
-imported here, so that ``-h`` need not wait for Polars.
+The measures in trec_eval's order are in ``measures/definitions/trec_eval_measures.py``. Modules
+are imported on first use, so that ``-h`` does not load Polars.
 """
 
 from trectools_plus.lazy_names import import_lazily

@@ -1,11 +1,11 @@
 """Parser of trec_eval's command line, with the conventions of getopt_long.
 
-Flags may be joined (``-qcM1000``), be followed by their value with or without a blank (``-m map``,
-``-mmap``), come after the files, and be spelled as trec_eval's long names, abbreviated or not.
+Flags may be joined (``-qcM1000``), separated from their value by a blank or not (``-m map``,
+``-mmap``), and follow the files. trec_eval's long names are accepted too, also abbreviated.
 
 Parameters follow the dot of a measure: ``P.5,7,3``, ``iprec_at_recall..10,.20``, ``ndcg.1=3,2=9``.
 As in trec_eval, which uses C's ``atol`` and ``atof``, text after a number is ignored (``23.4`` is
-cutoff 23). A text that does not begin with a number, which C reads as 0, is refused.
+cutoff 23). A text that does not begin with a number is refused, because C reads it as 0.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SWITCHES = {
     "v": "version_wanted",
 }
 _NUMBERS = {"l": ("level", 1), "M": ("max_retrieved", 1), "N": ("collection_size", 0)}
-_INSTEAD = {
+_REMEDIES = {
     "l": "leave out -l to count grades from 1; to count grade 0 too, change it to 1 in the qrels",
     "M": "leave out -M for all documents",
 }
@@ -66,7 +66,7 @@ USAGE = "trectools-plus trec-eval [-q] [-c] [-m MEASURE]... QRELS RUN"
 _INTEGER = re.compile(r"\s*([+-]?[0-9]+)")
 _DECIMAL = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _MAX_DIGITS = 8
-"""The size of trec_eval's buffer for a decimal in a name; further digits are cut off."""
+"""The size of trec_eval's buffer for a decimal number in a name; it cuts off further digits."""
 _MAX_CUTOFF = 2**62
 _MAX_GRADE = 2**20
 N_COEFFICIENTS = 4
@@ -81,10 +81,10 @@ class Requested:
     Attributes:
         measure: The measure.
         names: The names of its lines.
-        numbers: Cutoffs or points, ascending; or numbers in the order given.
+        numbers: Cutoffs or points, ascending; other numbers in the order given.
         pairs: ``(grade, gain)`` in the order given, without the persistence.
         persistence: The ``p`` of rbp and rbp_resid.
-        given: Whether the command line has parameters.
+        given: Whether the command line contains parameters of this measure.
     """
 
     measure: TrecMeasure
@@ -96,7 +96,7 @@ class Requested:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The names of its lines in pytrec_eval's answer."""
+        """The names of its values in the result of pytrec_eval."""
         return self.names if self.measure.takes in ("cutoffs", "points") else (self.measure.name,)
 
     @property
@@ -127,19 +127,20 @@ class Arguments:
         files: Qrels and run; may be empty if help or the version is requested.
         requested: The measures in trec_eval's order.
         version: The version of trec_eval to match.
-        per_query: ``-q``: print every query too.
-        summary: Not ``-n``: print the figures over all queries.
+        per_query: ``-q``: also print the figures of every query.
+        summary: Print the figures over all queries; ``-n`` makes it false.
         complete: ``-c``: average over all queries of the qrels.
         judged_only: ``-J``: remove unjudged documents from the rankings first.
         level: ``-l``: the lowest grade that is relevant.
-        max_retrieved: ``-M``: documents of each query that count; ``None`` for all.
-        collection_size: ``-N``: documents in the collection, for utility.
-        only_query: ``-D level.query_id``: this query alone.
+        max_retrieved: ``-M``: the number of documents of each query that are scored; ``None`` for
+            all.
+        collection_size: ``-N``: the number of documents in the collection, for utility.
+        only_query: ``-D level.query_id``: score only this query.
         permissive: ``--permissive``: accept errors at which trec_eval continues.
-        help: ``-h``.
-        version_wanted: ``-v``.
-        measures_named: Whether there is a ``-m``.
-        notes: The arguments that trec_eval ignores without a message, one line each.
+        help: ``-h``: print the help.
+        version_wanted: ``-v``: print the version.
+        measures_named: Whether the command line contains ``-m``.
+        notes: Arguments that trec_eval ignores without a message, one line each.
     """
 
     files: list[str] = field(default_factory=list)
@@ -187,20 +188,20 @@ def parse_arguments(words: Sequence[str]) -> Arguments:
         if letter == "m":
             measures.append(value)
         else:
-            _take(arguments, letter, value)
+            _set_option(arguments, letter, value)
     arguments.measures_named = bool(measures)
-    arguments.requested = _measures(measures or ["official"], arguments)
+    arguments.requested = _parse_measures(measures or ["official"], arguments)
     if not (arguments.help or arguments.version_wanted):
         _check_files(files)
     return arguments
 
 
-def _take(arguments: Arguments, letter: str, value: str) -> None:
+def _set_option(arguments: Arguments, letter: str, value: str) -> None:
     if letter in _SWITCHES:
         setattr(arguments, _SWITCHES[letter], True)
     elif letter in _NUMBERS:
         name, least = _NUMBERS[letter]
-        setattr(arguments, name, _whole_number(letter, value, least))
+        setattr(arguments, name, _parse_whole_number(letter, value, least))
     elif letter == "n":
         arguments.summary = False
     elif letter == "V":
@@ -222,12 +223,12 @@ def _take(arguments: Arguments, letter: str, value: str) -> None:
         _check_format(letter, value)
 
 
-def _whole_number(letter: str, value: str, least: int) -> int:
+def _parse_whole_number(letter: str, value: str, least: int) -> int:
     if not re.fullmatch(r"\s*\+?[0-9]{1,18}", value) or int(value) < least:
         raise UsageError(
             f"expected a whole number of at least {least} but got {value!r}",
             where=f"-{letter}",
-            remedy=_INSTEAD.get(letter),
+            remedy=_REMEDIES.get(letter),
         )
     return int(value)
 
@@ -268,7 +269,7 @@ def _no_groups(where: str) -> UsageError:
     )
 
 
-def _measures(words: Sequence[str], arguments: Arguments) -> list[Requested]:
+def _parse_measures(words: Sequence[str], arguments: Arguments) -> list[Requested]:
     """Return the requested measures in trec_eval's order, each with its first parameters."""
     known, sets = measures_of(arguments.version), sets_of(arguments.version)
     requested: set[str] = set()
@@ -289,9 +290,9 @@ def _measures(words: Sequence[str], arguments: Arguments) -> list[Requested]:
                 f"no parameters after the dot of {word!r}", where="-m", remedy="leave out the dot"
             )
         if name in sets or known[name].takes == "none":
-            arguments.notes.append(f"-m {word}: {name} takes no parameters, {text} is ignored")
+            arguments.notes.append(f"-m {word}: {name} takes no parameters; {text} is ignored")
         elif name in parameters:
-            arguments.notes.append(f"-m {word}: ignored, the first -m {name}.… counts")
+            arguments.notes.append(f"-m {word}: ignored, because the first -m {name}.… is used")
         else:
             parameters[name] = text
     return [
@@ -310,13 +311,15 @@ def _unknown(name: str, word: str, version: Version) -> UsageError:
             f"trec_eval 9 has no measure {name}", where="-m", remedy="add --trec-eval-version 10"
         )
     stem, _, number = word.rpartition("_")
-    if stem in names and number.replace(".", "").isdigit():  # a line's name, not a measure's
+    if stem in names and number.replace(".", "").isdigit():  # the name of an output line
         return UsageError(
             f"there is no measure {word!r}", where="-m", remedy=f"write -m {stem}.{number}"
         )
-    folded = {known.lower(): known for known in names}
-    near = difflib.get_close_matches(name.lower(), folded, 1)
-    remedy = f"did you mean {folded[near[0]]}?" if near else "-h -m all_trec lists all measures"
+    by_lower_case = {known.lower(): known for known in names}
+    near = difflib.get_close_matches(name.lower(), by_lower_case, 1)
+    remedy = (
+        f"did you mean {by_lower_case[near[0]]}?" if near else "-h -m all_trec lists all measures"
+    )
     return UsageError(f"there is no measure {name!r}", where="-m", remedy=remedy)
 
 
@@ -335,26 +338,28 @@ def bind_parameters(measure: TrecMeasure, text: str | None) -> Requested:
         text: The parameters after the dot; ``None`` for the defaults.
 
     Raises:
-        UsageError: If trec_eval would stop at them, or read 0 for a text.
+        UsageError: If trec_eval would reject them, or read a text as 0.
     """
     where = f"-m {measure.name}" if text is None else f"-m {measure.name}.{text}"
     if text is None or measure.takes == "none":
         numbers = measure.defaults
         return Requested(measure, _line_names(measure, numbers, None), numbers)
     if measure.takes == "gains":
-        pairs, persistence = _pairs(measure, text, where)
+        pairs, persistence = _parse_gains(measure, text, where)
         names = _line_names(measure, (), text)
         return Requested(measure, names, pairs=pairs, persistence=persistence, given=True)
-    numbers = tuple(_number(measure, word, where) for word in text.split(","))
+    numbers = tuple(_parse_number(measure, word, where) for word in text.split(","))
     if measure.takes in ("cutoffs", "points"):
         numbers = tuple(sorted(numbers))
         if len({*numbers}) < len(numbers):
-            raise UsageError("a cutoff is given twice", where=where, remedy="name each once")
+            raise UsageError(
+                "a cutoff is given twice", where=where, remedy="write each cutoff once"
+            )
     if measure.takes == "cutoffs" and numbers[0] < 1:
         raise UsageError("cutoffs start at 1", where=where, remedy="for example -m P.5,10")
     if measure.name == "utility" and len(numbers) != N_COEFFICIENTS:
         raise UsageError(
-            f"utility takes {N_COEFFICIENTS} coefficients, got {len(numbers)}",
+            f"utility takes {N_COEFFICIENTS} coefficients but got {len(numbers)}",
             where=where,
             remedy="for example -m utility.1,-1,0,0",
         )
@@ -371,13 +376,15 @@ def _line_names(
     return (measure.name if text is None else f"{measure.name}_{text}",)
 
 
-def _number(measure: TrecMeasure, word: str, where: str) -> float:
+def _parse_number(measure: TrecMeasure, word: str, where: str) -> float:
     whole = measure.takes == "cutoffs"
     found = (_INTEGER if whole else _DECIMAL).match(word)
     if found is None:
         kind = "a whole number" if whole else "a number"
         raise UsageError(
-            f"expected {kind} but got {word!r}, which trec_eval reads as 0", where=where
+            f"expected {kind} but got {word!r}, which trec_eval reads as 0",
+            where=where,
+            remedy=f"for example -m {measure.name}.{'5,10' if whole else '0.5'}",
         )
     number = int(found[1]) if whole else float(found[1])
     if abs(number) > _MAX_CUTOFF:
@@ -387,7 +394,7 @@ def _number(measure: TrecMeasure, word: str, where: str) -> float:
     return number
 
 
-def _pairs(
+def _parse_gains(
     measure: TrecMeasure, text: str, where: str
 ) -> tuple[tuple[tuple[int, float], ...], float]:
     pairs, persistence = [], 0.9
@@ -406,7 +413,7 @@ def _pairs(
             raise UsageError(
                 f"grade {whole[1]} is not between 0 and {_MAX_GRADE:,}",
                 where=where,
-                remedy="a negative grade marks unjudged documents; give it no gain",
+                remedy="remove it: a negative grade marks unjudged documents, which have no gain",
             )
         if whole:
             pairs.append((int(whole[1]), float(value[1])))

@@ -1,10 +1,10 @@
-"""Measures that pytrec_eval does not have, or that version 10 of trec_eval computes differently.
+"""Measures that pytrec_eval does not support, or that version 10 of trec_eval computes differently.
 
-``relstring`` is a text, and pytrec_eval has no ``-N`` for ``utility``. ``iprec_at_recall`` and
-``11pt_avg`` convert a share of the relevant documents to a number of documents: version 9 adds 0.9
-and truncates, version 10 rounds to the nearest, halves away from zero. ``rbp``, ``rbp_resid``,
-``unj``, ``dcg`` and ``ideal_dcg`` are new in version 10. Sums are added in trec_eval's order, to
-the same last bit.
+The value of ``relstring`` is a text, and pytrec_eval has no ``-N`` for ``utility``.
+``iprec_at_recall`` and ``11pt_avg`` convert a share of the relevant documents to a number of
+documents: version 9 adds 0.9 and truncates, version 10 rounds to the nearest, halves away from
+zero. ``rbp``, ``rbp_resid``, ``unj``, ``dcg`` and ``ideal_dcg`` are new in version 10. Sums are
+added in trec_eval's order, so that they are equal bit for bit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Scorer = Callable[[Requested, JudgedRun, int], FloatArray]
 
 
 def relevant_counts(run: JudgedRun, level: int) -> tuple[IntArray, IntArray]:
-    """Return the numbers of relevant documents of each query: in the qrels, and retrieved."""
+    """Return each query's number of relevant documents: in the qrels, and retrieved."""
     relevant = run.grade >= level
     return run.count(relevant), run.count(relevant & run.within(None))
 
@@ -62,7 +62,7 @@ def relevance_strings(requested: Requested, run: JudgedRun) -> list[str]:
 
 
 def utility(requested: Requested, run: JudgedRun, level: int, collection_size: int) -> FloatArray:
-    """Return weighted sums of the numbers of (not) retrieved (not) relevant documents.
+    """Return weighted sums of the numbers of relevant and other documents, retrieved or not.
 
     Source: ``m_utility.c``.
 
@@ -76,14 +76,14 @@ def utility(requested: Requested, run: JudgedRun, level: int, collection_size: i
     Returns:
         One value per query.
     """
-    hit, noise, missed, rejected = requested.numbers
+    hit_weight, noise_weight, missed_weight, rejected_weight = requested.numbers
     relevant, found = relevant_counts(run, level)
     retrieved = run.retrieved
     value: FloatArray = (
-        hit * found
-        + noise * (retrieved - found)
-        + missed * (relevant - found)
-        + rejected * (collection_size + found - retrieved - relevant)
+        hit_weight * found
+        + noise_weight * (retrieved - found)
+        + missed_weight * (relevant - found)
+        + rejected_weight * (collection_size + found - retrieved - relevant)
     )
     return value
 
@@ -102,8 +102,9 @@ def interpolated_precision(
     """Return the highest precision at or after each recall point (``m_iprec_at_recall.c``).
 
     Args:
-        requested: The recall points, in any order. trec_eval goes through them from the last to
-            the first while it goes up the ranking, and gives points out of order the last value.
+        requested: The recall points, in any order. trec_eval processes them from the last to the
+            first while it moves up the ranking. After a point that is out of order, all points get
+            the highest precision of the ranking.
         run: The rankings.
         level: The lowest grade that is relevant.
         rounding: Converts a share of the relevant documents to a number of documents.
@@ -112,24 +113,24 @@ def interpolated_precision(
         Shape (queries, points).
     """
     n_relevant, found = relevant_counts(run, level)
-    best = _best_from(run, level)
+    best = _highest_precision_from(run, level)
     starts = np.r_[0, np.cumsum(found)]
     with np.errstate(invalid="ignore"):
         # In C, 0/0 has the sign bit set and is printed as -nan.
-        nothing = np.where(run.retrieved > 0, 0.0, -np.nan)
-    first = nothing.copy()
-    some = found > 0
-    first[some] = best[starts[:-1][some]]
+        first = np.where(run.retrieved > 0, 0.0, -np.nan)
+    has_hits = found > 0
+    first[has_hits] = best[starts[:-1][has_hits]]
     values = np.zeros((len(found), len(requested.numbers)))
-    reached, walking, passed = found.copy(), np.zeros(len(found), bool), np.zeros(len(found), bool)
+    position = found.copy()
+    started, finished = np.zeros(len(found), bool), np.zeros(len(found), bool)
     for column in range(len(requested.numbers) - 1, -1, -1):
-        place = rounding(requested.numbers[column] * n_relevant.astype(np.float64)).astype(np.int64)
-        walking |= place <= found
-        passed |= walking & ((place > reached) | (place < 1))
-        at_place = walking & ~passed
-        values[walking, column] = first[walking]
-        values[at_place, column] = best[starts[:-1][at_place] + place[at_place] - 1]
-        reached = np.where(at_place, place, reached)
+        point = rounding(requested.numbers[column] * n_relevant.astype(np.float64)).astype(np.int64)
+        started |= point <= found
+        finished |= started & ((point > position) | (point < 1))
+        at_point = started & ~finished
+        values[started, column] = first[started]
+        values[at_point, column] = best[starts[:-1][at_point] + point[at_point] - 1]
+        position = np.where(at_point, point, position)
     return values
 
 
@@ -147,8 +148,8 @@ def eleven_points(
 def rank_biased_precision(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
     """Return (1 - p) times the sum of gain · p^(rank - 1) (Moffat and Zobel 2008; ``m_rbp.c``).
 
-    If a gain lies outside 0 to 1, all gains are scaled to this range, over all grades of the query.
-    (trec_eval compares gains with two variables that it does not initialise; here they are 0.)
+    If a gain is outside 0 to 1, all gains of the query are scaled to this range. (trec_eval
+    compares gains with two variables that it does not initialise; here they are 0.)
     """
     weight = _discounts(requested.persistence, int(run.rank.max(initial=0)))
     gain = _scaled(_gains(requested, run), requested, run)
@@ -170,8 +171,9 @@ def rank_biased_residual(requested: Requested, run: JudgedRun, _level: int) -> F
         run, query=run.query[judged], rank=run.rank[judged], grade=run.grade[judged]
     ).unjudged(None)
     total = np.bincount(query, weight[rank - 1], len(run.retrieved))
-    some = np.bincount(query, minlength=len(run.retrieved)) > 0
-    return _column(np.where(some, weight[run.retrieved] + (1 - requested.persistence) * total, 0.0))
+    has_unjudged = np.bincount(query, minlength=len(run.retrieved)) > 0
+    residual = weight[run.retrieved] + (1 - requested.persistence) * total
+    return _column(np.where(has_unjudged, residual, 0.0))
 
 
 def unjudged(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
@@ -196,8 +198,8 @@ def discounted_gain(requested: Requested, run: JudgedRun, _level: int) -> FloatA
 def ideal_discounted_gain(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
     """Return the highest discounted gain over all orders of the judged documents."""
     gain = _gains(requested, run)
-    counts = (run.grade >= 0) & (gain > 0)
-    query, gain = run.query[counts], gain[counts]
+    has_gain = (run.grade >= 0) & (gain > 0)
+    query, gain = run.query[has_gain], gain[has_gain]
     order = np.lexsort((-gain, query))
     query, gain = query[order], gain[order]
     rank = ordinals(query)
@@ -217,11 +219,11 @@ SCORERS: Mapping[str, Scorer] = {
 
 
 def _column(values: npt.NDArray[Any]) -> FloatArray:
-    # NumPy's bincount of an empty array returns integers.
+    # np.bincount of an empty array returns integers.
     return values.astype(np.float64)[:, None]
 
 
-def _best_from(run: JudgedRun, level: int) -> FloatArray:
+def _highest_precision_from(run: JudgedRun, level: int) -> FloatArray:
     """Return the highest precision at or after each retrieved relevant document."""
     hits = run.within(None) & (run.grade >= level)
     query = run.query[hits]
@@ -247,22 +249,21 @@ def _gains(requested: Requested, run: JudgedRun) -> FloatArray:
 
 
 def _scaled(gain: FloatArray, requested: Requested, run: JudgedRun) -> FloatArray:
-    """Scale the gains of each query to 0 to 1 if one lies outside."""
+    """Scale the gains of a query to the range from 0 to 1 if one is outside it."""
     highest = np.zeros(len(run.retrieved), np.int64)
     np.maximum.at(highest, run.query, run.grade)
-    levels, at = np.unique(highest, return_inverse=True)
+    levels, level_of_query = np.unique(highest, return_inverse=True)
     given = [0.0, *requested.gains.values()]
     low = min(given)
-    top = np.array([max(*given, _gain_of_grade(int(level), requested.gains)) for level in levels])[
-        at
-    ]
+    tops = [max(*given, _highest_default_gain(int(level), requested.gains)) for level in levels]
+    top = np.array(tops)[level_of_query]
     outside = (low < 0) | (top > 1)
     span = np.where(outside, top - low, 1.0)
     return np.where(outside[run.query], gain - low, gain) / span[run.query]
 
 
-def _gain_of_grade(level: int, gains: Mapping[int, float]) -> float:
-    """Return the highest grade up to ``level`` without a given gain: its gain is the grade."""
+def _highest_default_gain(level: int, gains: Mapping[int, float]) -> float:
+    """Return the highest gain, up to ``level``, of grades without a given gain; it is the grade."""
     while level in gains:
         level -= 1
     return max(level, 0)

@@ -11,15 +11,15 @@ from trectools_plus.trec_eval.arguments import USAGE, Arguments
 WIDTH = 96
 
 FLAGS = """\
-  -q  --query_eval_wanted          Print every query's figures too.
+  -q  --query_eval_wanted          Also print the figures of every query.
   -m  --measure NAME[.PARAMETERS]  Measure or set of measures; repeatable. Default: official.
-  -c  --complete_rel_info_wanted   Average over all queries of the qrels; one without results is 0.
+  -c  --complete_rel_info_wanted   Average over all queries of the qrels; 0 without results.
   -l  --level_for_rel N            Lowest grade that is relevant. Default: 1.
   -n  --nosummary                  Do not print the figures over all queries.
   -M  --Max_retrieved_per_topic N  Score only the first N documents of each query.
   -J  --Judged_docs_only           Remove unjudged documents from the rankings first.
   -N  --Number_docs_in_coll N      Documents in the collection, for utility.
-  -D  --Debug_level N.QUERY        Only this query. No debugging output is printed.
+  -D  --Debug_level N.QUERY        Score only this query. Debugging output is not printed.
   -R  --Rel_info_format qrels      The only format of judgments.
   -T  --Results_format trec_results
                                    The only format of results.
@@ -31,10 +31,11 @@ FLAGS = """\
 """
 
 FORMATS = """\
-QRELS has rows  query_id iteration doc_id grade , RUN has rows  query_id Q0 doc_id rank score tag .
+Columns of QRELS:  query_id iteration doc_id grade
+Columns of RUN:    query_id Q0 doc_id rank score tag
 Documents are ranked by score, highest first, then by document id, descending; the rank column is
 ignored. A line that begins with # is a comment. - is standard input; gzip, bz2, xz and zstd files
-are unpacked. Queries without judgments are left out; without -c, also queries without results.
+are decompressed. Queries without judgments are left out; without -c, also queries without results.
 """
 
 _GAINS = (
@@ -61,7 +62,7 @@ EXPLANATIONS: Mapping[str, str] = {
     ),
     "gm_map": (
         "The geometric mean of map over queries, with 0.00001 as the lowest value, so that poor "
-        "queries weigh more. In the summary only."
+        "queries have more weight. In the summary only."
     ),
     "Rprec": "Precision at rank R, where R is the number of relevant documents.",
     "bpref": (
@@ -71,8 +72,8 @@ EXPLANATIONS: Mapping[str, str] = {
         "do not count."
     ),
     "recip_rank": (
-        "1 divided by the rank of the first relevant document; 0 if none is retrieved. It has "
-        "no cutoff: use -M for one."
+        "1 divided by the rank of the first relevant document; 0 if none is retrieved. It takes "
+        "no cutoff: use -M."
     ),
     "iprec_at_recall": (
         "The highest precision at any rank at which at least this share of the relevant documents "
@@ -88,9 +89,9 @@ EXPLANATIONS: Mapping[str, str] = {
     ),
     "recall": "Relevant documents in the first k, divided by all relevant ones." + _CUTOFFS,
     "infAP": (
-        "Inferred average precision, for qrels of a sampled pool: precision above each relevant "
-        "document is estimated from the judged ones. A negative grade marks a document that was "
-        "in the pool but not judged. Without such grades it equals map."
+        "Inferred average precision, for qrels of a sampled pool: the precision above each "
+        "relevant document is estimated from the judged documents. A negative grade marks a "
+        "document that was in the pool but not judged. Without such grades it equals map."
     ),
     "gm_bpref": (
         "The geometric mean of bpref over queries, with 0.00001 as the lowest value. In the "
@@ -125,7 +126,7 @@ EXPLANATIONS: Mapping[str, str] = {
     )
     + _GAINS,
     "ndcg_cut": (
-        "ndcg of the first k documents against the best possible first k. Gains are the grades."
+        "dcg of the first k documents, divided by the highest possible dcg. Gains are the grades."
     )
     + _CUTOFFS,
     "map_cut": "map of the first k documents; divided by all relevant ones, not by k." + _CUTOFFS,
@@ -147,12 +148,12 @@ EXPLANATIONS: Mapping[str, str] = {
         "Documents retrieved that were judged and are not relevant. Summed over queries."
     ),
     "yaap": (
-        "log((1 + s) / (1 + R - s)), where s is the sum that map divides by R: map on a scale on "
-        "which high values differ more. It is in no set of measures."
+        "log((1 + s) / (1 + R - s)), where s is the sum that map divides by R. Differences between "
+        "high values of map are larger on this scale. It is not in any set of measures."
     ),
     "rbp": (
         "Rank-biased precision: (1 - p) times the sum of gain p^(rank - 1), the expected gain of a "
-        "reader who reads the next document with probability p = 0.9. Gains outside 0 to 1 are "
+        "user who reads the next document with probability p = 0.9. Gains outside 0 to 1 are "
         "scaled to that range. -m {name}.p=0.8,1=0.5 sets p and gains."
     ),
     "rbp_resid": (

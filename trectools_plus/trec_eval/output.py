@@ -1,6 +1,6 @@
 """trec_eval's output lines: name padded to 22 characters, tab, query, tab, value.
 
-Sums over queries are added query by query from 0.0, as in trec_eval, to the same last bit.
+Sums add the values query by query, starting at 0.0, so that they equal trec_eval's bit for bit.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _REAL, _INTEGER, _TEXT = "%6.4f", "%d", "'%s'"
 _QUERY = "\0"
 """The placeholder of the query id in a template; no id contains it."""
 MIN_GEO_MEAN = 0.00001
-"""The value of a 0 in a geometric mean (``trec_eval.h``)."""
+"""The lowest value in a geometric mean (``trec_eval.h``)."""
 
 
 def output_lines(scores: Scores, arguments: Arguments) -> Iterator[str]:
-    """Yield the output of trec_eval, without final line ends.
+    """Yield trec_eval's output, a block of one or more lines at a time.
 
     Args:
         scores: The values.
         arguments: ``-q``, ``-n`` and ``-c`` are used.
 
     Returns:
-        The lines.
+        Blocks without the final line end.
     """
     if arguments.per_query:
         yield from _query_blocks(scores)
@@ -47,12 +47,12 @@ def format_real(value: float) -> str:
 
 
 def summarise(requested: Requested, scores: Scores, *, complete: bool) -> FloatArray:
-    """Return the summary of each line of a measure.
+    """Return the figures over all queries, one for each line of a measure.
 
     Args:
         requested: A measure whose value is not a text.
         scores: The values of all queries.
-        complete: Average over all queries of the qrels, those without results as 0.
+        complete: Average over all queries of the qrels; queries without results count 0.
 
     Returns:
         Shape (lines,).
@@ -63,7 +63,7 @@ def summarise(requested: Requested, scores: Scores, *, complete: bool) -> FloatA
     if average == "queries":
         return np.array([float(n_queries)])
     if complete and requested.measure.name == "num_rel":
-        # trec_eval counts these in the qrels: grades above 0, whatever -l is.
+        # trec_eval counts the grades above 0 in the qrels, for any value of -l.
         return np.array([float(scores.n_relevant)])
     total = _sum(scores.values[requested.measure.name])
     if average == "sum":
@@ -80,37 +80,41 @@ def _sum(values: FloatArray) -> FloatArray:
 
 
 def _query_blocks(scores: Scores) -> Iterator[str]:
-    """Yield all lines of each query as one text."""
+    """Yield all lines of each query as one block.
+
+    Formatting a block with one template is fast. Python formats NaN without a sign, so in blocks
+    with NaN each number is formatted by :func:`format_real`.
+    """
     shown = [requested for requested in scores.requested if requested.measure.per_query]
     if not shown:
         return
-    forms = [_form(requested) for requested in shown for _ in requested.names]
-    template = _template(shown, forms)
-    plain = _template(shown, ["%s" if form == _REAL else form for form in forms])
+    formats = [_format_of(requested) for requested in shown for _ in requested.names]
+    template = _template(shown, formats)
+    template_of_texts = _template(shown, ["%s" if one == _REAL else one for one in formats])
     columns = [
         scores.values[requested.measure.name] for requested in shown if _has_values(requested)
     ]
     table = np.hstack([*columns, np.empty((len(scores.query_ids), 0))])
-    text_at = _position_of_text(shown)
+    text_position = _position_of_text(shown)
     with_nan = {int(row) for row in np.flatnonzero(np.isnan(table).any(axis=1))}
     for row, query_id in enumerate(scores.query_ids):
         values: list[float | str] = table[row].tolist()
-        if text_at is not None:
-            values.insert(text_at, scores.strings[row])
+        if text_position is not None:
+            values.insert(text_position, scores.strings[row])
         if row not in with_nan:
             lines = template
         else:
-            lines = plain
+            lines = template_of_texts
             values = [
-                format_real(float(value)) if form == _REAL else value
-                for value, form in zip(values, forms, strict=True)
+                format_real(float(value)) if one == _REAL else value
+                for value, one in zip(values, formats, strict=True)
             ]
         yield lines.replace(_QUERY, query_id.replace("%", "%%")) % tuple(values)
 
 
-def _template(shown: Sequence[Requested], forms: Sequence[str]) -> str:
+def _template(shown: Sequence[Requested], formats: Sequence[str]) -> str:
     names = [f"{name:<22}".replace("%", "%%") for requested in shown for name in requested.names]
-    return "\n".join(f"{name}\t{_QUERY}\t{form}" for name, form in zip(names, forms, strict=True))
+    return "\n".join(f"{name}\t{_QUERY}\t{one}" for name, one in zip(names, formats, strict=True))
 
 
 def _summary_lines(requested: Requested, scores: Scores, complete: bool) -> Iterator[str]:
@@ -129,7 +133,7 @@ def _line(name: str, value: str) -> str:
     return f"{name:<22}\t{ALL}\t{value}"
 
 
-def _form(requested: Requested) -> str:
+def _format_of(requested: Requested) -> str:
     if requested.measure.integer:
         return _INTEGER
     return _REAL if _has_values(requested) else _TEXT

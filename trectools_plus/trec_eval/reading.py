@@ -1,9 +1,9 @@
 """Qrels and run for ``trec-eval``: reading, validation and ranking.
 
-Files are refused where trec_eval would stop, crash or print zeros. The rules of ``validation/``
-decide, with two exceptions. Errors in what trec_eval ignores by specification are accepted: the
-rank column, and columns after a valid row. ``--permissive`` also accepts what trec_eval reads in
-its own way, for example numbers with a text after them, or files without a common id.
+Files with which trec_eval would stop, crash or print zeros are refused. The validation rules detect
+them, with two exceptions. Errors in columns that trec_eval ignores are accepted: in the rank
+column, and in columns after a valid row. ``--permissive`` also accepts errors at which trec_eval
+continues, for example numbers followed by a text, or files without a common id.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
 MAX_GRADE = 2**20
-"""trec_eval uses one counter per grade level: for this grade, 8 MiB."""
+"""The highest grade that is accepted: trec_eval uses a counter per grade, here 8 MiB in total."""
 
 _RANK_RULES = frozenset({"R120", "R121", "R122"})
 """Rules on the rank column, which trec_eval ignores."""
@@ -88,9 +88,9 @@ class Input:
     """Qrels and run.
 
     Attributes:
-        qrels: ``query_id, doc_id, relevance``, no pair twice.
-        run: ``query_id, doc_id, score``, or the ranks of judged documents with queries numbered in
-            byte order of their ids.
+        qrels: ``query_id, doc_id, relevance``; each pair once.
+        run: ``query_id, doc_id, score``; or the ranks of judged documents, with queries numbered
+            in byte order of their ids.
         run_id: The last column of the run's last row.
         notes: The errors that were accepted, one line each.
     """
@@ -122,19 +122,19 @@ def read_input(arguments: Arguments) -> Input:
     """
     qrels, run = arguments.files
     permissive = arguments.permissive
-    judged = _whole(open_qrels(qrels))
+    judged = _require_table(open_qrels(qrels))
     found = _refuse(check_view(judged, blocking_only=True), permissive)
-    grades = _grades(judged)
+    grades = _read_grades(judged)
     notes = _as_notes(found)
-    clean = _judge_clean(grades, run, arguments.precision)
+    clean = _read_clean_run(grades, run, arguments.precision)
     if clean is not None:
         return Input(grades, *clean, notes)
-    results = _whole(_open_run(run, permissive))
+    results = _require_table(_open_run(run, permissive))
     found = _refuse(check_view(results, blocking_only=True), permissive)
     _refuse_where_it_stops(results, found)
     found += _refuse(check_pair_view(PairView(results, judged), blocking_only=True), permissive)
     tag = str(results.frame["tag"][-1])
-    return Input(grades, _scores(results), tag, [*notes, *_as_notes(found)])
+    return Input(grades, _read_scores(results), tag, [*notes, *_as_notes(found)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,14 +146,14 @@ class RankedInput:
         evaluated: Positions of the evaluated queries.
         missing: Positions of evaluated queries without results (version 10).
         run: The ranks of judged documents among all documents.
-        seen: With ``-J``, the ranks among judged documents; else the same as ``run``.
+        filtered: With ``-J``, the ranks among judged documents; else the same as ``run``.
     """
 
     query_ids: list[str]
     evaluated: IntArray
     missing: IntArray
     run: JudgedRun
-    seen: JudgedRun
+    filtered: JudgedRun
 
 
 def rank_input(data: Input, arguments: Arguments) -> RankedInput:
@@ -180,25 +180,25 @@ def rank_input(data: Input, arguments: Arguments) -> RankedInput:
     if arguments.only_query is not None:
         chosen &= np.array([name == arguments.only_query for name in query_ids])
     evaluated = np.flatnonzero(chosen)
-    seen = _judged_only(run) if arguments.judged_only else run
-    return RankedInput(query_ids, evaluated, np.intersect1d(missing, evaluated), run, seen)
+    filtered = _judged_only(run) if arguments.judged_only else run
+    return RankedInput(query_ids, evaluated, np.intersect1d(missing, evaluated), run, filtered)
 
 
 def _judged_only(run: JudgedRun) -> JudgedRun:
     """Return the ranking of the documents with a grade of 0 or more."""
-    stays: npt.NDArray[np.bool_] = (run.rank > 0) & (run.grade >= 0)
-    # Entries are sorted by query and rank, so new ranks count them within each query.
-    counted = np.cumsum(stays)
+    is_kept: npt.NDArray[np.bool_] = (run.rank > 0) & (run.grade >= 0)
+    # Entries are sorted by query and rank, so the new rank is the position within the query.
+    n_kept = np.cumsum(is_kept)
     starts = np.r_[0, np.cumsum(np.bincount(run.query, minlength=len(run.retrieved)))]
-    before = np.r_[0, counted][starts[run.query]]
-    rank = np.where(stays, counted - before, 0)
-    return replace(run, rank=rank, retrieved=run.count(stays))
+    before = np.r_[0, n_kept][starts[run.query]]
+    rank = np.where(is_kept, n_kept - before, 0)
+    return replace(run, rank=rank, retrieved=run.count(is_kept))
 
 
-def _judge_clean(
+def _read_clean_run(
     grades: pl.DataFrame, run: str | Path, precision: ScorePrecision
 ) -> tuple[JudgedRun, str] | None:
-    """Read a clean run in chunks: judged documents and id; ``None`` if that is not possible."""
+    """Read the judged documents and id of a clean run in chunks; ``None`` for another run."""
     judgments = Judgments.of(Qrels(grades))
     ready: Future[Judgments] = Future()
     ready.set_result(judgments)
@@ -220,7 +220,7 @@ def _as_notes(findings: Iterable[Finding]) -> list[str]:
 
 
 def _refuse_where_it_stops(results: RunView, found: Sequence[Finding]) -> None:
-    """Refuse errors that are accepted in general, but at which trec_eval stops in this file.
+    """Refuse errors that ``--permissive`` accepts, but at which trec_eval stops in this file.
 
     trec_eval stops at a row with too few columns for any reason, and at the second row of a query
     if column 3 does not contain the documents.
@@ -244,16 +244,16 @@ def _open_run(path: str | Path, permissive: bool) -> RunView | FileReport:
 
 
 def _without_further_columns(source: Source, permissive: bool) -> Source:
-    """Cut rows after their sixth field if the fourth and fifth are rank and score.
+    """Remove the columns after the sixth if the fourth and fifth are rank and score.
 
-    Otherwise an id contains a blank, and trec_eval reads another field as the score. With
-    ``--permissive``, these rows are cut too.
+    Otherwise an id contains a blank, and trec_eval reads another column as the score. With
+    ``--permissive``, columns are removed from these rows too.
     """
     longer = _SEVENTH_FIELD if permissive else _LONGER_ROW
     return replace(source, data=longer.sub(rb"\1", source.data))
 
 
-def _whole(view: _View | FileReport) -> _View:
+def _require_table(view: _View | FileReport) -> _View:
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
         raise AssertionError("a file without a table has an error")
@@ -261,22 +261,22 @@ def _whole(view: _View | FileReport) -> _View:
 
 
 def _refuse(findings: Sequence[Finding], permissive: bool) -> list[Finding]:
-    """Refuse findings at which trec_eval stops; return the other errors."""
+    """Raise an error for findings at which trec_eval stops; return the accepted errors."""
     refused: list[Finding] = []
-    passed: list[Finding] = []
+    accepted: list[Finding] = []
     for finding in findings:
         if finding.blocks_scoring:
-            lets_pass = _PERMITTED if permissive else _RANK_RULES
-            (passed if finding.code in lets_pass else refused).append(finding)
+            accepted_codes = _PERMITTED if permissive else _RANK_RULES
+            (accepted if finding.code in accepted_codes else refused).append(finding)
     refuse_errors(refused)
-    return passed
+    return accepted
 
 
-def _grades(view: QrelsView) -> pl.DataFrame:
+def _read_grades(view: QrelsView) -> pl.DataFrame:
     frame = view.frame.select("query_id", "doc_id", "relevance")
     if frame["relevance"].dtype != pl.Int64:
         started = view.texts(4).str.extract(f"({_INTEGER_START})")
-        # Beyond 64 bits, C's atol gives the largest number, for which there is no counter.
+        # For numbers beyond 64 bits, C's atol returns the largest one, which is too large a grade.
         grades = started.cast(pl.Int64, strict=False).set(started.is_null(), 0)
         frame = frame.with_columns(relevance=grades.fill_null(MAX_GRADE + 1))
     highest = frame["relevance"].max()
@@ -289,14 +289,14 @@ def _grades(view: QrelsView) -> pl.DataFrame:
     return frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
 
 
-def _scores(view: RunView) -> pl.DataFrame:
+def _read_scores(view: RunView) -> pl.DataFrame:
     frame = view.frame.select("query_id", "doc_id", "score")
     if not frame["score"].is_nan().any():
         return frame
     texts = view.texts(5)
     if texts.str.contains(_NAN).any():
         raise CheckFailedError(
-            "a score is NaN, so trec_eval may rank the document anywhere",
+            "a score is NaN, so its rank in trec_eval is undefined",
             where=view.path,
             remedy="correct the score, or remove the row",
         )

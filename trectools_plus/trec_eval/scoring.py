@@ -1,4 +1,4 @@
-"""Values of each query and measure, as the requested version of trec_eval computes them."""
+"""Values of the measures for each query, as the requested version of trec_eval computes them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Scores:
         values: By measure name, shape (queries, lines); without measures whose value is a text.
         strings: The text of relstring for each query; empty if it is not requested.
         run_id: The last column of the run's last row.
-        n_qrels: Queries in the qrels.
-        n_relevant: Documents of the qrels with a grade above 0, whatever the level.
+        n_qrels: The number of queries in the qrels.
+        n_relevant: The number of judgments with a grade above 0, for any relevance level.
     """
 
     requested: Sequence[Requested]
@@ -47,7 +47,7 @@ def score(data: Input, arguments: Arguments) -> Scores:
         arguments: The command line.
 
     Returns:
-        The values of all measures per query and in summary.
+        The values of all measures for each query, and the numbers for the summary.
 
     Raises:
         CheckFailedError: If no query has both results and judgments, as in trec_eval.
@@ -61,7 +61,7 @@ def score(data: Input, arguments: Arguments) -> Scores:
         )
     values, strings = _score(ranked, arguments)
     if arguments.version == 10:
-        _clear_missing(values, strings, ranked, arguments.requested)
+        _reset_missing(values, strings, ranked, arguments.requested)
     return Scores(
         arguments.requested,
         [ranked.query_ids[position] for position in ranked.evaluated],
@@ -76,36 +76,38 @@ def score(data: Input, arguments: Arguments) -> Scores:
 def _score(ranked: RankedInput, arguments: Arguments) -> tuple[dict[str, FloatArray], list[str]]:
     values: dict[str, FloatArray] = {}
     strings: list[str] = []
-    delegated = []
+    for_pytrec_eval = []
     chosen = ranked.evaluated
     for requested in arguments.requested:
         name = requested.measure.name
         if name == "relstring":
-            texts = builtin.relevance_strings(requested, ranked.seen)
+            texts = builtin.relevance_strings(requested, ranked.filtered)
             strings = [texts[position] for position in chosen]
         elif name == "utility" and arguments.collection_size:
-            weighed = builtin.utility(
-                requested, ranked.seen, arguments.level, arguments.collection_size
+            sums = builtin.utility(
+                requested, ranked.filtered, arguments.level, arguments.collection_size
             )
-            values[name] = weighed[chosen, None]
+            values[name] = sums[chosen, None]
         elif arguments.version == 10 and name in builtin.SCORERS:
             scorer = builtin.SCORERS[name]
-            values[name] = scorer(requested, ranked.seen, arguments.level)[chosen]
+            values[name] = scorer(requested, ranked.filtered, arguments.level)[chosen]
         elif name != "runid":
-            delegated.append(requested)
-    values.update(_score_by_pytrec_eval(delegated, ranked, arguments.level, arguments.judged_only))
+            for_pytrec_eval.append(requested)
+    values.update(
+        _score_by_pytrec_eval(for_pytrec_eval, ranked, arguments.level, arguments.judged_only)
+    )
     return values, strings
 
 
-def _clear_missing(
+def _reset_missing(
     values: dict[str, FloatArray],
     strings: list[str],
     ranked: RankedInput,
     measures: Sequence[Requested],
 ) -> None:
-    """Reset values of queries without results, to which version 10 adds an unjudged document.
+    """Set the values of queries without results to 0; version 10 ranks an unjudged document there.
 
-    Version 10 compares printed names, so ``utility`` with parameters keeps its value.
+    Version 10 compares printed names, so ``utility`` with parameters is not reset.
     """
     missing = np.searchsorted(ranked.evaluated, ranked.missing)
     for requested in measures:
@@ -134,14 +136,13 @@ def _score_by_pytrec_eval(
     Returns:
         By measure name: values of shape (evaluated queries, lines).
     """
-    run = _without_empty_qrels(ranked.run)
-    cut = not judged_only and all(requested.measure.takes == "cutoffs" for requested in measures)
-    deepest = (
-        int(max((requested.numbers[-1] for requested in measures), default=1)) if cut else None
-    )
-    tail = any(requested.measure.sees_tail for requested in measures)
+    run = _fill_empty_qrels(ranked.run)
+    deepest = None
+    if not judged_only and all(requested.measure.takes == "cutoffs" for requested in measures):
+        deepest = int(max((requested.numbers[-1] for requested in measures), default=1))
+    sees_tail = any(requested.measure.sees_tail for requested in measures)
     depth = np.zeros_like(run.retrieved)
-    depth[ranked.evaluated] = visible_depths(run, deepest, sees_tail=tail)[ranked.evaluated]
+    depth[ranked.evaluated] = visible_depths(run, deepest, sees_tail=sees_tail)[ranked.evaluated]
     renamed = RenamedRun.of(run, run.grade, depth)
 
     def call(requests: Sequence[str], keys: Sequence[str]) -> FloatArray:
@@ -149,31 +150,31 @@ def _score_by_pytrec_eval(
         return found[ranked.evaluated]
 
     values: dict[str, FloatArray] = {}
-    together = []
+    in_one_call = []
     for requested in measures:
         if len({*requested.names}) == len(requested.names):
-            together.append(requested)
+            in_one_call.append(requested)
             continue
         lines = zip(requested.numbers, requested.names, strict=True)
         columns = [call([requested.request([number])], [name]) for number, name in lines]
         values[requested.measure.name] = np.hstack(columns)
-    if together:
-        keys = [key for requested in together for key in requested.keys]
-        table = call([requested.request() for requested in together], keys)
-        ends = np.cumsum([len(requested.keys) for requested in together])
+    if in_one_call:
+        keys = [key for requested in in_one_call for key in requested.keys]
+        table = call([requested.request() for requested in in_one_call], keys)
+        ends = np.cumsum([len(requested.keys) for requested in in_one_call])
         parts = np.split(table, ends[:-1], axis=1)
-        names = [requested.measure.name for requested in together]
+        names = [requested.measure.name for requested in in_one_call]
         values.update(zip(names, parts, strict=True))
     return values
 
 
-def _without_empty_qrels(run: JudgedRun) -> JudgedRun:
+def _fill_empty_qrels(run: JudgedRun) -> JudgedRun:
     """Add a document of grade 0, not retrieved, to queries without a grade of 0 or more.
 
-    It changes no measure, and prevents trec_eval from reading beyond its counters.
+    The document does not change any measure. Without it, trec_eval would read beyond its counters.
     """
     highest = np.full(len(run.retrieved), -1)
     np.maximum.at(highest, run.query, run.grade)
     empty = np.flatnonzero(highest < 0)
-    nothing = np.zeros(len(empty), np.int64)
-    return run.with_judgments(empty, nothing, nothing) if len(empty) else run
+    zeros = np.zeros(len(empty), np.int64)
+    return run.with_judgments(empty, zeros, zeros) if len(empty) else run

@@ -1,4 +1,4 @@
-"""Checks of runs, qrels and topics: rules with codes, findings as objects, rendered late."""
+"""Check runs, qrels and topics: rules with codes return findings, which are rendered separately."""
 
 from trectools_plus.lazy_names import import_lazily
 

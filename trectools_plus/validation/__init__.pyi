@@ -27,7 +27,7 @@ from trectools_plus.validation.loading import load_qrels as load_qrels
 from trectools_plus.validation.loading import load_run as load_run
 from trectools_plus.validation.loading import load_topics as load_topics
 from trectools_plus.validation.profiles import Choices as Choices
-from trectools_plus.validation.profiles import decide as decide
+from trectools_plus.validation.profiles import resolve_choices as resolve_choices
 from trectools_plus.validation.registry import Rule as Rule
 from trectools_plus.validation.rendering import RENDERERS as RENDERERS
 from trectools_plus.validation.rendering.rules_page import fix_of as fix_of

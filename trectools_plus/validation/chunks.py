@@ -1,8 +1,8 @@
-"""Checks of a run in chunks of whole queries, which never load the whole run.
+"""Check a run in chunks of whole queries, without loading the whole run.
 
 The scope of a rule declares the data that it needs. Rules on single rows or queries are checked on
-each chunk, and their findings are added up. Rules on the whole file are added up over the chunks,
-or decided by the beginning of the file.
+each chunk, and the counts of their findings are added. Rules on the whole file either combine their
+hits in the chunks (``chunk_accumulator``) or need only the beginning of the file.
 """
 
 from __future__ import annotations
@@ -20,16 +20,20 @@ from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import check_view, run_rules
 from trectools_plus.validation.findings import Finding
-from trectools_plus.validation.registry import LINES_KEPT, ChunkCount, Rule, Subject
-from trectools_plus.validation.views.runs import RankAndScore, RunView, SecondAndThird
+from trectools_plus.validation.registry import LINES_KEPT, ChunkAccumulator, Rule, Subject
+from trectools_plus.validation.views.runs import DocumentSwapSigns, RunView, ScoreSwapSigns
 from trectools_plus.validation.views.shape import SNIFFED_BYTES, Shape, shape_of_run
 from trectools_plus.validation.views.tables import NO_REPEATS
 
 Chunks = Callable[[], Iterable[Chunk]]
 
-Condition = Literal["clean", "valid", "judged"]
-"""Conditions on a chunk: only rows, and no findings that block scoring; no such findings; or part
-of a run that has been checked already."""
+Condition = Literal["clean", "valid", "checked"]
+"""Conditions on a chunk.
+
+- ``clean``: only rows, and no findings that block scoring.
+- ``valid``: no findings that block scoring.
+- ``checked``: part of a run that was checked before, so the chunk is not checked again.
+"""
 
 
 class SplitQueryError(Exception):
@@ -39,8 +43,8 @@ class SplitQueryError(Exception):
 def open_chunk(path: str, data: bytes, condition: Condition) -> RunView | None:
     """Return the view of a chunk of a run, if it can be scored independently.
 
-    If a run breaks a rule that blocks scoring and the rows of each query are together, at least one
-    chunk breaks it too. Check the whole run to find the cause.
+    If a run breaks a rule that blocks scoring, and it is grouped by query, then at least one chunk
+    breaks the rule too. Check the whole run to find the cause.
 
     Args:
         path: The run's file.
@@ -51,7 +55,7 @@ def open_chunk(path: str, data: bytes, condition: Condition) -> RunView | None:
     Returns:
         The view; ``None`` if the chunk does not meet the condition.
     """
-    if condition == "judged":
+    if condition == "checked":
         return _view_of_chunk(path, data, Shape())
     view = _clean_view(path, data) if condition == "clean" else _view_of_chunk(path, data)
     if view is None:
@@ -69,26 +73,26 @@ def _clean_view(path: str, data: bytes) -> RunView | None:
 
 
 def _view_of_chunk(path: str, data: bytes, shape: Shape | None = None) -> RunView:
-    """A view of a chunk; ``shape`` is the shape of the whole file, if it is known."""
+    """Return the view of a chunk; ``shape`` is the shape of the whole file, if known."""
     columns = scan_columns(source_of(path, data), N_FIELDS)
-    view = RunView.of_file(columns if shape is None else _not_wide(columns), shape=shape)
+    view = RunView.of_file(columns if shape is None else _without_wide_guess(columns), shape=shape)
     view.is_chunk = True
     return view
 
 
-def _not_wide(columns: Columns) -> Columns:
-    """Remove a guess of UTF-16 or UTF-32: the file is not in these, so the chunk is not either."""
+def _without_wide_guess(columns: Columns) -> Columns:
+    """Replace a guess of UTF-16 or UTF-32, because the whole file has another encoding."""
     guess = None if columns.facts.bad_utf8 is None else "latin-1"
     return replace(columns, facts=replace(columns.facts, encoding_guess=guess))
 
 
 @dataclass(frozen=True, eq=False)
-class Opening:
+class FileStart:
     """The beginning of a run file, which determines its shape.
 
     Attributes:
-        view: The first lines, and those later ones that the shape depends on.
-        head: Everything up to the end of a header line; empty if there is none.
+        view: The first lines, and the later chunks that determine the shape.
+        head: The bytes up to the end of a header line; empty if there is none.
     """
 
     view: RunView
@@ -100,14 +104,14 @@ class Opening:
         return self.view.shape
 
     @property
-    def n_left_out(self) -> int:
-        """Number of bytes before the first row: the head, or a byte order mark."""
+    def n_skipped_bytes(self) -> int:
+        """Number of bytes before the first row: those of the head, or of a byte order mark."""
         columns = self.view.columns
         has_mark = columns is not None and columns.facts.has_bom
         return max(len(self.head), len(BOM) if has_mark else 0)
 
     def after_head(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """The file's chunks without its ``head``."""
+        """Yield the file's chunks without its ``head``."""
         left = len(self.head)
         for chunk in chunks:
             if not left:
@@ -120,8 +124,8 @@ class Opening:
                 yield functools.partial(double_byte_order_mark, rest)
 
 
-def find_opening(path: str, chunks: Iterable[Chunk]) -> Opening:
-    """Read as many chunks of a file as determine its shape.
+def read_file_start(path: str, chunks: Iterable[Chunk]) -> FileStart:
+    """Read chunks of a file until they determine its shape.
 
     Args:
         path: The run.
@@ -137,8 +141,8 @@ def find_opening(path: str, chunks: Iterable[Chunk]) -> Opening:
         shape = shape_of_run(columns)
         # A file is a run if it has rows or, without rows, lines that are not those of qrels.
         is_other = shape.first_line is not None and shape.verdict != "wrong-kind"
-        is_opening = not has_lines or len(data) < SNIFFED_BYTES
-        if is_opening or columns.n_rows or (is_other and not has_other):
+        is_start = not has_lines or len(data) < SNIFFED_BYTES
+        if is_start or columns.n_rows or (is_other and not has_other):
             data, n_rows = data + source.data, n_rows + columns.n_rows
             has_lines = has_lines or shape.first_line is not None
             has_other = has_other or is_other
@@ -148,55 +152,58 @@ def find_opening(path: str, chunks: Iterable[Chunk]) -> Opening:
         overlong = replace(overlong, line=data.count(b"\n") + 1)
     view = RunView.of_file(scan_columns(Source(path, data, overlong=overlong), N_FIELDS))
     if view.shape.header is None:
-        return Opening(view, b"")
+        return FileStart(view, b"")
     line, _ = view.shape.header
     rest = data.split(b"\n", line)[line:]
-    return Opening(view, data[: len(data) - sum(map(len, rest))])
+    return FileStart(view, data[: len(data) - sum(map(len, rest))])
 
 
 def check_chunks(
-    path: str, opening: Opening, chunks: Chunks, *, known_lines: bool
+    path: str, file_start: FileStart, chunks: Chunks, *, known_lines: bool
 ) -> list[Finding]:
-    """Find what blocks scoring a run, like ``check_view`` for a whole run.
+    """Return the findings that block scoring, like ``check_view`` for a whole run.
 
     Args:
         path: The run.
-        opening: Its beginning.
-        chunks: Its chunks without the opening's ``head``, whole queries each; called twice.
-        known_lines: True if they are in the order of the file.
+        file_start: Its beginning.
+        chunks: Returns its chunks without the ``head``, each with whole queries; called twice.
+        known_lines: True if the chunks are in the order of the file, so that line numbers are
+            known.
 
     Returns:
-        The findings, one for each rule. Where a rule is broken in several chunks, the message is
-        that on the first one, with the number of places behind it.
+        At most one finding per rule. If a rule is broken in several chunks, the message is that of
+        the first one, followed by the number of places in later ones.
 
     Raises:
         SplitQueryError: If a query is in two chunks.
     """
-    of_opening = [one for one in check_view(opening.view, blocking_only=True) if one.blocks_scoring]
-    if opening.shape.verdict == "not-text":
-        return of_opening
-    whole = _Whole()
-    for view in _views(path, opening, chunks):
-        whole.add(view)
-    sums = _Sums(path, known_lines)
-    for view in _views(path, opening, chunks):
-        whole.apply_to(view)
+    at_start = [
+        one for one in check_view(file_start.view, blocking_only=True) if one.blocks_scoring
+    ]
+    if file_start.shape.verdict == "not-text":
+        return at_start
+    facts = _RunFacts()
+    for view in _views(path, file_start, chunks):
+        facts.add(view)
+    sums = _FindingSums(path, known_lines)
+    for view in _views(path, file_start, chunks):
+        facts.apply_to(view)
         sums.add(view)
     found = sums.findings()
-    found += [one for one in of_opening if _is_decided_by_opening(CATALOGUE[one.code])]
+    found += [one for one in at_start if _needs_only_start(CATALOGUE[one.code])]
     order = [rule.code for rule in CATALOGUE]
     return sorted(found, key=lambda finding: order.index(finding.code))
 
 
-def _is_decided_by_opening(rule: Rule) -> bool:
-    return rule.scope == "file" and rule.chunk_count is None
+def _needs_only_start(rule: Rule) -> bool:
+    return rule.scope == "file" and rule.chunk_accumulator is None
 
 
-def _views(path: str, opening: Opening, chunks: Chunks) -> Iterator[RunView]:
-    """Views of the header, if there is one, and of all chunks, up to an endless line."""
-    if opening.head:
-        yield _view_of_chunk(path, opening.head, opening.shape)
-    shape = Shape(opening.shape.verdict)
+def _views(path: str, file_start: FileStart, chunks: Chunks) -> Iterator[RunView]:
+    """Yield views of the header and of all chunks, up to a line that is too long to read."""
+    if file_start.head:
+        yield _view_of_chunk(path, file_start.head, file_start.shape)
+    shape = Shape(file_start.shape.verdict)
     for chunk in chunks():
         view = _view_of_chunk(path, chunk(), shape)
         yield view
@@ -205,13 +212,13 @@ def _views(path: str, opening: Opening, chunks: Chunks) -> Iterator[RunView]:
 
 
 @dataclass(eq=False)
-class _Whole:
-    """Facts on the whole file, added up over its chunks."""
+class _RunFacts:
+    """Facts about the whole run, combined from its chunks."""
 
     query_ids: set[str] = field(default_factory=set)
-    second_and_third: SecondAndThird = field(default_factory=SecondAndThird)
-    rank_and_score: RankAndScore = field(default_factory=RankAndScore)
-    has_bad_bytes: bool = False
+    document_swap_signs: DocumentSwapSigns = field(default_factory=DocumentSwapSigns)
+    score_swap_signs: ScoreSwapSigns = field(default_factory=ScoreSwapSigns)
+    has_invalid_utf8: bool = False
 
     def add(self, view: RunView) -> None:
         """Add a chunk."""
@@ -219,23 +226,23 @@ class _Whole:
         if not self.query_ids.isdisjoint(query_ids):
             raise SplitQueryError
         self.query_ids.update(query_ids)
-        self.second_and_third += SecondAndThird.of(view.frame)
-        self.rank_and_score += view.rank_and_score
+        self.document_swap_signs += DocumentSwapSigns.of(view.frame)
+        self.score_swap_signs += view.score_swap_signs
         if view.columns is not None and view.columns.facts.bad_utf8 is not None:
-            self.has_bad_bytes = True
+            self.has_invalid_utf8 = True
 
     def apply_to(self, view: RunView) -> None:
-        """Set the facts of a chunk that its rows do not determine."""
+        """Set the properties of a chunk that depend on the whole run."""
         if view.n_rows:
-            view.documents_in_column_2 = self.second_and_third.are_swapped
-            view.swapped_columns = self.rank_and_score.are_swapped
-        if self.has_bad_bytes or not view.n_rows:
+            view.documents_in_column_2 = self.document_swap_signs.are_swapped
+            view.swapped_columns = self.score_swap_signs.are_swapped
+        if self.has_invalid_utf8 or not view.n_rows:
             view.repeats = NO_REPEATS
 
 
 @dataclass(eq=False)
-class _Sum:
-    """The sum of the findings of one rule."""
+class _FindingSum:
+    """The findings of one rule in all chunks."""
 
     first: Finding
     count: int = 0
@@ -250,19 +257,21 @@ class _Sum:
 
     def message(self) -> str:
         further = self.count - self.first.count
-        return self.first.message + (f"; {further:,} more further on" if further else "")
+        return self.first.message + (f"; {further:,} more later in the file" if further else "")
 
 
-class _Sums:
-    """The findings of a file, added up over its chunks."""
+class _FindingSums:
+    """The findings of all rules in all chunks."""
 
     def __init__(self, path: str, known_lines: bool) -> None:
         self._path = path
         self._known_lines = known_lines
         self._n_lines = 0
-        self._sums: dict[str, _Sum] = {}
-        self._counts: dict[str, ChunkCount] = {
-            rule.code: rule.chunk_count() for rule in CATALOGUE if rule.chunk_count is not None
+        self._sums: dict[str, _FindingSum] = {}
+        self._counts: dict[str, ChunkAccumulator] = {
+            rule.code: rule.chunk_accumulator()
+            for rule in CATALOGUE
+            if rule.chunk_accumulator is not None
         }
 
     def add(self, view: RunView) -> None:
@@ -298,4 +307,4 @@ class _Sums:
             lines=tuple(line + self._n_lines for line in finding.lines) if known else (),
             column=finding.column if known else None,
         )
-        self._sums.setdefault(finding.code, _Sum(moved)).add(moved)
+        self._sums.setdefault(finding.code, _FindingSum(moved)).add(moved)

@@ -1,8 +1,8 @@
 """A file while it is being fixed, and the job of fixing it.
 
-A draft is the text of the file with the origin of each line. Each step of a fix takes a draft and
-returns the next one. Steps use the same views as the rules, so a file that has passed all steps is
-not changed by another pass.
+A draft is the text of the file, with the line of the input that each line comes from. Each fix step
+takes a draft and returns a new one. Steps use the same views as the rules, so fixing a fixed file
+again does not change it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from trectools_plus.validation.views.runs import MAX_TAG_LENGTH, RunView
 
 @dataclass(frozen=True, slots=True)
 class FixOptions:
-    """Choices for fixes that have more than one way.
+    """Options of fixes that can be applied in several ways.
 
     Attributes:
         encoding: For F103: the encoding of the file, for example ``latin-1`` or ``utf-16``;
             ``None`` converts only the lines that are not UTF-8, from Windows-1252 or ISO Latin-1.
         tag: For R101, R151, R152: the tag to write; ``None`` uses the first tag or the file name.
-        dedup: For R131: the row of a repeated document that stays.
-        on_conflict: For Q142: the grade that stays of a document judged twice.
-        subtopic: For Q143: the subtopic (column 2) whose judgments stay; ``None`` merges all and
-            keeps the highest grade.
+        dedup: For R131: which row of a repeated document to keep.
+        on_conflict: For Q142: which grade to keep of a document that is judged twice.
+        subtopic: For Q143: the subtopic (column 2) whose judgments to keep; ``None`` merges all
+            subtopics and keeps the highest grade.
         max_tag_length: For R101, R151, R152: the longest tag, in characters.
     """
 
@@ -71,13 +71,13 @@ class Applied:
 
 @dataclass(slots=True)
 class Job:
-    """The options and the log that the steps of a fix share.
+    """The options and the log that all fix steps share.
 
     Attributes:
         rules: All rules.
         kind: ``run``, ``qrels`` or ``topics``.
-        asked: Codes of rules whose fix was requested by name.
-        options: The choices of the user.
+        requested: Codes of rules whose fix was requested by name.
+        options: Options of single fixes.
         max_depth: Results allowed per query; ``None`` for no limit.
         other: The other file, whose spelling of ids is used.
         applied: The fixes that were applied, in order.
@@ -86,7 +86,7 @@ class Job:
 
     rules: Registry
     kind: str
-    asked: frozenset[str]
+    requested: frozenset[str]
     options: FixOptions
     max_depth: int | None = None
     other: RunView | QrelsView | None = None
@@ -100,7 +100,7 @@ class Job:
             UsageError: If a code has no fix for this kind of file.
         """
         known = [rule.code for rule in self.rules.fixable(self.kind)]
-        for code in sorted(self.asked):
+        for code in sorted(self.requested):
             if code not in known:
                 raise UsageError(
                     f"there is no fix {code} for {self.kind}",
@@ -110,7 +110,7 @@ class Job:
 
     def wants(self, code: str) -> bool:
         """Return whether to apply the fix of a rule."""
-        return self._fix_of(code).safe or code in self.asked
+        return self._fix_of(code).applied_by_default or code in self.requested
 
     def done(self, code: str, count: int, what: str | None = None) -> None:
         """Log that a fix was applied in ``count`` places."""
@@ -123,9 +123,9 @@ class Job:
             self.notes.append(f"{code} not fixed: {why}")
 
     def _fix_of(self, code: str) -> RuleFix:
-        repair = self.rules[code].repair
-        assert repair is not None
-        return repair
+        rule_fix = self.rules[code].rule_fix
+        assert rule_fix is not None
+        return rule_fix
 
 
 LineNumbers = npt.NDArray[np.uint32]
@@ -133,14 +133,14 @@ LineNumbers = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, eq=False)
 class Draft:
-    """A column file between two steps.
+    """A run or qrels between two fix steps.
 
     Attributes:
         path: The file as the user named it.
         kind: ``run`` or ``qrels``.
         data: The text.
         max_depth: Results allowed per query; ``None`` for no limit.
-        origin: The line in the input of each line of ``data``; ``None`` for 1, 2, 3, …
+        origin: For each line of ``data``, its line number in the input; ``None`` for 1, 2, 3, …
     """
 
     path: str
@@ -151,7 +151,7 @@ class Draft:
 
     @cached_property
     def view(self) -> RunView | QrelsView:
-        """The text as rules see it."""
+        """The view of the text, as used by rules."""
         source = Source(self.path, self.data)
         if self.kind == "run":
             return RunView.of_file(scan_columns(source, RUN_FIELDS), self.max_depth)
@@ -171,14 +171,14 @@ class Draft:
 
     @cached_property
     def separator(self) -> str:
-        """Separator of the output's columns: a tab if all rows use tabs, else a blank."""
+        """The separator of columns in the output: a tab if all rows use tabs, else a space."""
         columns = self.view.columns
         assert columns is not None
         return "\t" if columns.facts.tabbed_rows and not columns.facts.spaced_rows else " "
 
     @cached_property
     def fields(self) -> pl.DataFrame:
-        """The rows as texts, ``c1`` …, without a header line."""
+        """The rows as strings, with columns ``c1``, ``c2``, …, without a header line."""
         columns, shape = self.view.columns, self.view.shape
         assert columns is not None
         rows = columns.rows.drop("line")
@@ -186,15 +186,15 @@ class Draft:
         return rows.slice(int(shape.header_in_rows)) if self.view.n_rows else rows.clear()
 
     def with_fields(self, **columns: pl.Series) -> Draft:
-        """Replace the texts of some columns ``c1`` …."""
+        """Return a draft with new strings in some of the columns ``c1``, ``c2``, …."""
         return self.rewritten(self.fields.with_columns(**columns))
 
     def with_rows(self, rows: Rows) -> Draft:
-        """Keep some rows, in this order."""
+        """Return a draft with only these rows, in this order."""
         return self.rewritten(self.fields[rows], rows)
 
     def without_rows(self, dropped: Rows) -> Draft:
-        """Remove some rows."""
+        """Return a draft without some rows."""
         kept = np.ones(self.view.n_rows, np.bool_)
         kept[dropped] = False
         return self.with_rows(np.flatnonzero(kept))
@@ -205,52 +205,62 @@ class Draft:
         rows: Rows | None = None,
         fixed: pl.DataFrame | None = None,
     ) -> Draft:
-        """Rewrite the draft: one separator between columns, LF, no comments, no blank lines.
+        """Return a new draft: one separator between columns, LF, no comments, no blank lines.
 
         Args:
-            fields: The rows as texts, one column each.
-            rows: The row in this draft of each new row; ``None`` for all in order.
-            fixed: ``line, text`` of strays with a new text.
+            fields: The new rows as strings.
+            rows: For each new row, its position in this draft; ``None`` if they are the same rows.
+            fixed: ``line, text`` of unparsed lines that get a new text.
         """
         lines = self.view.line_numbers
         assert lines is not None
         lines = lines if rows is None else lines[rows]
-        strays = self.view.strays
+        unparsed_lines = self.view.unparsed_lines
         if fixed is not None:
-            strays = strays.update(fixed, on="line")
-        if strays.is_empty():
+            unparsed_lines = unparsed_lines.update(fixed, on="line")
+        if unparsed_lines.is_empty():
             return self.replaced(_as_csv(fields, self.separator), lines)
         texts = fields.select(
             line=pl.Series(lines), text=pl.concat_str(fields.columns, separator=self.separator)
         )
-        texts = pl.concat([texts, strays]).sort("line", maintain_order=True)
+        texts = pl.concat([texts, unparsed_lines]).sort("line", maintain_order=True)
         data = _as_csv(texts.select("text"), self.separator)
-        # A file that ends in mid-line keeps this sign of truncation.
-        data = data.removesuffix(b"\n") if self.view.ends_in_stray() else data
+        # A missing line end at the end of the file is kept, because the file may be truncated.
+        data = data.removesuffix(b"\n") if self.view.ends_in_unparsed_line() else data
         return self.replaced(data, texts["line"].to_numpy())
 
     def replaced(self, data: bytes, lines: LineNumbers | None) -> Draft:
-        """Replace the text; ``lines`` are the lines of this draft that the new lines come from."""
+        """Return a draft with a new text.
+
+        Args:
+            data: The text.
+            lines: For each line of the text, its line number in this draft.
+        """
         origin = self.origin
         if lines is not None:
             origin = lines if origin is None else origin[lines - np.uint32(1)]
         return Draft(self.path, self.kind, data, self.max_depth, origin)
 
-    def has_only_strays(self, job: Job, code: str) -> bool:
-        """Return whether all lines are rows of the wrong width; if only some are, log it."""
-        n_hashed, n_strays = self.view.rows_behind_hash.height, self.view.strays.height
-        if n_strays > n_hashed and (self.view.n_rows or n_hashed):
+    def has_only_unparsed_lines(self, job: Job, code: str) -> bool:
+        """Return whether all rows have the wrong number of columns; log if only some do."""
+        n_commented, n_unparsed = (
+            self.view.commented_out_rows.height,
+            self.view.unparsed_lines.height,
+        )
+        if n_unparsed > n_commented and (self.view.n_rows or n_commented):
             job.skip(code, "only some rows lack a column")
             return False
-        return n_strays > n_hashed
+        return n_unparsed > n_commented
 
-    def from_strays(self, form: str, fields: Sequence[pl.Series], lines: pl.Series) -> Draft:
-        """Replace the draft by rows made from strays.
+    def from_unparsed_lines(
+        self, form: str, fields: Sequence[pl.Series], lines: pl.Series
+    ) -> Draft:
+        """Return a draft whose rows are made from unparsed lines.
 
         Args:
-            form: A row, with ``{1}`` for the first field of a stray.
-            fields: The fields of the strays.
-            lines: The lines of the strays in this draft.
+            form: A template of a row, with ``{1}`` for the first field of a line.
+            fields: The fields of the lines.
+            lines: The line numbers in this draft.
         """
         table = pl.DataFrame({f"c{number}": field for number, field in enumerate(fields, 1)})
         names = {f"{{{number}}}": f"c{number}" for number in range(1, len(fields) + 1)}
@@ -258,17 +268,17 @@ class Draft:
         texts = table.select(text=pl.concat_str(parts, separator=" "))["text"]
         return self.replaced(("\n".join(texts) + "\n").encode(), lines.to_numpy())
 
-    def beside(self, other: RunView | QrelsView) -> PairView:
-        """The view of the draft and another file for rules on pairs."""
+    def pair_with(self, other: RunView | QrelsView) -> PairView:
+        """Return the view of this draft and another file, for rules on pairs."""
         if isinstance(self.view, RunView):
             assert isinstance(other, QrelsView)
             return PairView(self.view, other)
         assert isinstance(other, RunView)
-        return PairView(other, self.view, at="qrels")
+        return PairView(other, self.view, report_on="qrels")
 
 
 def _as_csv(fields: pl.DataFrame, separator: str) -> bytes:
-    # Fields contain neither blanks nor line ends, so none needs quotes.
+    # Fields contain neither white space nor line ends, so no quotes are needed.
     stream = BytesIO()
     fields.write_csv(stream, include_header=False, separator=separator, quote_style="never")
     return stream.getvalue()

@@ -44,7 +44,7 @@ def validate_run(
         topics: The queries that the run should answer.
         max_depth: Results allowed per query; ``None`` for no limit.
         max_tag_length: Characters allowed in the run tag.
-        every_line: Put the lines of all places into findings, not only the first few.
+        every_line: Put the line numbers of all places into findings, not only the first few.
         optional_rules: Also run the rules that are off by default.
         collection: The document ids of the collection.
 
@@ -62,10 +62,10 @@ def validate_run(
     run.max_tag_length = max_tag_length
     findings = check_view(run)
     other = as_qrels_view(qrels)
-    if _comparable(run) and not isinstance(other, FileReport):
-        comparable = other if other is None or _comparable(other) else None
+    if _has_ids(run) and not isinstance(other, FileReport):
+        qrels_view = other if other is None or _has_ids(other) else None
         ids = None if topics is None else topics.query_ids
-        findings += check_pair_view(PairView(run, comparable, ids, collection=collection))
+        findings += check_pair_view(PairView(run, qrels_view, ids, collection=collection))
     return _report(run, findings)
 
 
@@ -83,7 +83,7 @@ def validate_qrels(
         run: A run to compare ids with; ids that do not match are reported at the lines of the
             qrels. :func:`validate_run` checks the run.
         topics: The queries that may be judged.
-        every_line: Put the lines of all places into findings, not only the first few.
+        every_line: Put the line numbers of all places into findings, not only the first few.
 
     Returns:
         All findings of the file. A malformed file is a report with errors, not an exception.
@@ -96,17 +96,17 @@ def validate_qrels(
         return qrels
     qrels.every_line = every_line
     findings = check_view(qrels)
-    if _comparable(qrels) and (run is not None or topics is not None):
+    if _has_ids(qrels) and (run is not None or topics is not None):
         other = as_run_view(run)
-        if not isinstance(other, RunView) or not _comparable(other):
+        if not isinstance(other, RunView) or not _has_ids(other):
             other = RunView.of_table(Run.from_dict({}))
         ids = None if topics is None else topics.query_ids
-        findings += check_pair_view(PairView(other, qrels, ids, at="qrels"))
+        findings += check_pair_view(PairView(other, qrels, ids, report_on="qrels"))
     return _report(qrels, findings)
 
 
 def check_run(run: Run, *, max_depth: int | None = None) -> list[Finding]:
-    """Check a run in memory with the rules that need no file.
+    """Check a run in memory with the rules that do not need a file.
 
     Ranks are not checked, because a table made from scores has none.
 
@@ -121,7 +121,7 @@ def check_run(run: Run, *, max_depth: int | None = None) -> list[Finding]:
 
 
 def check_qrels(qrels: Qrels) -> list[Finding]:
-    """Check qrels in memory with the rules that need no file.
+    """Check qrels in memory with the rules that do not need a file.
 
     Args:
         qrels: The judgments.
@@ -133,7 +133,7 @@ def check_qrels(qrels: Qrels) -> list[Finding]:
 
 
 def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Finding]:
-    """Check whether the ids of a run and of qrels match, and whether the run answers the topics.
+    """Compare the ids of a run with those of qrels and, if given, of topics.
 
     Args:
         run: The run.
@@ -141,10 +141,11 @@ def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Fin
         topics: The topics that the run should answer.
 
     Returns:
-        The findings; those with ``blocks_scoring`` make scores wrong or ambiguous.
+        The findings, none if either table is empty; those with ``blocks_scoring`` make scores
+        wrong or ambiguous.
     """
     views = RunView.of_table(run), QrelsView.of_table(qrels)
-    if not all(_comparable(view) for view in views):
+    if not all(_has_ids(view) for view in views):
         return []
     return check_pair_view(PairView(*views, None if topics is None else topics.query_ids))
 
@@ -176,66 +177,76 @@ def check_view(view: TableView, *, blocking_only: bool = False) -> list[Finding]
     """
     kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
     findings = run_rules(view, kinds, view, blocking_only=blocking_only)
-    return findings if blocking_only else _without_refused_fixes(view, findings)
+    return findings if blocking_only else _without_impossible_fixes(view, findings)
 
 
-def _without_refused_fixes(view: TableView, findings: list[Finding]) -> list[Finding]:
+def _without_impossible_fixes(view: TableView, findings: list[Finding]) -> list[Finding]:
     """Return the findings without fixes that cannot be applied to this file."""
     if view.columns is None or all(finding.fix is Fix.NO for finding in findings):
         return findings
     rules = [CATALOGUE[finding.code] for finding in findings]
-    never = any(
+    nothing_can_be_fixed = any(
         rule.blocks_fixing and finding.fix is Fix.NO
         for rule, finding in zip(rules, findings, strict=True)
     )
-    repairs = [rule.repair for rule in rules]
-    waits = any(repair is not None and repair.comes_first for repair in repairs)
-    tests = {repair.refused for repair in repairs if repair is not None and repair.refused}
-    refusing = set() if never else {test for test in tests if test(view)}
+    rule_fixes = [rule.rule_fix for rule in rules]
+    one_comes_first = any(rule_fix is not None and rule_fix.comes_first for rule_fix in rule_fixes)
+    tests = {one.cannot_apply for one in rule_fixes if one is not None and one.cannot_apply}
+    failed = set() if nothing_can_be_fixed else {test for test in tests if test(view)}
     updated = []
-    for finding, repair in zip(findings, repairs, strict=True):
-        if never or (repair is not None and repair.refused in refusing):
+    for finding, rule_fix in zip(findings, rule_fixes, strict=True):
+        if nothing_can_be_fixed or (rule_fix is not None and rule_fix.cannot_apply in failed):
             finding = replace(finding, fix=Fix.NO)
-        elif waits and finding.fix is Fix.SAFE:
+        elif one_comes_first and finding.fix is Fix.SAFE:
             finding = replace(finding, fix=Fix.ASK)
         updated.append(finding)
     return updated
 
 
 def check_pair_view(pair: PairView, *, blocking_only: bool = False) -> list[Finding]:
-    """Run the rules that look at two files; see :func:`check_view`."""
-    return run_rules(pair, ("pair",), pair.here, blocking_only=blocking_only)
+    """Run the rules on a run with its qrels or topics; see :func:`check_view`."""
+    return run_rules(pair, ("pair",), pair.reported_view, blocking_only=blocking_only)
 
 
 def run_rules(
     subject: TableView | PairView | TestSetView,
     kinds: Iterable[Subject],
-    here: TableView,
+    reported_view: TableView,
     *,
     blocking_only: bool = False,
     scopes: Container[Scope] = SCOPES,
 ) -> list[Finding]:
-    """Run the rules of some kinds and scopes over a view; report findings on ``here``."""
+    """Run the rules of some kinds and scopes.
+
+    Args:
+        subject: The view that the rules check.
+        kinds: The kinds of rules to run.
+        reported_view: The view whose path and lines the findings report.
+        blocking_only: Run only the rules that can block scoring.
+        scopes: The scopes of rules to run.
+    """
     findings = []
     for rule in CATALOGUE:
         if (
             rule.on not in kinds
             or rule.scope not in scopes
-            or (here.columns is None and not rule.tables)
+            or (reported_view.columns is None and not rule.tables)
         ):
             continue
-        if rule.optional and not here.optional_rules:
+        if rule.optional and not reported_view.optional_rules:
             continue
         if blocking_only and not rule.can_block_scoring:
             continue
         hit = rule.check(subject)
         if hit is not None:
-            findings.append(rule.finding(hit, here.path, every_line=here.every_line))
+            findings.append(
+                rule.finding(hit, reported_view.path, every_line=reported_view.every_line)
+            )
     return findings
 
 
-def _comparable(view: TableView) -> bool:
-    """Return whether a file has ids to compare with another file."""
+def _has_ids(view: TableView) -> bool:
+    """Return whether the rows of a file were read, so that their ids can be compared."""
     return view.n_rows > 0 and view.shape.has_rows
 
 
@@ -266,6 +277,6 @@ def _report(view: TableView, findings: list[Finding]) -> FileReport:
 
 
 def damaged_report(error: FormatError, kind: str) -> FileReport:
-    """The report on a file whose compressed stream cannot be read to its end (F111)."""
+    """Return the report on a file whose compressed stream is damaged (F111)."""
     hit = Hit(error.what, remedy=error.remedy and error.remedy[:1].upper() + error.remedy[1:])
     return FileReport(error.path, kind, 0, 0, (CATALOGUE["F111"].finding(hit, error.path),))

@@ -1,7 +1,7 @@
-"""Findings: the result of a check, collected as objects and rendered late.
+"""Findings: the results of checks.
 
-A finding is a value. Nothing here prints: :mod:`trectools_plus.validation.rendering` turns the
-same objects into text, JSON, GitHub annotations, SARIF or JUnit.
+This module does not print: :mod:`trectools_plus.validation.rendering` turns findings into text,
+JSON, GitHub annotations, SARIF or JUnit.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from enum import StrEnum
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.text import one_line, plural
 
-NAMED_IN_ERROR = 3
+MAX_QUOTED = 3
 """Number of findings that an error message quotes."""
 
 
 class Severity(StrEnum):
-    """The severity of a finding: warnings may change a figure, infos do not."""
+    """The severity of a finding.
+
+    Most errors block scoring. A warning may affect the figures, an info does not.
+    """
 
     ERROR = "error"
     WARNING = "warning"
@@ -28,8 +31,8 @@ class Severity(StrEnum):
 class Fix(StrEnum):
     """The way in which a program can fix a finding.
 
-    ``safe`` does not change the ranking that is evaluated, ``ask`` needs a decision of the file's
-    owner, ``no`` cannot be fixed from the file alone.
+    A ``safe`` fix does not change the ranking that is evaluated. With ``ask``, the owner of the
+    file must decide. With ``no``, the file alone does not contain what a fix needs.
     """
 
     SAFE = "safe"
@@ -45,7 +48,7 @@ class Finding:
         code: The rule's code, for example ``R131``.
         name: The rule's name, for example ``duplicate-document``.
         severity: The severity of this finding, which may differ from the rule's usual one.
-        path: The file as the user named it, or the name of a table that never was a file.
+        path: The file as the user named it, or the name of a table that was not read from a file.
         message: The problem and its consequence, in one line without a final full stop.
         remedy: The way to fix it, in one line.
         fix: Whether a program can fix it.
@@ -53,7 +56,7 @@ class Finding:
         column: The first character of the affected field on that line, from 1.
         query_id: The query of the first place, where there is one.
         doc_id: The document of the first place, where there is one.
-        count: Number of affected places (rows, queries or ids).
+        count: Number of affected places (rows, queries or ids), at least 1.
         lines: The first few line numbers, the first of them ``line``.
         every_line: The line numbers of all places, if requested; otherwise the same as ``lines``.
         total: The highest possible ``count``, if known: 50 in "3 of 50 queries".
@@ -90,7 +93,7 @@ class FileReport:
     Attributes:
         path: The file as the user named it.
         kind: ``run``, ``qrels``, ``topics`` or ``testset``.
-        rows: Number of data rows of the right shape.
+        rows: Number of data rows with the right number of columns.
         queries: Number of distinct query ids in them.
         findings: At most one per rule, in the order of the catalogue.
         line_text: Returns the text of a line, by its number; only if all lines of findings were
@@ -124,9 +127,9 @@ class FindingsError(CheckFailedError):
         self.findings = tuple(findings)
         first = self.findings[0]
         named = "; ".join(
-            f"{finding.code} {finding.message}" for finding in self.findings[:NAMED_IN_ERROR]
+            f"{finding.code} {finding.message}" for finding in self.findings[:MAX_QUOTED]
         )
-        further = len(self.findings) - NAMED_IN_ERROR
+        further = len(self.findings) - MAX_QUOTED
         more = f"; and {further} more" if further > 0 else ""
         n_errors = plural(len(self.findings), "error")
         super().__init__(

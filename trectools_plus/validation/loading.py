@@ -1,4 +1,4 @@
-"""Reading runs and qrels for scoring: files with errors are rejected."""
+"""Read runs, qrels and topics for scoring, and reject files with errors."""
 
 from __future__ import annotations
 
@@ -44,28 +44,28 @@ def load_run_with_findings(
     *,
     qrels: Qrels | None = None,
     max_depth: int | None = None,
-    look: Callable[[Run], None] | None = None,
+    inspect: Callable[[Run], None] | None = None,
     blocking_only: bool = False,
 ) -> tuple[Run, tuple[Finding, ...]]:
-    """Read a run as :func:`load_run` does, and return the findings that do not block scoring too.
+    """Read a run like :func:`load_run`, and also return findings that do not block scoring.
 
     Args:
         path: The run; ``-`` is standard input.
         qrels: The qrels for scoring; if given, the ids must match.
         max_depth: Results allowed per query; ``None`` for no limit.
-        look: Called with the run before its ids are compared with the qrels; may raise an error.
+        inspect: Called with the run before its ids are compared with the qrels; may raise an error.
         blocking_only: Run only the rules that can block scoring.
     """
     view = open_run(path, max_depth)
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
-        raise AssertionError("a file without a table has an error")
+        raise AssertionError("a report without a view must contain an error")
     findings = check_view(view, blocking_only=blocking_only)
     refuse_errors(findings)
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
     run = Run(frame, name=str(view.frame["tag"][0]), path=str(path))
-    if look is not None:
-        look(run)
+    if inspect is not None:
+        inspect(run)
     if qrels is not None:
         pair = PairView(view, QrelsView.of_table(qrels))
         findings += check_pair_view(pair, blocking_only=blocking_only)
@@ -93,7 +93,7 @@ def load_qrels(path: str | Path) -> Qrels:
 def load_qrels_with_findings(
     path: str | Path, *, blocking_only: bool = False
 ) -> tuple[Qrels, tuple[Finding, ...]]:
-    """Read qrels as :func:`load_qrels` does, and return the findings that do not block scoring too.
+    """Read qrels like :func:`load_qrels`, and also return findings that do not block scoring.
 
     Args:
         path: The qrels; ``-`` is standard input.
@@ -102,7 +102,7 @@ def load_qrels_with_findings(
     view = open_qrels(path)
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
-        raise AssertionError("a file without a table has an error")
+        raise AssertionError("a report without a view must contain an error")
     findings = check_view(view, blocking_only=blocking_only)
     if view.shape.verdict == "beir":
         # Other tools stop at the header; here it only identifies the layout.
@@ -115,17 +115,17 @@ def load_qrels_with_findings(
 
 
 def load_topics(path: str | Path) -> Topics:
-    """Read topics, and refuse them if the validators find an error.
+    """Read topics and reject them if the validators find an error.
 
     The content of the file decides its format: TSV (``id TAB text``), JSON Lines, TREC SGML or
-    TREC XML. Further fields become columns of text.
+    TREC XML. Additional fields become text columns.
 
     Args:
-        path: The topics; ``-`` is standard input, which only the reader checks.
+        path: The topics; ``-`` is standard input, to which the validators are not applied.
 
     Raises:
         FindingsError: If the file has an error; its ``findings`` list all of them.
-        FormatError: If the file is a test set, or has an error that the reader finds first.
+        FormatError: If the file is a test set, or the reader rejects its content.
         InputError: If the file cannot be read.
     """
     if str(path) != "-":

@@ -1,7 +1,7 @@
 """Profiles, and the choices that result from command line, settings file and profile.
 
-A profile changes severities and limits of the rules, for example for runs that are made for a track
-or checked before submission.
+A profile changes severities and limits of the rules, for example for runs of a TREC track or for
+the check before a submission.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Profile:
 
     Attributes:
         name: The value of ``--profile``.
-        summary: Its purpose, in a clause.
+        summary: Its purpose, in one clause.
         max_depth: Results allowed per query.
         max_tag_length: Characters allowed in the run tag.
         severities: Severities that differ from those of the rules, by code.
-        unless_most: Codes of ``severities`` that keep the severity of the finding if more than half
-            of the places are affected.
+        unchanged_if_most: Codes in ``severities`` whose findings keep their severity if more than
+            half of the places are affected.
     """
 
     name: str
@@ -39,16 +39,16 @@ class Profile:
     max_depth: int = DEFAULT_MAX_DEPTH
     max_tag_length: int = MAX_TAG_LENGTH
     severities: Mapping[str, Severity] = field(default_factory=dict)
-    unless_most: frozenset[str] = frozenset()
+    unchanged_if_most: frozenset[str] = frozenset()
 
-    def judge(self, report: FileReport) -> FileReport:
+    def apply(self, report: FileReport) -> FileReport:
         """Return the report with the severities of this profile."""
-        return replace(report, findings=tuple(map(self._judge, report.findings)))
+        return replace(report, findings=tuple(map(self._with_severity, report.findings)))
 
-    def _judge(self, finding: Finding) -> Finding:
+    def _with_severity(self, finding: Finding) -> Finding:
         severity = self.severities.get(finding.code, finding.severity)
         is_most = finding.total is not None and finding.count * 2 > finding.total
-        if finding.code in self.unless_most and is_most:
+        if finding.code in self.unchanged_if_most and is_most:
             return finding
         return replace(finding, severity=severity)
 
@@ -60,7 +60,7 @@ _ALL = (
         "runs made for TREC: 1,000 results per query, queries without a row are warnings",
         max_depth=TREC_MAX_DEPTH,
         severities={"P103": Severity.WARNING, "P108": Severity.WARNING},
-        unless_most=frozenset({"P103"}),
+        unchanged_if_most=frozenset({"P103"}),
     ),
     Profile(
         "submission",
@@ -86,19 +86,19 @@ def find_profile(name: str) -> Profile:
         return PROFILES[name]
     except KeyError:
         raise UsageError(
-            f"there is no profile '{name}'", remedy=f"profiles: {', '.join(PROFILES)}"
+            f"unknown profile '{name}'", remedy=f"profiles: {', '.join(PROFILES)}"
         ) from None
 
 
 @dataclass(frozen=True)
 class Choices:
-    """The chosen rules, their severities, and the condition under which a check fails.
+    """The chosen rules, their severities, and the severities that fail a check.
 
     Attributes:
         profile: Severities and limits; limits of settings and command line are included.
         strict: True if warnings fail the check too.
-        chosen: Returns whether a code is chosen.
-        per_file: Codes or prefixes to leave out in files that match a pattern.
+        chosen: Returns whether the rule with a code is reported.
+        per_file: Codes or prefixes to ignore in files that match a pattern.
         folder: The folder that the patterns are relative to.
         settings_file: The source of the settings; ``None`` if there are none.
     """
@@ -110,18 +110,18 @@ class Choices:
     folder: Path
     settings_file: Path | None = None
 
-    def judge(self, report: FileReport) -> FileReport:
+    def apply(self, report: FileReport) -> FileReport:
         """Return the report with the chosen findings and the severities of the profile."""
-        left_out = self._left_out_in(report.path)
+        ignored = self._ignored_in(report.path)
         findings = tuple(
             finding
             for finding in report.findings
-            if self.chosen(finding.code) and not finding.code.startswith(left_out)
+            if self.chosen(finding.code) and not finding.code.startswith(ignored)
         )
-        return self.profile.judge(replace(report, findings=findings))
+        return self.profile.apply(replace(report, findings=findings))
 
     def fails(self, report: FileReport) -> bool:
-        """Return whether a judged report fails the check."""
+        """Return whether a report that :meth:`apply` returned fails the check."""
         failing = {Severity.ERROR, Severity.WARNING} if self.strict else {Severity.ERROR}
         return any(finding.severity in failing for finding in report.findings)
 
@@ -130,13 +130,13 @@ class Choices:
         """Return whether a rule that is off by default is chosen."""
         return any(rule.optional and self.chosen(rule.code) for rule in CATALOGUE)
 
-    def _left_out_in(self, path: str) -> tuple[str, ...]:
+    def _ignored_in(self, path: str) -> tuple[str, ...]:
         if not self.per_file:
             return ()
-        whole = Path(path).absolute()
-        names = [whole.name]
-        if whole.is_relative_to(self.folder):
-            names.append(whole.relative_to(self.folder).as_posix())
+        absolute = Path(path).absolute()
+        names = [absolute.name]
+        if absolute.is_relative_to(self.folder):
+            names.append(absolute.relative_to(self.folder).as_posix())
         matching = (
             codes
             for pattern, codes in self.per_file.items()
@@ -145,35 +145,38 @@ class Choices:
         return tuple(chain.from_iterable(matching))
 
 
-def decide(settings: Settings, asked: Settings = Settings()) -> Choices:  # noqa: B008, it is frozen
+def resolve_choices(
+    settings: Settings,
+    command_line: Settings = Settings(),  # noqa: B008, it is frozen
+) -> Choices:
     """Combine command line, settings file and profile.
 
     Args:
         settings: From the settings file; they take precedence over the profile.
-        asked: From the command line, without a path; they take precedence over the settings. If
-            they select rules, rules that the settings ignore are not left out.
+        command_line: From the command line, without a path; they take precedence over the
+            settings. If they select rules, the ``ignore`` of the settings has no effect.
 
     Raises:
         UsageError: If a profile or code does not exist.
     """
     try:
         in_files = chain.from_iterable(settings.per_file_ignores.values())
-        CATALOGUE.chooser(settings.select, [*settings.ignore, *in_files])
+        CATALOGUE.code_filter(settings.select, [*settings.ignore, *in_files])
         find_profile(settings.profile or "default")
     except UsageError as error:
         where = str(settings.path) if settings.path else None
         raise UsageError(error.what, where=where, remedy=error.remedy) from None
-    ignore = asked.ignore or (() if asked.select else settings.ignore)
-    base = find_profile(asked.profile or settings.profile or "default")
-    max_tag_length = asked.max_tag_length or settings.max_tag_length or base.max_tag_length
+    ignore = command_line.ignore or (() if command_line.select else settings.ignore)
+    base = find_profile(command_line.profile or settings.profile or "default")
+    max_tag_length = command_line.max_tag_length or settings.max_tag_length or base.max_tag_length
     return Choices(
         profile=replace(
             base,
-            max_depth=asked.max_depth or settings.max_depth or base.max_depth,
+            max_depth=command_line.max_depth or settings.max_depth or base.max_depth,
             max_tag_length=max_tag_length,
         ),
-        strict=bool(settings.strict if asked.strict is None else asked.strict),
-        chosen=CATALOGUE.chooser(asked.select or settings.select, ignore),
+        strict=bool(settings.strict if command_line.strict is None else command_line.strict),
+        chosen=CATALOGUE.code_filter(command_line.select or settings.select, ignore),
         per_file={
             pattern: tuple(CATALOGUE.codes(named))
             for pattern, named in settings.per_file_ignores.items()

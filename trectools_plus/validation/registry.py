@@ -1,6 +1,6 @@
-"""Rules as values, and the registry that collects them and rejects duplicate codes.
+"""Rules, and the registry that collects them and rejects duplicate codes.
 
-A rule is a function with a decorator::
+A rule is a check function with a decorator::
 
     @rule(
         "R107", "second-column", on="run", scope="row", severity="warning",
@@ -14,8 +14,8 @@ A rule is a function with a decorator::
     def write_q0(draft: Draft, job: Job) -> Draft: ...
 
 The check inspects a view (:mod:`trectools_plus.validation.views`) and returns a :class:`Hit` if the
-file breaks the rule, or ``None``. The decorator declares everything that is the same for each hit.
-``--fix`` applies the step below the check; a step may fix several rules.
+file breaks the rule, or ``None``. The decorator declares what is the same for each hit. ``--fix``
+applies the fix steps; one step may fix several rules.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Hit:
 
     Attributes:
         message: The problem and its consequence, without a final full stop.
-        lines: Ascending line numbers in the file; empty for a whole file or a table.
-        count: Number of all places.
+        lines: Ascending line numbers in the file, from 1; empty for a whole file or a table.
+        count: Number of all places, also of those not in ``lines``.
         total: The highest possible ``count``, if that is useful: 50 in "3 of 50 queries".
         column: Character column of the field on the first line, from 1.
         query_id: The query of the first place.
@@ -70,8 +70,8 @@ class Hit:
     fix: FixName | None = None
 
 
-class ChunkCount(Protocol):
-    """Adds up a rule about a whole run over chunks of whole queries."""
+class ChunkAccumulator(Protocol):
+    """Combines the hits of a rule in chunks of a run into the hit for the whole run."""
 
     def add(self, view: Any) -> Hit | None:
         """Add a chunk; return its hit, whose message may be empty."""
@@ -93,7 +93,7 @@ class RuleFix:
     """The fix of a rule.
 
     A safe fix does not change the ranking that is evaluated. All others are applied only if the
-    user names them, because only the owner of the file knows whether they are right.
+    user names them, because only the owner of the file knows whether they are correct.
 
     Attributes:
         kind: The fix that findings of the rule report: ``safe`` or ``ask``.
@@ -102,9 +102,9 @@ class RuleFix:
             effect on the figures, in the present tense. Empty for all others. Hints do not
             suggest commands with such a fix.
         kinds: The kinds of files that it applies to; empty for those of the rule.
-        unasked: True if ``--fix OUT`` alone applies it, if that differs from ``kind``. Such a fix
-            may do less than the same fix requested by name.
-        refused: Tests whether the fix cannot be applied to a file that breaks the rule.
+        by_default: Whether ``--fix OUT`` alone applies it; ``None`` for only the safe ones. Such a
+            fix may do less than the same fix requested by name.
+        cannot_apply: Returns whether the fix cannot be applied to a file that breaks the rule.
         comes_first: True if no other fix is applied before it.
     """
 
@@ -112,14 +112,14 @@ class RuleFix:
     what: str
     effect: str = ""
     kinds: tuple[str, ...] = ()
-    unasked: bool | None = None
-    refused: Callable[[Any], bool] | None = None
+    by_default: bool | None = None
+    cannot_apply: Callable[[Any], bool] | None = None
     comes_first: bool = False
 
     @property
-    def safe(self) -> bool:
+    def applied_by_default(self) -> bool:
         """Return whether ``--fix OUT`` alone applies it."""
-        return self.kind == "safe" if self.unasked is None else self.unasked
+        return self.kind == "safe" if self.by_default is None else self.by_default
 
 
 Phase = Literal["bytes", "format", "rows"]
@@ -131,10 +131,10 @@ class FixStep:
 
     Attributes:
         codes: The rules that it fixes.
-        order: Its position among the steps of a phase, lowest first. A step must not create work
-            for an earlier one.
-        phase: The input: the bytes of any file (``bytes``), a draft in another format than columns
-            (``format``), or a draft with rows (``rows``).
+        order: Its position among the steps of a phase, lowest first. A step must not make an
+            earlier one necessary again.
+        phase: When it runs, and on what: first on the bytes of a file (``bytes``), then on a draft
+            that may be in another format (``format``), last on a draft with rows (``rows``).
         apply: The function of the input and the job.
     """
 
@@ -170,12 +170,12 @@ class Rule:
             three digits.
         name: The name in kebab case, unique within the subject.
         on: The kind of files that the rule is about.
-        scope: The part of the data that the check needs at once: single rows (or lines), whole
-            queries, the whole file, or also another file. For scopes ``row`` and ``query``, the
-            findings in chunks of whole queries add up to the finding in the file.
+        scope: The data that the check needs at once: single rows (or lines), whole queries, the
+            whole file, or also another file. With scope ``row`` or ``query``, the counts in chunks
+            of whole queries add up to the count in the file.
         severity: The usual severity.
-        repair: The fix; ``None`` if no program can fix a file that breaks the rule.
-        checks: The condition, in one clause.
+        rule_fix: The fix; ``None`` if no program can fix a file that breaks the rule.
+        checks: The condition that is reported, in one clause.
         rationale: The consequence: how other tools read such a file.
         example: A line of output.
         remedy: The way to fix it, in one sentence.
@@ -185,9 +185,9 @@ class Rule:
         blocks_scoring: True if scoring rejects a file with an error of this rule.
         optional: True if it is off unless its code is selected.
         may_be_error: True if a finding can be an error although the usual severity is lower.
-        chunk_count: Creates the object that adds up a rule of scope ``file`` over the chunks of a
-            run; ``None`` if the beginning of the file decides.
-        blocks_fixing: True if a file that breaks this rule without a fix is not fixed at all.
+        chunk_accumulator: For a rule of scope ``file``: creates the object that combines its hits
+            in the chunks of a run; ``None`` if the beginning of the file is enough.
+        blocks_fixing: True if no fix is applied to a file that breaks this rule without a fix.
     """
 
     code: str
@@ -195,7 +195,7 @@ class Rule:
     on: Subject
     scope: Scope
     severity: Severity
-    repair: RuleFix | None
+    rule_fix: RuleFix | None
     checks: str
     rationale: str
     example: str
@@ -205,20 +205,20 @@ class Rule:
     blocks_scoring: bool
     optional: bool = False
     may_be_error: bool = False
-    chunk_count: Callable[[], ChunkCount] | None = None
+    chunk_accumulator: Callable[[], ChunkAccumulator] | None = None
     blocks_fixing: bool = False
 
     @property
     def fix(self) -> Fix:
         """The way in which a program can fix a file that breaks the rule."""
-        return Fix.NO if self.repair is None else Fix(self.repair.kind)
+        return Fix.NO if self.rule_fix is None else Fix(self.rule_fix.kind)
 
     @property
     def fixed_kinds(self) -> tuple[str, ...]:
         """The kinds of files that its fix applies to."""
-        if self.repair is None:
+        if self.rule_fix is None:
             return ()
-        return self.repair.kinds or _FIXED_KINDS.get(self.on, (self.on,))
+        return self.rule_fix.kinds or _FIXED_KINDS.get(self.on, (self.on,))
 
     @property
     def can_block_scoring(self) -> bool:
@@ -276,7 +276,7 @@ def rule(
     blocks_scoring: bool = True,
     optional: bool = False,
     may_be_error: bool = False,
-    chunk_count: Callable[[], ChunkCount] | None = None,
+    chunk_accumulator: Callable[[], ChunkAccumulator] | None = None,
     blocks_fixing: bool = False,
 ) -> Callable[[Callable[[Any], Hit | None]], Rule]:
     """Turn a function into a :class:`Rule`; the arguments are the rule's attributes."""
@@ -288,7 +288,7 @@ def rule(
             on=on,
             scope=scope,
             severity=Severity(severity),
-            repair=None if fix == "no" else fix,
+            rule_fix=None if fix == "no" else fix,
             checks=checks,
             rationale=rationale,
             example=example,
@@ -298,7 +298,7 @@ def rule(
             blocks_scoring=blocks_scoring,
             optional=optional,
             may_be_error=may_be_error,
-            chunk_count=chunk_count,
+            chunk_accumulator=chunk_accumulator,
             blocks_fixing=blocks_fixing,
         )
 
@@ -322,18 +322,18 @@ class Registry:
         names: set[tuple[str, str]] = set()
         for one in rules:
             if one.code in self._rules or (one.on, one.name) in names:
-                raise ValueError(f"two rules {one.code} {one.name} for {one.on}")
+                raise ValueError(f"duplicate rule {one.code} {one.name} for {one.on}")
             self._rules[one.code] = one
             names.add((one.on, one.name))
         self._steps = sorted(steps, key=lambda step: (step.order, step.codes))
         for code in (code for step in self._steps for code in step.codes):
-            if self[code].repair is None:
+            if self[code].rule_fix is None:
                 raise ValueError(f"a step fixes {code}, which does not declare a fix")
 
     @classmethod
     def of_modules(cls, modules: Iterable[ModuleType]) -> Registry:
-        """Collect the rules and steps of modules, by code, files first and pairs last."""
-        # By identity, because a module may import a rule of another one.
+        """Collect the rules and steps of modules, sorted by code, files first and pairs last."""
+        # A module may import a rule of another one, so objects are distinguished by identity.
         found = {id(one): one for module in modules for one in vars(module).values()}.values()
         order = "FRQTP"
         rules = [one for one in found if isinstance(one, Rule)]
@@ -350,7 +350,7 @@ class Registry:
         try:
             return self._rules[code]
         except KeyError:
-            raise self._unknown(code, f"there is no rule {code}") from None
+            raise self._unknown(code, f"unknown rule {code}") from None
 
     def fixable(self, kind: str) -> list[Rule]:
         """The rules with a fix for a kind of file: ``run``, ``qrels`` or ``topics``."""
@@ -384,7 +384,7 @@ class Registry:
             elif found := self.named(text):
                 codes += [one.code for one in found]
             else:
-                what = f"no rule has a code that starts with '{text}', or that name"
+                what = f"no rule has the name '{text}' or a code that starts with it"
                 raise self._unknown(text, what)
         return codes
 
@@ -395,8 +395,8 @@ class Registry:
         example = f"use a code like {first.code} or a name like {first.name}" if first else None
         return UsageError(what, remedy=f"did you mean {', '.join(near)}?" if near else example)
 
-    def chooser(self, select: Sequence[str], ignore: Sequence[str]) -> Callable[[str], bool]:
-        """Return a test of codes for ``--select`` and ``--ignore``.
+    def code_filter(self, select: Sequence[str], ignore: Sequence[str]) -> Callable[[str], bool]:
+        """Return a function that tests whether ``--select`` and ``--ignore`` choose a code.
 
         Args:
             select: Codes, prefixes (``R1``, ``Q``) or names; empty for all. Rules that are off by
@@ -406,11 +406,11 @@ class Registry:
         Raises:
             UsageError: If one of them matches no rule.
         """
-        wanted, unwanted = tuple(self.codes(select)), tuple(self.codes(ignore))
+        selected, ignored = tuple(self.codes(select)), tuple(self.codes(ignore))
 
         def chosen(code: str) -> bool:
-            by_prefix = not wanted or code.startswith(wanted)
-            selected = code in wanted or (by_prefix and not self._rules[code].optional)
-            return selected and not code.startswith(unwanted)
+            by_prefix = not selected or code.startswith(selected)
+            is_selected = code in selected or (by_prefix and not self._rules[code].optional)
+            return is_selected and not code.startswith(ignored)
 
         return chosen

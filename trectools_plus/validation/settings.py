@@ -30,7 +30,7 @@ class Settings:
         max_depth: Results allowed per query.
         max_tag_length: Characters allowed in the run tag.
         select: Only these rules: codes, prefixes or names.
-        ignore: Leave out these rules.
+        ignore: Do not report these rules: codes, prefixes or names.
         strict: True if warnings fail the check too.
         per_file_ignores: Rules to ignore in files, by a pattern of their path below the folder of
             the settings file, or of their name.
@@ -61,9 +61,9 @@ def find_settings(folder: Path) -> Settings:
         InputError: If it cannot be read.
     """
     folder = folder.absolute()
-    for above in (folder, *folder.parents):
+    for ancestor in (folder, *folder.parents):
         for name in _TABLES:
-            path = above / name
+            path = ancestor / name
             if path.is_file() and (table := _table(path)) is not None:
                 return _settings(path, table)
             if path.is_file() and name == "trectools.toml":
@@ -82,12 +82,12 @@ def read_settings(path: Path) -> Settings:
     if table is None:
         name = _table_name(path)
         remedy = "add the table, or name another file"
-        raise UsageError(f"no table [{name}]", where=str(path), remedy=remedy)
+        raise UsageError(f"the table [{name}] is missing", where=str(path), remedy=remedy)
     return _settings(path, table)
 
 
 def _table(path: Path, names: Sequence[str] | None = None) -> Any:
-    """The table of some names, or the one for the validators; ``None`` if it is missing."""
+    """Return the table at a path of names (default: the validators' table), or ``None``."""
     try:
         table: Any = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -102,12 +102,14 @@ def _table(path: Path, names: Sequence[str] | None = None) -> Any:
 
 
 def _refuse_table_of_pyproject(path: Path) -> None:
-    """Reject a table in ``trectools.toml`` with the name that ``pyproject.toml`` needs."""
+    """Reject a ``trectools.toml`` whose table has the name that belongs in ``pyproject.toml``."""
     names = _TABLES["pyproject.toml"]
     if _table(path, names) is not None:
         name = f"[{'.'.join(names)}]"
-        remedy = f"name it [{_table_name(path)}] in this file"
-        raise UsageError(f"{name} is for pyproject.toml", where=str(path), remedy=remedy)
+        remedy = f"rename it to [{_table_name(path)}]"
+        raise UsageError(
+            f"the table {name} belongs in pyproject.toml", where=str(path), remedy=remedy
+        )
 
 
 def _path_of_table(path: Path) -> tuple[str, ...]:
@@ -132,25 +134,25 @@ def _settings(path: Path, table: Any) -> Settings:
 
 
 def _value(key: str, value: Any, where: str) -> Any:
-    """A value of the type that its key requires."""
+    """Check the type of a value, and convert it; codes become upper case."""
     if key == "profile" and isinstance(value, str):
         return value
     if key.startswith("max-") and type(value) is int and value >= 1:
         return value
     if key == "strict" and isinstance(value, bool):
         return value
-    if key in ("select", "ignore") and _is_codes(value):
+    if key in ("select", "ignore") and _is_list_of_codes(value):
         return tuple(code.upper() for code in value)
     if (
         key == "per-file-ignores"
         and isinstance(value, dict)
-        and all(map(_is_codes, value.values()))
+        and all(map(_is_list_of_codes, value.values()))
     ):
         return {pattern: tuple(code.upper() for code in codes) for pattern, codes in value.items()}
     raise UsageError(f"'{key}' expects {_EXPECTED[key]} but got {value!r}", where=where)
 
 
-def _is_codes(value: Any) -> bool:
+def _is_list_of_codes(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(code, str) and code for code in value)
 
 

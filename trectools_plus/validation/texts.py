@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-NEAR = 0.75
-"""Least share of common character trigrams of texts that are nearly the same."""
+MIN_SIMILARITY = 0.75
+"""Minimum Jaccard similarity of the character trigrams of near-duplicate texts."""
 
 _LANGUAGES = {"en": "english", "de": "german", "fr": "french", "es": "spanish", "nl": "dutch"}
 _ROWS_AT_ONCE = 256
@@ -21,16 +21,16 @@ _DIGITS = re.compile(r"\d+")
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text without case and compatibility forms, accents kept."""
+    """Return the words of a text, NFKC-normalised and case-folded; accents are kept."""
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
 def near_pairs(texts: Sequence[str], language: str = "") -> list[tuple[int, int]]:
-    """Return pairs of texts that are equal or nearly the same, as ``(earlier, later)`` positions.
+    """Return pairs of near-duplicate texts as ``(earlier, later)`` positions.
 
-    Two texts are nearly the same if they have the same word stems, in any order, or if at least
-    :data:`NEAR` of all their character trigrams are common to both (Jaccard). Texts that
-    contain different numbers (type 1, type 2) are different.
+    Two texts are near-duplicates if they have the same word stems, in any order, or if the Jaccard
+    similarity of their character trigrams is at least :data:`MIN_SIMILARITY`. In the second case,
+    both must contain the same numbers: "type 1" and "type 2" are different texts.
 
     Args:
         texts: The texts.
@@ -46,7 +46,7 @@ def near_pairs(texts: Sequence[str], language: str = "") -> list[tuple[int, int]
 
 
 def near_groups(texts: Sequence[str], language: str = "") -> list[list[int]]:
-    """Return groups of positions; a text is in the group of every text that is near to it.
+    """Group texts that are near-duplicates, directly or through other texts, by position.
 
     Returns:
         Every position once, groups in the order of their first text.
@@ -67,7 +67,7 @@ def near_groups(texts: Sequence[str], language: str = "") -> list[list[int]]:
 def near_across(
     earlier: Sequence[str], later: Sequence[str], language: str = ""
 ) -> list[tuple[int, int]]:
-    """Pair each text of ``later`` with the first near text of ``earlier``, if there is one.
+    """Pair each text of ``later`` with its first near-duplicate in ``earlier``, if there is one.
 
     Returns:
         Positions in ``earlier`` and in ``later``, in the order of the latter.
@@ -112,7 +112,7 @@ def _share_trigrams(words: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]
         common = (table[start : start + _ROWS_AT_ONCE] @ table.T).tocoo()
         later, earlier = common.row + start, common.col
         union = sizes[later] + sizes[earlier] - common.data
-        near = (earlier < later) & (common.data >= NEAR * union)
+        near = (earlier < later) & (common.data >= MIN_SIMILARITY * union)
         for one, other in zip(earlier[near].tolist(), later[near].tolist(), strict=True):
             if numbers[one] == numbers[other]:
                 yield one, other
@@ -121,29 +121,29 @@ def _share_trigrams(words: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]
 KNOWN_LANGUAGES = MappingProxyType(
     {"en": "EN_PLUS", "de": "GERMAN", "fr": "FRENCH", "es": "SPANISH", "nl": "DUTCH"}
 )
-"""Languages that can be recognised, with the name of their list of stop words in ``bm25s``."""
+"""Languages that can be recognised, each with the name of its stop word list in ``bm25s``."""
 
-LEAST_WEIGHT = 1.5
-"""Least weight of the stop words of a text whose language is guessed."""
+MIN_WEIGHT = 1.5
+"""Minimum weight of the stop words of a text for guessing its language."""
 
-LEAD = 2.0
-"""Least ratio of that weight to the weight for any other language."""
+MIN_RATIO = 2.0
+"""Minimum ratio of that weight to the weight for any other language."""
 
 
 def primary_language(code: str) -> str:
-    """The language of a code without region or script: ``en`` for ``en-GB`` and ``EN_us``."""
+    """Return a language code without region or script: ``en`` for ``en-GB`` and ``EN_us``."""
     return re.split(r"[-_]", code.strip(), maxsplit=1)[0].lower()
 
 
 def guess_language(text: str) -> str | None:
     """Guess the language of a text from its stop words.
 
-    A stop word of a single language weighs 1, a stop word of two languages 1/2, and so on. The
-    words of a language must weigh at least :data:`LEAST_WEIGHT` together, and :data:`LEAD` times as
-    much as those of any other language. Most short texts have too few stop words.
+    A stop word of a single language weighs 1, a stop word of two languages 1/2, and so on. The stop
+    words of the language must weigh at least :data:`MIN_WEIGHT` together, and at least
+    :data:`MIN_RATIO` times as much as those of any other language. Most short texts have too few.
 
     Returns:
-        An ISO 639-1 code, or ``None``.
+        An ISO 639-1 code; ``None`` if the language is unclear.
     """
     weights = dict.fromkeys(KNOWN_LANGUAGES, 0.0)
     lists = _stop_words()
@@ -152,19 +152,19 @@ def guess_language(text: str) -> str | None:
         for language in languages:
             weights[language] += 1.0 / len(languages)
     first, second = sorted(weights, key=lambda language: -weights[language])[:2]
-    if weights[first] < LEAST_WEIGHT or weights[first] < LEAD * weights[second]:
+    if weights[first] < MIN_WEIGHT or weights[first] < MIN_RATIO * weights[second]:
         return None
     return first
 
 
 @lru_cache(maxsize=1)
 def _stop_words() -> dict[str, list[str]]:
-    """The languages of each stop word."""
+    """Return the languages of each stop word."""
     from bm25s import stopwords
 
     found: dict[str, list[str]] = {}
     for language, name in KNOWN_LANGUAGES.items():
         for word in sorted(set(getattr(stopwords, f"STOPWORDS_{name}"))):
-            if len(word) > 1:  # single letters are often names of substances
+            if len(word) > 1:  # single letters are often parts of technical names
                 found.setdefault(word, []).append(language)
     return found

@@ -1,4 +1,4 @@
-"""``index build``, ``query`` and ``benchmark compare-vectors`` as a user types them."""
+"""Tests of ``index build``, ``query`` and ``benchmark compare-vectors``."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ NAMED = {
     "TOY:0010": "TOY:0006",
     "toy:0013": "TOY:0006",
 }
-"""Texts, and the terms that they name: by label, synonym, id, alternative and obsolete id."""
+"""Texts with the terms that they name: by label, synonym, id, alternative and obsolete id."""
 
 
 @pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid", "all_max"])
@@ -189,7 +189,7 @@ def test_nothing_found_is_said_on_stderr() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["query", " "], "there is no text to search with — TEXT"),
+        (["query", " "], "the text is empty — TEXT"),
         (["query", "x", "--aggregation-strategy", "all_max"], "needs --multi-vector"),
         (["query", "x", "--set", "aggregation_strategy=all_max"], "needs --multi-vector"),
         (
@@ -198,11 +198,11 @@ def test_nothing_found_is_said_on_stderr() -> None:
         ),
         (
             ["query", "x", "--multi-vector", "--set", "multi_vector=false"],
-            "--multi-vector and --set multi_vector are one setting",
+            "--multi-vector and --set multi_vector set the same value",
         ),
         (
             ["query", "x", "--enable-reranker", "--set", "reranker=none"],
-            "--enable-reranker and --set reranker are one setting",
+            "--enable-reranker and --set reranker set the same value",
         ),
         (
             ["benchmark", "compare-vectors", "--set", "multi_vector=true"],
@@ -216,7 +216,7 @@ def test_nothing_found_is_said_on_stderr() -> None:
         (["query", "x", "--reranker-model", "m"], "--reranker-model needs --enable-reranker"),
         (["query", "x", "--mode", "bm52"], "unknown mode 'bm52'"),
         (["query", "x", "--corpus", "c", "--ontology", "o"], "exclude each other"),
-        (["query", "x", "--dataset", GARDEN, "--ontology", TOY], "goes with --dataset hpo only"),
+        (["query", "x", "--dataset", GARDEN, "--ontology", TOY], "needs --dataset hpo"),
         (["query", "x", "--dataset", GARDEN, "--mode", "splade"], "--splade-model DIR"),
         (["index", "build", "--modes", "lexical,bm25"], "a mode is given twice"),
         (["index", "build", "--set", "k1"], "has no '='"),
@@ -288,7 +288,7 @@ def test_benchmark_run_multi_vector_is_recorded() -> None:
 
 @pytest.fixture
 def dogs(tmp_path: Path) -> list[str]:
-    """Two queries over the toy ontology, as options."""
+    """Return options with two queries over the toy ontology."""
     case = {"query_id": "1", "text": "hound", "relevant": {"TOY:0006": 3}, "language": "en"}
     other = {"query_id": "2", "text": "feline", "relevant": {"TOY:0007": 3}, "language": "en"}
     path = tmp_path / "dogs.json"

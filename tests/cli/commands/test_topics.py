@@ -1,4 +1,4 @@
-"""``topics validate``: exit codes, kinds, formats."""
+"""Tests of ``topics validate``: exit codes, kinds, formats."""
 
 from __future__ import annotations
 

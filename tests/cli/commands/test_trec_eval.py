@@ -1,4 +1,4 @@
-"""``trectools-plus trec-eval`` as a shell sees it."""
+"""Tests of ``trectools-plus trec-eval``: arguments, output, exit codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RUN = "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n2 Q0 a 1 1.0 t\n"
 
 @pytest.fixture
 def trec_eval(tmp_path, program):
-    """Call the command in a folder with qrels and a run."""
+    """Return a function that calls the command in a folder with qrels and a run."""
     (tmp_path / "qrels").write_text(QRELS)
     (tmp_path / "run").write_text(RUN)
     (tmp_path / "run.gz").write_bytes(gzip.compress(RUN.encode()))
@@ -68,4 +68,4 @@ def test_mistakes_are_one_line(trec_eval, arguments, code, said):
 def test_notes_go_to_stderr(trec_eval):
     done = trec_eval("-m", "recip_rank.10", "qrels", "run")
     assert done.text == "recip_rank            \tall\t1.0000\n"
-    assert done.stderr == "note: -m recip_rank.10: recip_rank takes no parameters, 10 is ignored\n"
+    assert done.stderr == "note: -m recip_rank.10: recip_rank takes no parameters; 10 is ignored\n"

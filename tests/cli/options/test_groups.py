@@ -1,4 +1,4 @@
-"""A dataclass of options stands for them in a command's signature."""
+"""Tests of option groups: dataclasses whose fields become options of a command."""
 
 from __future__ import annotations
 

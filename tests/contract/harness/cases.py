@@ -1,4 +1,4 @@
-"""What is run: commands, one after another in a folder of their own."""
+"""The cases: commands that run one after another, each case in a separate folder."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ class Case:
     """Commands that run one after another in a folder with links `fixtures`, `inputs`, `shared`.
 
     Args:
-        name: Also of the frozen document, `frozen/<name>.json`.
+        name: Name of the case and of its frozen document, `frozen/<name>.json`.
         commands: Command lines, in order.
-        needs: `shared` for the shared test data; names of modules that extras install.
+        needs: Requirements: `shared` for the shared test data, or names of modules of extras.
         copies: Files and folders of `inputs` that the commands change, by their name in the
             folder; an archive is unpacked.
         writes: Small files by name.
         after: Cases whose folder is linked here under their name.
-        exact: Text on stdout is compared line by line; without it only JSON is.
-        private: Texts of the collection are left out of the document.
-        fresh: Vectors are computed: figures are compared with a tolerance.
+        exact: Whether text on stdout is compared line by line; otherwise only JSON is compared.
+        private: Whether texts of the collection are left out of the document.
+        fresh: Whether the case computes vectors; its figures are compared with a tolerance.
     """
 
     name: str

@@ -84,7 +84,7 @@ def start(command: Any, request: dict[str, Any]) -> int:
 
 
 def wait_for(child: int, options: int = 0) -> int | None:
-    """Return the exit code of a command, ``None`` if it still runs."""
+    """Return the exit code of a command; ``None`` if it still runs."""
     ended, status = os.waitpid(child, options)
     return os.waitstatus_to_exitcode(status) if ended else None
 

@@ -32,7 +32,7 @@ def command_tree(run: Callable[[str, Path], Done], folder: Path) -> dict[str, An
 
 
 def _options(text: str) -> dict[str, str]:
-    """Return options by their spellings, with the words that they choose from."""
+    """Return the options by their spellings, with the values that they accept."""
     found = {}
     for line in text.splitlines():
         if match := _OPTION.match(line):
@@ -42,7 +42,7 @@ def _options(text: str) -> dict[str, str]:
 
 
 def _arguments(text: str) -> list[str]:
-    """Return what the usage line asks for after the command."""
+    """Return the arguments of the usage line."""
     usage = re.search(r"Usage: (.*)", text)
     pattern = r"\[?\{?[A-Z=]+(?:\.\.\.)?\}?\]?(?:\.\.\.)?"
     return re.findall(pattern, usage[1]) if usage else []

@@ -23,12 +23,12 @@ Run = Callable[[str, Path], Done]
 
 
 def describe_malformed(run: Run, source: Path, folder: Path) -> dict[str, Any]:
-    """Return by file: code, severity, line and count of each finding, and what --fix writes.
+    """Return, for each file, code, severity, line and count of each finding, and the fixed copy.
 
     Args:
         run: Runs a command line in a folder.
-        source: Files with a `manifest.json` that says of which kind each is.
-        folder: Where the commands run; empty.
+        source: A folder of files, with a `manifest.json` that names the kind of each file.
+        folder: An empty folder, in which the commands run.
     """
     (folder / "files").symlink_to(source)
     listed = json.loads((source / "manifest.json").read_text("utf-8"))
@@ -55,7 +55,7 @@ def describe_malformed(run: Run, source: Path, folder: Path) -> dict[str, Any]:
 
 
 def in_short(finding: dict[str, Any]) -> str:
-    """Return what is compared of a finding."""
+    """Return the compared parts of a finding: code, severity, line and count."""
     line, count = finding["line"], finding["count"]
     return f"{finding['code']} {finding['severity']}, line {line}, count {count}"
 
@@ -65,7 +65,7 @@ def _side(entry: dict[str, Any]) -> tuple[str, str]:
 
 
 def _fixed(run: Run, command: str, folder: Path, report: dict[str, Any]) -> Any:
-    """Return what --fix writes: safe fixes alone, and with every fix that has to be named."""
+    """Return the copies that --fix writes: with safe fixes only, and with all fixes named."""
     findings = report["findings"]
     fixable = {one["fix"] for one in findings} & {"safe", "ask"}
     if not fixable and "00_good" not in command:

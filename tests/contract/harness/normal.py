@@ -1,4 +1,4 @@
-"""Documents without what changes from run to run, their differences, and how they are stored."""
+"""Normalised documents (without values that differ by run), their differences and storage."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VECTOR_DEPENDENT = FROM_RANKS | FROM_VARIANCE
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12
 LOOSE = 5e-3
-"""How far a figure may be off whose vector scores come from another processor."""
+"""Tolerance of figures that depend on vector scores, which differ by processor."""
 
 _EXPERIMENT = re.compile(r"\d{8}-\d{6}-(?=[0-9a-f]{8})")
 """The time in an experiment's id, before the configuration's hash."""
@@ -42,9 +42,9 @@ def normalise(value: Any, *, private: bool = False, loose: bool = False) -> Any:
     """Return a JSON value without times, versions and rewordable texts.
 
     Args:
-        value: What a command wrote.
+        value: A value of a document that a command wrote.
         private: Leave out the texts of a collection.
-        loose: Leave out what vector scores of another processor can change a lot.
+        loose: Leave out values that vector scores of another processor can change a lot.
     """
     if isinstance(value, Mapping):
         is_tool = "rules" in value and "version" in value
@@ -71,7 +71,7 @@ def normalise(value: Any, *, private: bool = False, loose: bool = False) -> Any:
 
 
 def _shape(value: Any) -> Any:
-    """Return what is compared of an ignored value."""
+    """Return the compared part of an ignored value: whether it is null, and its length."""
     if isinstance(value, list):
         return ["…"] * len(value)
     if isinstance(value, Mapping):
@@ -80,7 +80,7 @@ def _shape(value: Any) -> Any:
 
 
 def differences(expected: Any, actual: Any, *, loose: bool = False, at: str = "") -> Iterator[str]:
-    """Describe where two normalised documents differ, a line each."""
+    """Describe the differences of two normalised documents, one line per difference."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in [*expected, *(key for key in actual if key not in expected)]:
             where = f"{at}/{key}"

@@ -1,4 +1,4 @@
-"""Run a case and describe what it did: exit codes, documents on stdout, files left behind."""
+"""Run a case and describe its results: exit codes, documents on stdout, written files."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ INPUTS = Path(__file__).resolve().parents[1] / "inputs"
 _PACKAGE = re.compile(r"# +- [\w.-]+==\S+|# +python: \S+ \S+")
 """A line of ir_metadata that names the interpreter or an installed package."""
 SHOWN_ROWS = 200
-"""The most rows of a text file that are stored; of longer ones, their number and hash are."""
+"""Text files with more rows than this are stored as their number of rows and hash."""
 
 Run = Callable[[str, Path], Done]
 
 
 def prepare(case: Case, folder: Path, shared: Path | None, earlier: Mapping[str, Path]) -> None:
-    """Make the folder in which a case runs: links to its inputs, copies of what it changes.
+    """Make the folder in which a case runs: links to its inputs, copies of files that it changes.
 
     Args:
-        case: What is going to run.
-        folder: Does not exist yet.
-        shared: The shared test data.
-        earlier: Folders of cases that have run, by name.
+        case: The case to run.
+        folder: The folder to make.
+        shared: The folder of shared test data, if there is one.
+        earlier: Folders of the cases that have run, by name.
     """
     folder.mkdir(parents=True)
     (folder / "fixtures").symlink_to(ROOT / "fixtures")
@@ -60,11 +60,11 @@ def prepare(case: Case, folder: Path, shared: Path | None, earlier: Mapping[str,
 
 
 def observe(case: Case, folder: Path, run: Run, cache: Path) -> dict[str, Any]:
-    """Run a case's commands in its prepared folder, and describe what they did.
+    """Run a case's commands in its prepared folder, and describe the results.
 
     Args:
-        case: What runs.
-        folder: Made by :func:`prepare`.
+        case: The case to run.
+        folder: The folder that :func:`prepare` made.
         run: Runs a command line in a folder.
         cache: The folder of the commands' cache.
     """
@@ -93,13 +93,13 @@ def observe(case: Case, folder: Path, run: Run, cache: Path) -> dict[str, Any]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Return the files of a case, without those that it is linked to."""
+    """Return the files of a case, without linked files."""
     found = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return sorted(path for path in found if path.suffix != ".pyc")
 
 
 class _Cleaner:
-    """Turns what a case wrote into values that are the same on every machine."""
+    """Converts the output of a case to values that are the same on every machine."""
 
     def __init__(self, case: Case, places: Mapping[Path, str]) -> None:
         self._case = case
@@ -114,7 +114,7 @@ class _Cleaner:
         return self._normalise(json.loads(text))
 
     def output(self, stdout: bytes) -> Any:
-        """Describe what a command printed: a document, or what the case says is exact."""
+        """Describe the output of a command: a document, exact lines, or whether it printed text."""
         text = stdout.decode("utf-8", "replace")
         if text.startswith(("{", "[")):
             return self._document(text)
@@ -123,7 +123,7 @@ class _Cleaner:
         return bool(stdout.strip())
 
     def file(self, path: Path) -> Any:
-        """Describe a file by what it holds, as far as that is part of the contract."""
+        """Describe the content of a file, as far as it is part of the contract."""
         name, content = path.name, path.read_bytes()
         if name.endswith(".json"):
             return self._document(content.decode())
@@ -145,7 +145,7 @@ class _Cleaner:
 
 
 def _lines_or_hash(content: bytes) -> Any:
-    """Return few lines as they are, and many by their number and hash."""
+    """Return the lines of a short text; of a long one, the number of lines and the hash."""
     text = content.decode("utf-8", "backslashreplace")
     lines = [line for line in text.split("\n") if not _PACKAGE.fullmatch(line)]
     if len(lines) <= SHOWN_ROWS and "\r" not in text:
@@ -154,7 +154,7 @@ def _lines_or_hash(content: bytes) -> Any:
 
 
 def _run(text: str) -> Any:
-    """Return a fetched run: documents with scores to be compared with a tolerance."""
+    """Return the documents and scores of a fetched run; scores are compared with a tolerance."""
     rows = [line.split() for line in text.splitlines()]
     if len(rows) > SHOWN_ROWS:
         return {"queries": len({row[0] for row in rows}), "tags": sorted({row[5] for row in rows})}
@@ -165,7 +165,7 @@ def _run(text: str) -> Any:
 
 
 def _table(frame: pl.DataFrame, fresh: bool) -> Any:
-    """Return a table's columns, its number of rows, and a sum of each that notices any change."""
+    """Return a table's number of rows, and the type and a checksum of each column."""
     columns: dict[str, Any] = {}
     for column in frame:
         kind = str(column.dtype)

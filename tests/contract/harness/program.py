@@ -16,12 +16,12 @@ from types import TracebackType
 from typing import Any
 
 SETTINGS = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "GITHUB_STEP_SUMMARY": ""}
-"""Environment variables that decide what is printed, the same for every command."""
+"""Environment variables that affect the output, the same for every command."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """What a command printed, and its exit code."""
+    """The output and exit code of a command."""
 
     code: int
     stdout: bytes
@@ -29,7 +29,7 @@ class Done:
 
     @property
     def text(self) -> str:
-        """What it printed on standard output."""
+        """The standard output as text."""
         return self.stdout.decode()
 
 
@@ -37,9 +37,9 @@ class Program:
     """Runs the installed console commands.
 
     Args:
-        folder: Where output is kept while a command runs, and its cache.
+        folder: The folder for captured output and for the cache of the commands.
         variables: Further environment variables.
-        python: The interpreter of the environment that the commands are installed in.
+        python: The interpreter of the environment in which the commands are installed.
     """
 
     def __init__(
@@ -78,9 +78,9 @@ class Program:
         """Run a command line, without a shell, in a folder.
 
         Args:
-            command: As it is typed, or its words.
+            command: The command line, or its words.
             folder: The working directory.
-            stdin: What it reads.
+            stdin: The file that the command reads as standard input.
             variables: Further environment variables.
         """
         stdout, stderr = self._folder / "stdout", self._folder / "stderr"
@@ -139,20 +139,20 @@ class Program:
 
 
 class Started:
-    """A command that runs.
+    """A running command.
 
     Args:
-        pid: Its process.
-        program: What started it.
-        stdout: Where its output goes.
-        stderr: Where its messages go.
+        pid: The process id.
+        program: The program that started it.
+        stdout: The file of its standard output.
+        stderr: The file of its standard error.
 
     Attributes:
-        pid: Its process.
-        stdout: Where its output goes.
-        stderr: Where its messages go.
-        code: Its exit code, negative for a signal; ``None`` until :meth:`poll` or :meth:`wait`
-            has seen its end.
+        pid: The process id.
+        stdout: The file of its standard output.
+        stderr: The file of its standard error.
+        code: The exit code, negative for a signal; ``None`` until :meth:`poll` or :meth:`wait`
+            has found that the command ended.
     """
 
     def __init__(self, pid: int | None, program: Program, stdout: Path, stderr: Path) -> None:
@@ -172,7 +172,7 @@ class Started:
         """Wait for the end, and return the exit code.
 
         Raises:
-            TimeoutError: If it has not ended after so many seconds. The command is killed then.
+            TimeoutError: If the command still runs after ``timeout`` seconds; it is killed.
         """
         if timeout is None and self.code is None:
             self.code = self._program.ask({"wait": self.pid})
@@ -190,6 +190,6 @@ class Started:
             os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """Kill the command, if it still runs, and wait for that."""
+        """Kill the command if it still runs, and wait for its end."""
         self.send_signal(signal.SIGKILL)
         self.wait()

@@ -66,7 +66,7 @@ def test_accuracy_is_undefined_without_an_irrelevant_document_retrieved():
 
 
 def test_nothing_goes_through_perl():
-    with pytest.raises(UsageError, match="nothing computes ERR@10 without Perl"):
+    with pytest.raises(UsageError, match="ir_measures computes ERR@10 only with Perl"):
         IrMeasure("ERR", {}, 10)
 
 

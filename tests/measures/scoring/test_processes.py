@@ -20,7 +20,7 @@ from trectools_plus.measures.scoring.ranking import score_judged
 pytestmark = pytest.mark.process
 
 MEASURES = parse_measures(["AP", "nDCG", "Bpref", "RelRet", "APcap@300"])
-LARGE = processes.WORTH_BYTES
+LARGE = processes.MIN_BYTES_FOR_PROCESSES
 
 
 @pytest.fixture

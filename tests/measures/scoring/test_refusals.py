@@ -194,7 +194,7 @@ def spread_outcome(qrels, run):
             for chunk in iter_query_chunks(run, query_chunks.CHUNK_BYTES)
         ]
         results = [scorer(part) for part in parts]
-        scored = distributed._whole(run, results, scorer) if results else None
+        scored = distributed._join_parts(run, results, scorer) if results else None
     except TrectoolsPlusError:
         scored = None  # the file is packed, and damaged
     return plain_outcome(qrels, run) if scored is None else values(table, scored)
@@ -311,4 +311,4 @@ def test_findings_of_several_pieces_are_one(tmp_path):
     assert found == shown
     messages = {one.code: one.message for one in low.value.findings}
     assert messages["R121"] == {one.code: one.message for one in plain.value.findings}["R121"]
-    assert "further on" in messages["R110"]
+    assert "later in the file" in messages["R110"]

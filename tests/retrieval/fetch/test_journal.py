@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.fetch.answering import Answer, FailedQuery, FetchOptions
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_journalled
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_with_journals
 from trectools_plus.retrieval.fetch.journal import Journal, open_journal
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.fetch.topics import StreamedTopics, stream_topics
@@ -254,7 +254,7 @@ def test_queries_and_answers_do_not_stay_in_memory(tmp_path: Path) -> None:
         folder = tmp_path / str(count)
         folder.mkdir()
         tracemalloc.start()
-        with fetch_journalled(request, folder) as runs:
+        with fetch_with_journals(request, folder) as runs:
             rows = sum(frame.height for frame in runs["m"].frames())
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()

@@ -264,7 +264,7 @@ def test_categories_stand_in_for_query_types(fetched: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("prefix", ["", "1a", "a-b", "a:b", "é", "x" * 65])
 def test_a_prefix_that_is_none(report: Path, prefix: str) -> None:
-    with pytest.raises(UsageError, match="cannot begin"):
+    with pytest.raises(UsageError, match="not a valid prefix"):
         render_report(report, prefix)
 
 

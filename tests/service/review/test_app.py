@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from trectools_plus.service.review.app import read_page, review_app
-from trectools_plus.service.review.desk import ReviewDesk
+from trectools_plus.service.review.controller import ReviewController
 
 KEY = "a-key-of-twenty-char"
 URL = "http://localhost"
@@ -25,7 +25,7 @@ URL = "http://localhost"
 def app(report: Path, tmp_path: Path) -> Iterator[FastAPI]:
     made = review_app(report, tmp_path / "review.db", seed=3, depth=5)
     yield made
-    made.state.desk.store.close()
+    made.state.controller.store.close()
 
 
 @pytest.fixture
@@ -61,9 +61,9 @@ def test_a_query_is_judged_completely(client: TestClient, app: FastAPI) -> None:
     progress = client.get("/api/progress", headers=anna).json()
     assert [one["complete"] for one in progress["queries"]] == [True] + [False] * 6
     # The label stands for the mode whose results were under it.
-    desk: ReviewDesk = app.state.desk
-    (stored,) = desk.store.rows("SELECT query_id, choice FROM judgment WHERE doc_id IS NULL")
-    (query,) = (one for one in desk.material.queries if one.query_id == stored[0])
+    controller: ReviewController = app.state.controller
+    (stored,) = controller.store.rows("SELECT query_id, choice FROM judgment WHERE doc_id IS NULL")
+    (query,) = (one for one in controller.material.queries if one.query_id == stored[0])
     assert list(query.results[stored[1]]) == view["columns"][1]["results"]
 
 
@@ -150,9 +150,9 @@ def test_what_makes_no_sense_is_refused_and_leaves_nothing(
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["detail"]
-    desk: ReviewDesk = app.state.desk
-    assert desk.store.rows("SELECT count(*) FROM judgment") == [(0,)]
-    assert desk.store.rows("SELECT count(*) FROM annotator") == [(1,)]
+    controller: ReviewController = app.state.controller
+    assert controller.store.rows("SELECT count(*) FROM judgment") == [(0,)]
+    assert controller.store.rows("SELECT count(*) FROM annotator") == [(1,)]
 
 
 def test_who_does_not_say_who_it_is_gets_nothing(client: TestClient) -> None:
@@ -204,7 +204,7 @@ def test_with_a_key_all_but_the_empty_page_needs_it(report: Path, tmp_path: Path
         assert answer.headers["www-authenticate"] == "Bearer"
     right = {"Authorization": f"Bearer {KEY}"}
     assert client.get("/api/about", headers=right).status_code == 200
-    app.state.desk.store.close()
+    app.state.controller.store.close()
 
 
 @pytest.mark.parametrize("host", ["127.8.9.10:8000", "[::1]:8000", "LOCALHOST:1"])
@@ -298,7 +298,7 @@ def test_mounted_with_a_key_the_page_is_still_open(report: Path, tmp_path: Path)
     client = TestClient(outer, base_url="http://review.example")
     assert client.get("/review/").status_code == 200
     assert client.get("/review/api/about").status_code == 401
-    inner.state.desk.store.close()
+    inner.state.controller.store.close()
 
 
 def test_a_file_that_cannot_be_written_is_said_so(
@@ -306,7 +306,7 @@ def test_a_file_that_cannot_be_written_is_said_so(
 ) -> None:
     anna = begin(client, "Anna")
     doc_id = first_documents(client.get("/api/queries/1", headers=anna).json())[0]
-    app.state.desk.store.rows("PRAGMA busy_timeout = 50")
+    app.state.controller.store.rows("PRAGMA busy_timeout = 50")
     other = sqlite3.connect(tmp_path / "review.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     sent = {"query": 1, "doc_id": doc_id, "grade": 2}

@@ -12,7 +12,11 @@ import pytest
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.service.review.judgments import Judged, find_annotator, read_all_judged
+from trectools_plus.service.review.judgments import (
+    QueryJudgments,
+    find_annotator,
+    read_all_judgments,
+)
 from trectools_plus.service.review.store import read_store
 
 pytestmark = pytest.mark.process
@@ -69,11 +73,11 @@ def state(page: Any) -> Any:
     return page.run("({...state, number: view.query, at})")
 
 
-def judged(database: Path, name: str) -> dict[str, Judged]:
+def judged(database: Path, name: str) -> dict[str, QueryJudgments]:
     with closing(read_store(database)) as store:
         who = find_annotator(store, name)
         assert who is not None
-        return read_all_judged(store, who)
+        return read_all_judgments(store, who)
 
 
 def worked(page: Any) -> None:

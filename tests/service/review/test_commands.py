@@ -14,7 +14,7 @@ import pytest
 from harness.program import Done, Program
 
 from trectools_plus.formats.qrels import read_qrels
-from trectools_plus.service.review.judgments import find_annotator, read_all_judged
+from trectools_plus.service.review.judgments import find_annotator, read_all_judgments
 from trectools_plus.service.review.store import read_store
 
 pytestmark = pytest.mark.process
@@ -59,7 +59,7 @@ def test_a_server_that_is_killed_loses_nothing(serve: Any, ask: Any, report: Pat
             assert who is not None
             found = {
                 (query_id, doc_id): one.grade
-                for query_id, judged in read_all_judged(store, who).items()
+                for query_id, judged in read_all_judgments(store, who).items()
                 for doc_id, one in judged.grades.items()
             }
         assert found == said

@@ -44,7 +44,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def fill(store: Store) -> None:
     for name, said in (("Anna", ANNA), ("Ben", BEN)):
-        who = judgments.annotator_of(
+        who = judgments.find_session_annotator(
             store, judgments.begin_session(store, name, resume=False) or ""
         )
         assert who is not None

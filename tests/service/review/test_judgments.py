@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.service.review import judgments
-from trectools_plus.service.review.judgments import Grade, Judged
+from trectools_plus.service.review.judgments import Grade, QueryJudgments
 from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery
 from trectools_plus.service.review.store import open_store
 
@@ -38,11 +38,11 @@ STEPS = st.lists(
 )
 
 
-def replay(said: list[Any]) -> dict[str, Judged]:
+def replay(said: list[Any]) -> dict[str, QueryJudgments]:
     """Return the answers that count: the last about each target."""
     last = {(query, doc_id): value for query, doc_id, value in said}
     return {
-        query: Judged(
+        query: QueryJudgments(
             {doc: last[query, doc] for doc in DOCUMENTS
              if (query, doc) in last and last[query, doc].grade is not None},
             last.get((query, None)),
@@ -59,7 +59,7 @@ def test_what_counts_is_what_was_said_last_and_not_undone(steps: list[Any]) -> N
         for name in said:
             secret = judgments.begin_session(store, name, resume=False)
             assert secret is not None
-            people[name] = judgments.annotator_of(store, secret)
+            people[name] = judgments.find_session_annotator(store, secret)
         for name, step in steps:
             who, mine = people[name], said[name]
             if step == "undo":
@@ -79,10 +79,10 @@ def test_what_counts_is_what_was_said_last_and_not_undone(steps: list[Any]) -> N
         for name, who in people.items():
             expected = replay(said[name])
             assert {
-                query: judgments.read_judged(store, who, query) for query in QUERIES
+                query: judgments.read_query_judgments(store, who, query) for query in QUERIES
             } == expected
-            found = judgments.read_all_judged(store, who)
-            assert {query: found.get(query, Judged()) for query in QUERIES} == expected
+            found = judgments.read_all_judgments(store, who)
+            assert {query: found.get(query, QueryJudgments()) for query in QUERIES} == expected
         store.close()
 
 
@@ -93,10 +93,10 @@ def test_a_name_that_is_there_is_not_taken_by_accident(tmp_path: Path) -> None:
     assert judgments.begin_session(store, "ANNA ", resume=False) is None
     second = judgments.begin_session(store, "ANNA ", resume=True)
     assert first != second
-    found = {judgments.annotator_of(store, secret or "") for secret in (first, second)}
+    found = {judgments.find_session_annotator(store, secret or "") for secret in (first, second)}
     assert [one.name for one in found if one] == ["Anna"]
-    assert judgments.annotator_of(store, "") is None
-    assert judgments.annotator_of(store, "x" * 32) is None
+    assert judgments.find_session_annotator(store, "") is None
+    assert judgments.find_session_annotator(store, "x" * 32) is None
     # The secrets themselves are not in the file.
     assert first not in str(store.rows("SELECT * FROM session"))
     store.close()

@@ -1,4 +1,4 @@
-"""The file of judgments: durable settings, and no other file taken for it."""
+"""The review database: durable settings, and no other file taken for it."""
 
 from __future__ import annotations
 

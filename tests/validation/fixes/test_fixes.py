@@ -23,7 +23,7 @@ from trectools_plus.validation.fixes import (
 )
 from trectools_plus.validation.rendering import render
 
-OFFERS = {rule.code: rule.repair for rule in CATALOGUE if rule.repair is not None}
+OFFERS = {rule.code: rule.rule_fix for rule in CATALOGUE if rule.rule_fix is not None}
 
 RUN = "1 Q0 d1 1 9.5 t\n1 Q0 d2 2 8.0 t\n2 Q0 d3 1 7.25 t\n"
 QRELS = "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n"
@@ -156,7 +156,7 @@ def _write(path: Path, content: str | bytes) -> Path:
 
 def _fix(code: str, case: Case, folder: Path, name: str = "in.txt") -> tuple[FixSummary, str]:
     path, out = _write(folder / name, case.before), folder / "out.txt"
-    codes = () if OFFERS[code].safe and code not in ("R131", "Q103") else (code,)
+    codes = () if OFFERS[code].applied_by_default and code not in ("R131", "Q103") else (code,)
     if code in TOPICS_CASES:
         summary = fix_topics(path, out, codes=codes, options=case.options)
     elif code in QRELS_CASES:
@@ -177,7 +177,7 @@ def test_every_fix_has_a_case() -> None:
 
 
 def test_rules_and_fixes_agree_on_what_can_be_fixed() -> None:
-    safe = {code for code, offer in OFFERS.items() if offer.safe}
+    safe = {code for code, offer in OFFERS.items() if offer.applied_by_default}
     for rule in CATALOGUE:
         assert (rule.code in OFFERS) == (rule.fix is not Fix.NO), rule.code
         if rule.fix is Fix.SAFE and rule.code != "R128":  # off unless it is selected
@@ -233,7 +233,9 @@ def test_fix_gives_the_file_it_should(code: str, tmp_path: Path) -> None:
     assert (tmp_path / "in.txt").read_bytes() == before
 
 
-@pytest.mark.parametrize("code", sorted(code for code, offer in OFFERS.items() if not offer.safe))
+@pytest.mark.parametrize(
+    "code", sorted(code for code, offer in OFFERS.items() if not offer.applied_by_default)
+)
 def test_fixes_that_need_a_request_are_not_applied_by_default(code: str, tmp_path: Path) -> None:
     case = CASES[code]
     path, out = _write(tmp_path / "in.txt", case.before), tmp_path / "out.txt"
@@ -281,7 +283,7 @@ def test_file_without_rows_that_can_be_read_is_not_written(
         ("1 Q0 a 0 2 t\nshort\n1 Q0 b 3 1 t\n", (), None, ""),
         ("1 Q0 a 2 2 t\nshort\n1 Q0 b 1 1 t\n", (), None, "R126 not fixed: some rows cannot"),
         ("1 Q0 a 5 x t\n1 Q0 b 5 1 t\n", (), None, "R122 not fixed: some scores are not numbers"),
-        ("1 d1 d 1 2 t\n1 d2 d 2 1 t\n", (), None, "R107 not fixed: column 2 may hold the doc"),
+        ("1 d1 d 1 2 t\n1 d2 d 2 1 t\n", (), None, "R107 not fixed: column 2 may contain the doc"),
         ("1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n", (), None, ""),
         ("1 Q0 a 0 1 t\n1 Q0 b 1 2 t\n", (), None, "ranks not numbered: scores rise with rank"),
         ("1 Q0 a b 1 2 t\n", ("R102",), None, "R102 not fixed: a blank is not in the tag"),
@@ -363,7 +365,7 @@ def test_windows_text_and_lines_of_utf8_are_distinguished(tmp_path: Path) -> Non
     path, out = _write(tmp_path / "in.txt", b"".join(lines)), tmp_path / "out.txt"
     fix_run(path, out, codes=["F103"])
     assert out.read_text("utf-8") == "1 Q0 d–1 1 3 t\n1 Q0 dé 2 2 t\n"
-    with pytest.raises(UsageError, match="there is no encoding 'klingon'"):
+    with pytest.raises(UsageError, match="unknown encoding 'klingon'"):
         fix_run(path, out, codes=["F103"], options=FixOptions(encoding="klingon"))
 
 
@@ -448,7 +450,7 @@ def test_tags_are_cut_to_the_length_that_is_allowed(tmp_path: Path) -> None:
     fix_run(path, out, codes=["R152"], options=options)
     assert out.read_text() == RUN.replace(" t\n", " a_long\n")
     options = FixOptions(tag="my run", max_tag_length=6)
-    with pytest.raises(UsageError, match="'my run' is not a run tag"):
+    with pytest.raises(UsageError, match="'my run' is not a valid run tag"):
         fix_run(path, out, codes=["R152"], options=options)
 
 
@@ -514,9 +516,9 @@ def test_input_is_never_written_over(tmp_path: Path) -> None:
     os.link(path, tmp_path / "hard.txt")
     qrels = _write(tmp_path / "qrels.txt", QRELS)
     for output in (path, f"{tmp_path}/./in.txt", tmp_path / "link.txt", tmp_path / "hard.txt"):
-        with pytest.raises(UsageError, match="its own input"):
+        with pytest.raises(UsageError, match="overwrite the input"):
             fix_run(path, output)
-    with pytest.raises(UsageError, match="its own input"):
+    with pytest.raises(UsageError, match="overwrite the input"):
         fix_run(path, qrels, codes=["P104"], qrels=qrels)
     with pytest.raises(UsageError, match="cannot write a fixed file to standard output"):
         fix_qrels(qrels, "-")

@@ -17,7 +17,7 @@ from trectools_plus.validation import CATALOGUE, Severity, validate_qrels, valid
 from trectools_plus.validation.fixes import FixSummary, fix_qrels, fix_run, fix_topics
 from trectools_plus.validation.views.runs import RunView
 
-OFFERS = {rule.code: rule.repair for rule in CATALOGUE if rule.repair is not None}
+OFFERS = {rule.code: rule.rule_fix for rule in CATALOGUE if rule.rule_fix is not None}
 
 SETTINGS = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -47,12 +47,12 @@ ODD_SCORES = [*SCORES, "nan", "inf", "1e39", "1e999", "9,5", "score", "0x1"]
 RUN_ASKS = sorted(
     c
     for c, o in OFFERS.items()
-    if "run" in CATALOGUE[c].fixed_kinds and (not o.safe or c == "R131")
+    if "run" in CATALOGUE[c].fixed_kinds and (not o.applied_by_default or c == "R131")
 )
 QRELS_ASKS = sorted(
     c
     for c, o in OFFERS.items()
-    if "qrels" in CATALOGUE[c].fixed_kinds and (not o.safe or c == "Q103")
+    if "qrels" in CATALOGUE[c].fixed_kinds and (not o.applied_by_default or c == "Q103")
 )
 
 
@@ -183,7 +183,7 @@ def test_after_a_safe_fix_no_safe_rule_is_broken(tmp_path: Path, content: bytes)
         return
     report = validate_run(tmp_path / "once", max_depth=None)
     left = {finding.code for finding in report.findings}
-    safe = {code for code, offer in OFFERS.items() if offer.safe}
+    safe = {code for code, offer in OFFERS.items() if offer.applied_by_default}
     stray = left & {"R101", "R102", "R112"}  # then ranks stay as they are
     assert stray or not left & safe - {"R131"}
 

@@ -22,7 +22,7 @@ from trectools_plus.validation import (
 )
 from trectools_plus.validation.fixes import FixOptions, fix_qrels, fix_run
 
-OFFERS = {rule.code: rule.repair for rule in CATALOGUE if rule.repair is not None}
+OFFERS = {rule.code: rule.rule_fix for rule in CATALOGUE if rule.rule_fix is not None}
 
 MEASURES = {"map": AP, "ndcg_cut_10": nDCG @ 10, "P_5": P @ 5, "recall_100": R @ 100}
 

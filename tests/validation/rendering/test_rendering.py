@@ -78,7 +78,7 @@ def test_text_is_grouped_by_file_worst_first_and_aligned() -> None:
         "good.run: run, 3 rows, 1 query; no findings",
         "",
         "Found 1 error, 1 warning and 1 info in 1 of 2 files.",
-        "Fix the one marked * with --fix OUT.",
+        "Fix the finding marked * with --fix OUT.",
         "Not suggested, because these fixes change the figures:",
         "  R131 deletes rows; the remaining row decides the rank of a document",
         "  R142 rewrites the scores from the ranks; the rank column decides the order",
@@ -90,7 +90,7 @@ def test_text_suggests_fixes_that_keep_rows_and_scores() -> None:
     tag, safe = finding(code="R152"), finding(code="R123", fix=Fix.SAFE)
     assert render([report(tag)]).splitlines()[-1] == "Fix with --fix OUT --fix R152."
     lines = render([report(tag, safe, finding())]).splitlines()
-    assert "Fix the one marked * with --fix OUT; for more, add --fix R152." in lines
+    assert "Fix the finding marked * with --fix OUT; for more, add --fix R152." in lines
     assert "--fix" not in render([report(finding())])
     assert render([report()]).splitlines()[-1] == "No findings in 1 file."
 
@@ -135,8 +135,7 @@ def test_concise_is_a_line_each(reports: list[FileReport]) -> None:
     lines = render(reports, "concise").splitlines()
     assert len(lines) == len(reports[0].findings)
     assert any(
-        line.startswith("run.txt:3:6: error R131: d01 again in query 1 (line 1, score 9.5; here")
-        for line in lines
+        line.startswith("run.txt:3:6: error R131: d01 is repeated in query 1 (") for line in lines
     )
 
 
@@ -185,7 +184,7 @@ def test_junit_has_a_suite_per_file_and_a_failure_per_error(reports: list[FileRe
         assert len(suite.findall("testcase")) == int(suite.get("tests", ""))
     (failure,) = suites[0].iter("failure")
     assert failure.get("type") == "R131"
-    assert (failure.text or "").startswith("run.txt:3:6: error R131: d01 again")
+    assert (failure.text or "").startswith("run.txt:3:6: error R131: d01 is repeated")
     assert not list(suites[1].iter("failure"))
 
 

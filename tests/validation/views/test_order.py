@@ -40,7 +40,7 @@ def test_blocks_number_queries_by_first_appearance(
     assert blocks.sizes.tolist() == [ids.count(query_id) for query_id in order]
     assert blocks.first_rows.tolist() == [ids.index(query_id) for query_id in order]
     changes = [n for n in range(1, len(ids)) if ids[n] != ids[n - 1] and ids[n] in ids[:n]]
-    assert blocks.returns.tolist() == changes
+    assert blocks.repeated_starts.tolist() == changes
 
 
 @given(rows=ROWS)

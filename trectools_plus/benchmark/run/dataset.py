@@ -205,7 +205,7 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
 
         return corpus_of(load_ontology(ontology))
     if ontology is not None:
-        raise UsageError("--ontology goes with --dataset hpo only")
+        raise UsageError("--ontology needs --dataset hpo")
     corpus = load_collection(name).corpus
     if corpus is None:
         raise InputError("the dataset has no documents to search", where=name)

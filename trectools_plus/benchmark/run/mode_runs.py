@@ -84,7 +84,7 @@ def read_mode_run(
         FindingsError: If a rule that scoring depends on is broken.
         InputError: If a file cannot be read or written.
     """
-    run, found = load_run_with_findings(path, qrels=dataset.qrels, look=check)
+    run, found = load_run_with_findings(path, qrels=dataset.qrels, inspect=check)
     known = {finding.code for finding in found}
     pair = check_pair(run, dataset.qrels, dataset.topics)
     pair = [finding for finding in pair if finding.code not in known]

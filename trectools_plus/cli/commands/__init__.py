@@ -1,1 +1,1 @@
-"""The commands: every file is loaded when one of its commands is called."""
+"""The commands: each module is imported when one of its commands is called."""

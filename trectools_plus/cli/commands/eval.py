@@ -39,7 +39,7 @@ def evaluate_runs(
         str,
         typer.Argument(
             metavar="QRELS",
-            help="Judgments, TREC or BEIR: a file or an address (s3://…); - is standard input.",
+            help="TREC or BEIR qrels: a file or an address (s3://…); - is standard input.",
         ),
     ],
     runs: Annotated[
@@ -48,19 +48,20 @@ def evaluate_runs(
     ],
     measure: Annotated[list[str] | None, measure_option(USUAL_MEASURES)] = None,
     per_query: Annotated[
-        bool, typer.Option("--per-query", help="Show the value of every query too.")
+        bool, typer.Option("--per-query", help="Output the value of every query too.")
     ] = False,
     missing: Annotated[
         Missing,
         typer.Option(
-            help="A judged query without results counts 0 (trec_eval -c), or is left out."
+            help="Judged queries without results: zero counts them as 0 (trec_eval -c), drop "
+            "leaves them out of the means."
         ),
     ] = "zero",
     low_memory: Annotated[
         bool,
         typer.Option(
             "--low-memory",
-            help="Read runs in chunks: for runs larger than memory. The figures are the same.",
+            help="Read runs in chunks, for runs larger than memory; the results are the same.",
         ),
     ] = False,
     ontology: OntologyFile = None,
@@ -68,7 +69,7 @@ def evaluate_runs(
     scheduler: Scheduler = None,
     output_format: Annotated[
         Literal["table", "json", "csv", "parquet"],
-        typer.Option("--format", help="table to read; the others for programs."),
+        typer.Option("--format", help="Output format: table to read, the others for programs."),
     ] = "table",
     output: Annotated[
         Path | None,
@@ -77,8 +78,8 @@ def evaluate_runs(
         ),
     ] = None,
 ) -> None:
-    """The files are validated first; input that would give a wrong figure is refused. Every mean is
-    over the queries that have a relevant document, and the table shows their number.
+    """The files are validated first; input that would give wrong values is refused. Means are over
+    the queries that have a relevant document; the table shows the number of these queries.
 
     \b
     Examples:
@@ -91,7 +92,9 @@ def evaluate_runs(
       trectools-plus eval qrels.txt a.run -m "MaxOntSim(formula='lin')@10" --ontology hp.obo
     """
     if output_format == "parquet" and output is None and sys.stdout.isatty():
-        raise UsageError("parquet is binary", where="--format", remedy="add --output FILE")
+        raise UsageError(
+            "cannot print parquet to a terminal", where="--format", remedy="add --output FILE"
+        )
     if [qrels, *runs].count("-") > 1:
         raise UsageError("standard input can be read only once", remedy="name a file instead of -")
     names = [name for text in measure or () for name in measures.split_names(text)]
@@ -116,7 +119,7 @@ def evaluate_runs(
 
 
 def _print_notes(evaluation: measures.Evaluation) -> None:
-    """Print notes on the input, on stderr."""
+    """Print notes on the input to stderr."""
     without = evaluation.queries_without_relevant
     if without:
         word = "query" if len(without) == 1 else f"{len(without)} queries:"
@@ -137,7 +140,7 @@ def _listed(query_ids: Sequence[str]) -> str:
 
 
 def as_frame(evaluation: measures.Evaluation, *, per_query: bool) -> pl.DataFrame:
-    """Return a long table: one row per run, measure and, if asked for, query."""
+    """Return a long table: one row per run and measure, and per query if ``per_query``."""
     if per_query:
         return evaluation.per_query
     rows = [
@@ -157,9 +160,9 @@ def as_frame(evaluation: measures.Evaluation, *, per_query: bool) -> pl.DataFram
 
 
 def as_table(evaluation: measures.Evaluation, *, per_query: bool) -> Iterator[str]:
-    """Yield a table of the means, a column per run, and the numbers of queries.
+    """Yield the lines of a table: the means, one column per run, and the numbers of queries.
 
-    Columns that do not fit the width follow in further blocks.
+    Columns that exceed the width follow in further blocks.
     """
     if per_query:
         for name in evaluation.run_names:
@@ -193,7 +196,7 @@ def _query_lines(evaluation: measures.Evaluation, run: str) -> Iterator[str]:
 
 
 def _blocks(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield a table with as many columns side by side as fit, the others below; [] is a line."""
+    """Yield the lines of a table; columns that exceed the width follow below; [] is a rule."""
     cells = [[_short(cell) for cell in row] for row in [header, *rows]]
     widths = [max(len(row[i]) for row in cells if row) for i in range(len(header))]
     widths[1:] = [max(width, 8) for width in widths[1:]]

@@ -1,4 +1,4 @@
-"""``trectools-plus explain``: what a measure computes, or what a validation rule checks."""
+"""``trectools-plus explain``: the definition of a measure or of a validation rule."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from trectools_plus.text import sentences
 _CODE = re.compile(r"[FRQTP][0-9]{3}", re.IGNORECASE)
 _TREC_MEAN = "(its mean also counts queries without a relevant document, as 0)"
 _TREC_SUM = (
-    "(query by query, with -q; its line for all is the sum, over queries without a relevant "
-    "document too)"
+    "(query by query, with -q; its line 'all' is the sum and includes queries without a relevant "
+    "document)"
 )
 
 
@@ -29,17 +29,18 @@ def explain_name(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A measure's name, alias or trec_eval spelling; or a rule's code or name.",
+            help="Name, alias or trec_eval spelling of a measure; or code or name of a rule.",
             autocompletion=completion.complete_explained,
         ),
     ],
     output_format: TextOrJson = "text",
 ) -> None:
-    """Of a measure: formula, gain, cutoff, denominator, tie order, the queries averaged over, the
-    library that computes it, and the trec_eval call that prints the same figure.
+    """For a measure, the output lists the formula, gain, cutoff, denominator, tie order, the
+    queries averaged over, the library that computes it, and the trec_eval call that prints the
+    same value.
 
-    Of a rule: what it checks and why, an example, a remedy, its severity, and whether --fix
-    fixes it. If several rules have the name, all of them are shown.
+    For a rule, it lists the severity, what the rule checks and why, an example, a remedy, and
+    whether --fix fixes it. If several rules have the same name, all of them are shown.
 
     \b
     Examples:
@@ -68,7 +69,7 @@ def explain_name(
 
 
 def _definition_lines(definition: measures.Definition) -> Iterator[str]:
-    """Yield a definition as a list of its parts, wrapped to the width."""
+    """Yield the lines of a measure's definition, wrapped to the width."""
     yield shown_name(definition)
     yield ""
     whole = "none: the whole ranking"
@@ -91,10 +92,10 @@ def _definition_lines(definition: measures.Definition) -> Iterator[str]:
 
 
 def _rules(name: str) -> list[validation.Rule]:
-    """Return the rules with a code or a name; an empty list if no rule has the name.
+    """Return the rules with a code or name; an empty list if no rule has the name.
 
     Raises:
-        UsageError: If there is no rule of this code.
+        UsageError: If no rule has the code.
     """
     if _CODE.fullmatch(name):
         return [validation.CATALOGUE[name.upper()]]
@@ -116,7 +117,7 @@ def _as_dict(rule: validation.Rule) -> dict[str, Any]:
 
 
 def _rule_lines(rules: Sequence[validation.Rule]) -> Iterator[str]:
-    """Yield rules as lists of their parts, wrapped to the width."""
+    """Yield the lines of the rules' documentation, wrapped to the width."""
     for at, rule in enumerate(rules):
         if at:
             yield ""

@@ -1,4 +1,4 @@
-"""``extraction run``, ``compare`` and ``sweep``: ontology terms found in documents."""
+"""``extraction run``, ``compare`` and ``sweep``: extraction of ontology terms from documents."""
 
 from __future__ import annotations
 
@@ -29,62 +29,66 @@ _SEARCH = "Retrieval"
 Folder = Annotated[
     Path,
     typer.Argument(
-        metavar="DIR", help="A folder with <dataset>/annotations/*.json, or one of these."
+        metavar="DIR", help="Folder with <dataset>/annotations/*.json, or one of the sub-folders."
     ),
 ]
 Dataset = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Only this sub-folder [default: all of DIR together]."),
+    typer.Option(metavar="NAME", help="Use this sub-folder only.  [default: all of DIR together]"),
 ]
 OntologyFile = Annotated[
     Path | None,
     typer.Option(
         "--ontology",
         metavar="FILE",
-        help="An OBO file [default: the Human Phenotype Ontology of the extra hpo].",
+        help="OBO file with the terms to extract.  [default: the installed HPO]",
     ),
 ]
 Method = Annotated[
     ExtractionMethod | None,
-    typer.Option(help="The dictionary of names, retrieval, or both [default: both]."),
+    typer.Option(
+        help="Find terms with a dictionary of their names, with retrieval, or with both.  "
+        "[default: both]"
+    ),
 ]
 RetrieverName = Annotated[
     str | None,
     typer.Option(
         "--retriever",
         metavar="NAME",
-        help="The search for chunks: lexical, vector or hybrid over the names of terms, or an "
-        "aggregation strategy of multi-vector search over whole terms, such as "
-        "label_synonyms_max [default: vector].",
+        help="Search that finds terms for a chunk: lexical, vector or hybrid over the names of "
+        "terms, or an aggregation strategy of multi-vector search over whole terms, for example "
+        "label_synonyms_max.  [default: vector]",
         rich_help_panel=_SEARCH,
         autocompletion=completion.complete_words((*MODES, *STRATEGIES)),
     ),
 ]
 Level = Annotated[
     ChunkLevel | None,
-    typer.Option(
-        "--chunks", help="The size of a chunk [default: phrase].", rich_help_panel=_SEARCH
-    ),
+    typer.Option("--chunks", help="Size of a chunk.  [default: phrase]", rich_help_panel=_SEARCH),
 ]
 NumResults = Annotated[
     int | None,
     typer.Option(
-        metavar="N", help="Names retrieved for each chunk [default: 10].", rich_help_panel=_SEARCH
+        metavar="N",
+        help="Number of names to retrieve per chunk.  [default: 10]",
+        rich_help_panel=_SEARCH,
     ),
 ]
 ChunkThreshold = Annotated[
     float | None,
     typer.Option(
         metavar="SCORE",
-        help="Drop names with a lower retrieval score [default: 0.5, a cosine; 0 for lexical "
-        "and hybrid].",
+        help="Drop names with a lower retrieval score.  [default: 0.5 (cosine); 0 for lexical "
+        "and hybrid]",
         rich_help_panel=_SEARCH,
     ),
 ]
 MinConfidence = Annotated[
     float | None,
     typer.Option(
-        metavar="LEVEL", help="Drop mentions with a lower confidence, 0 to 1 [default: 0.5]."
+        metavar="NUMBER",
+        help="Drop mentions with a lower confidence, between 0 and 1.  [default: 0.5]",
     ),
 ]
 TopTermOnly = Annotated[
@@ -99,23 +103,27 @@ Unverified = Annotated[
     bool,
     typer.Option(
         "--unverified",
-        help="Accept every retrieved name, without checking it word by word.",
+        help="Accept every retrieved name without checking it word by word.",
         rich_help_panel=_SEARCH,
     ),
 ]
 NoAssertions = Annotated[
     bool,
-    typer.Option("--no-assertions", help="Detect no assertions: every term counts as affirmed."),
+    typer.Option(
+        "--no-assertions", help="Do not detect assertions: every term counts as affirmed."
+    ),
 ]
 View = Annotated[
     choices.View,
     typer.Option(
         "--view",
-        help="present: affirmed and uncertain terms; any: assertions ignored; strict: term and "
-        "assertion must agree.",
+        help="Terms to score: present (affirmed and uncertain terms), any (assertions ignored), or "
+        "strict (term and assertion must agree).",
     ),
 ]
-Resamples = Annotated[int, typer.Option(metavar="N", help="Bootstrap resamples of the documents.")]
+Resamples = Annotated[
+    int, typer.Option(metavar="N", help="Number of bootstrap resamples of the documents.")
+]
 
 _OPTIONS = {
     "method": "--method",
@@ -128,9 +136,9 @@ _OPTIONS = {
     "verify": "--unverified",
     "assertions": "--no-assertions",
 }
-"""Options by the names of their settings."""
+"""The option of each setting."""
 _OF_RETRIEVAL = ("retriever", "level", "num_results", "chunk_threshold", "top_term_only", "verify")
-"""Settings without effect on the method dictionary."""
+"""Settings that the method dictionary does not use."""
 
 
 def extraction_run(
@@ -141,11 +149,12 @@ def extraction_run(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Score these instead of extracting: JSONL with doc_id, hpo_id, assertion, score.",
+            help="Score these predictions instead of extracting: JSONL with doc_id, hpo_id, "
+            "assertion and score.",
         ),
     ] = None,
     output_dir: Annotated[
-        Path | None, output_dir_option("Write the report and the predictions into this folder.")
+        Path | None, output_dir_option("Folder for the report and the predictions.")
     ] = None,
     method: Method = None,
     retriever: RetrieverName = None,
@@ -158,11 +167,13 @@ def extraction_run(
     no_assertions: NoAssertions = False,
     similarity: Annotated[
         str,
-        typer.Option(metavar="FORMULA", help="Similarity of terms for the ontology-aware figures."),
+        typer.Option(
+            metavar="FORMULA", help="Formula of term similarity for ontology-aware scores."
+        ),
     ] = "hybrid",
     no_bootstrap_ci: Annotated[
         bool,
-        typer.Option("--no-bootstrap-ci", help="Compute no intervals."),
+        typer.Option("--no-bootstrap-ci", help="Compute no bootstrap intervals."),
     ] = False,
     confidence: Confidence = 0.95,
     resamples: Resamples = 10_000,
@@ -170,8 +181,8 @@ def extraction_run(
     output_format: TextMarkdownJson = "text",
 ) -> None:
     """Each document is a JSON file with doc_id, full_text and annotations (hpo_id,
-    assertion_status). The report contains precision, recall and F1: micro, macro and weighted by
-    the number of gold terms, exact and ontology-aware, with intervals over documents, and lists of
+    assertion_status). The report contains precision, recall and F1 (micro, macro, and weighted by
+    the number of gold terms; exact and ontology-aware) with intervals over documents, and lists of
     missed, spurious and near terms. With --output-dir, the command writes ExtractionReport.json,
     ExtractionReport.md and predictions.jsonl.
 
@@ -221,7 +232,7 @@ def extraction_run(
 
 def extraction_compare(
     first: Annotated[
-        Path, typer.Argument(metavar="A", help="ExtractionReport.json, or its folder.")
+        Path, typer.Argument(metavar="A", help="An ExtractionReport.json, or its folder.")
     ],
     second: Annotated[
         Path, typer.Argument(metavar="B", help="The report that is compared with A.")
@@ -229,7 +240,7 @@ def extraction_compare(
     view: View = "present",
     matching: Annotated[
         Matching,
-        typer.Option(help="exact, or soft: ontology-aware with partial credit."),
+        typer.Option(help="Matching of terms: exact, or soft (ontology-aware, partial credit)."),
     ] = "exact",
     confidence: Confidence = 0.95,
     resamples: Resamples = 10_000,
@@ -237,8 +248,8 @@ def extraction_compare(
     output_format: TextMarkdownJson = "text",
 ) -> None:
     """Every difference has a bootstrap interval over documents and the p-value of an approximate
-    randomisation test; five paired tests compare the F1 of the documents. Reports over other
-    documents or gold terms are refused with exit code 3.
+    randomisation test; five paired tests compare the F1 of the documents. Exit code 3: the reports
+    use different documents or gold terms.
 
     \b
     Examples:
@@ -265,13 +276,13 @@ def extraction_sweep(
     dataset: Dataset = None,
     ontology: OntologyFile = None,
     output_dir: Annotated[
-        Path | None, output_dir_option("Write sweep.json and the plot into this folder.")
+        Path | None, output_dir_option("Folder for sweep.json and the plot.")
     ] = None,
     systems: Annotated[
         str,
         typer.Option(
             metavar="NAMES",
-            help="With commas: both, dictionary, retrieval, unverified.",
+            help="Systems, comma-separated: both, dictionary, retrieval, unverified.",
             autocompletion=completion.complete_list(
                 ("both", "dictionary", "retrieval", "unverified")
             ),
@@ -280,13 +291,14 @@ def extraction_sweep(
     parameter: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="The setting to vary, such as min_confidence or num_results."
+            metavar="NAME", help="Setting to vary, for example min_confidence or num_results."
         ),
     ] = "min_confidence",
     values: Annotated[
         str | None,
         typer.Option(
-            metavar="NUMBERS", help="Its values, with commas [default: 0, 0.1, … 0.9, 0.95]."
+            metavar="NUMBERS",
+            help="Values of the setting, comma-separated.  [default: 0, 0.1, … 0.9, 0.95]",
         ),
     ] = None,
     view: View = "present",
@@ -294,8 +306,9 @@ def extraction_sweep(
     seed: Seed = 42,
     output_format: TextOrJson = "text",
 ) -> None:
-    """Each system is scored with each value (micro, exact). Since the best of several values looks
-    better than it is, every document is also scored with the value that is best on the others.
+    """Each system is scored with each value (micro average, exact matching). The best of several
+    values is an optimistic estimate; therefore every document is also scored with the value that
+    is best on the other documents.
 
     \b
     Examples:

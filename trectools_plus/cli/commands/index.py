@@ -31,7 +31,7 @@ def index_build(
         str,
         typer.Option(
             metavar="NAMES",
-            help="Modes to build indexes for, with commas; splade is another.",
+            help="Modes to build indexes for, comma-separated: lexical, vector, splade.",
             autocompletion=completion.complete_modes,
         ),
     ] = "lexical,vector",
@@ -42,9 +42,9 @@ def index_build(
     setting: Setting = None,
     output_format: TextOrJson = "text",
 ) -> None:
-    """Indexes stay in the user's cache folder (TRECTOOLS_PLUS_CACHE names another), under a key
-    made of documents, settings and versions; an index that exists is not built again. Single-vector
-    and multi-vector indexes do not replace each other.
+    """Indexes are stored in the user's cache folder, or in the folder that TRECTOOLS_PLUS_CACHE
+    names, under a key computed from documents, settings and versions. An existing index is not
+    built again. Single-vector and multi-vector indexes can exist at the same time.
 
     \b
     Examples:

@@ -21,17 +21,17 @@ def qrels_validate(
         list[str], typer.Argument(metavar="QRELS...", help="Qrels files; - is standard input.")
     ],
     run: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Check ids against this run.")
+        str | None, typer.Option(metavar="FILE", help="Check query and document ids against a run.")
     ] = None,
     topics: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Check query ids against these topics.")
+        str | None, typer.Option(metavar="FILE", help="Check query ids against topics.")
     ] = None,
     rules: RuleOptions,
     output: FixOptions,
     on_conflict: Annotated[
         OnConflict,
         typer.Option(
-            help="For --fix Q142: the grade of a document judged twice that stays.",
+            help="For --fix Q142: grade to keep of a document that is judged twice.",
             rich_help_panel=FIXES,
         ),
     ] = "max",
@@ -39,7 +39,7 @@ def qrels_validate(
         str | None,
         typer.Option(
             metavar="ID",
-            help="For --fix Q143: the subtopic to keep [default: merge all].",
+            help="For --fix Q143: subtopic to keep.  [default: merge all]",
             rich_help_panel=FIXES,
         ),
     ] = None,
@@ -60,10 +60,10 @@ def qrels_validate(
     qrels, unread = find_readable(qrels, (run, topics))
 
     def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
-        ways = validation.FixOptions(
+        options = validation.FixOptions(
             encoding=output.encoding, on_conflict=on_conflict, subtopic=subtopic
         )
-        return validation.fix_qrels(path, target, codes=codes, options=ways, run=run)
+        return validation.fix_qrels(path, target, codes=codes, options=options, run=run)
 
     fixer = Fixer(output, qrels, fix, (run, topics, choices.settings_file))
     references = References(topics=topics, run=run)
@@ -74,15 +74,15 @@ def qrels_validate(
 def _check(
     qrels: Iterable[str], references: References, choices: validation.Choices, *, every: bool
 ) -> Iterator[validation.FileReport]:
-    """Yield reports on qrels, one by one, and on run and topics if they contain an error."""
+    """Yield the report on each qrels file, and reports on run and topics that have errors."""
     topics = references.read_topics(choices)
     known = None if isinstance(topics, validation.FileReport) else topics
-    # The user did not ask to check the run, nor its depth.
+    # The run is only a reference: do not check its depth.
     results = None if references.run is None else validation.open_run(references.run, None)
     view = results if isinstance(results, validation.RunView) else None
     for path in qrels:
         yield validation.validate_qrels(path, run=view, topics=known, every_line=every)
-    # An invalid run cannot show what the qrels lack.
+    # Report an invalid run, because the qrels cannot be checked against it.
     if view is not None:
         view.every_line = every
         results = validation.report_view(view)

@@ -29,21 +29,26 @@ def query_text(
         str,
         typer.Option(
             metavar="NAME",
-            help="lexical (bm25), vector (dense), hybrid or splade.",
+            help="Mode: lexical (or bm25), vector (or dense), hybrid, splade, or an aggregation "
+            "strategy of multi-vector search.",
             autocompletion=completion.complete_words(ALL_MODES),
         ),
     ] = "vector",
     num_results: Annotated[
-        int, typer.Option("--depth", "--num-results", min=1, metavar="N", help="Results, at most.")
+        int,
+        typer.Option(
+            "--depth", "--num-results", min=1, metavar="N", help="Maximum number of results."
+        ),
     ] = 10,
     searching: RetrievalOptions,
     output_format: Annotated[
-        Literal["table", "json"], typer.Option("--format", help="table to read, json for programs.")
+        Literal["table", "json"],
+        typer.Option("--format", help="Output format: table to read, json for programs."),
     ] = "table",
 ) -> None:
-    """The first search builds the index, and later ones reuse it. A term whose label, synonym or
-    id equals the text, in any case, comes first and is marked as an exact match; for an id, the
-    search is for the term's label.
+    """The first search builds the index; later ones reuse it. A term whose label, synonym or id
+    equals the text (upper and lower case are the same) is listed first and marked as an exact
+    match. If the text is an id, the command searches for the term's label.
 
     \b
     Examples:
@@ -53,7 +58,7 @@ def query_text(
       trectools-plus query "wing flutter" --corpus corpus.jsonl --mode hybrid --format json
     """
     if not text.strip():
-        raise UsageError("there is no text to search with", where="TEXT")
+        raise UsageError("the text is empty", where="TEXT", remedy="give a text to search for")
     retrieval.check_modes([mode])
     settings = retrieval.make_settings(searching.values())
     documents = open_documents(dataset, corpus, ontology)
@@ -72,7 +77,7 @@ def query_text(
 
 
 def _find_exact(text: str, path: str | None) -> tuple[list[str], str]:
-    """Return the terms that the text names, and the text to search with."""
+    """Return the ids of the terms that the text names, and the text to search for."""
     terms = ontologies.load_ontology(path)
     term_id = terms.ids.find(text)
     if term_id is None:
@@ -83,10 +88,9 @@ def _find_exact(text: str, path: str | None) -> tuple[list[str], str]:
 def _results(
     found: retrieval.Ranking, exact: list[str], documents: formats.Corpus
 ) -> list[dict[str, Any]]:
-    """Return rank, id, score and title of each result; without a title, the start of the text.
+    """Return rank, id, score and title of each result; a text's start replaces a missing title.
 
-    Exact matches come first; their score is that of the search, ``None`` where it did not find
-    them.
+    Exact matches are first, with their score in the search, or ``None`` if it did not find them.
     """
     import polars as pl
 

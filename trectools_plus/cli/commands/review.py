@@ -1,4 +1,4 @@
-"""``review serve``, ``review show`` and ``review export``: judgments of people on results."""
+"""``review serve``, ``review show`` and ``review export``: judgments by annotators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Database = Annotated[
     Path,
     typer.Argument(
         metavar="DB",
-        help="The file of judgments that the review page wrote, or the folder with its review.db.",
+        help="The review database, or the folder with its review.db.",
     ),
 ]
 
@@ -30,35 +30,48 @@ def review_serve(
     database: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="The file of judgments [default: review.db beside the report]."
+            metavar="DB",
+            help="The review database.  [default: review.db in the report's folder]",
         ),
     ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address to listen on; other addresses than loopback need --key-from-env.",
+        ),
+    ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")
+        int,
+        typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 for a free one."),
     ] = 8000,
     modes: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="Modes to show, with commas [default: all]."),
+        typer.Option(metavar="NAMES", help="Modes to show, comma-separated.  [default: all]"),
     ] = None,
     depth: Annotated[
-        int, typer.Option("--depth", metavar="N", help="Results to show of each mode.")
+        int,
+        typer.Option("--depth", metavar="N", help="Maximum number of results per query and mode."),
     ] = 10,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Seed of the order of queries and columns [default: random]."),
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Seed of the order of queries and columns.  [default: random]",
+        ),
     ] = None,
     key_from_env: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help="Environment variable with a key that people need; without a key, the page is "
-            "served on this machine only.",
+            metavar="VARIABLE",
+            help="Environment variable with the key that annotators must enter.",
         ),
     ] = None,
 ) -> None:
-    """The first results of a report's modes are shown next to each other, blinded and in random
-    order. Every answer is on the disk before the page says so. Needs the extra service.
+    """The page shows the first results of a report's modes next to each other, in random order and
+    without the names of the modes. Every judgment is written to the database before the page
+    confirms it. Needs the extra service.
 
     \b
     Examples:
@@ -82,8 +95,8 @@ def review_show(
     confidence: Confidence = 0.95,
     output_format: TextOrJson = "text",
 ) -> None:
-    """Works while the page is served. Don't show the output to people who still judge: it names the
-    modes.
+    """The command works while the page is served. The output names the modes; do not show it to
+    annotators who have not finished.
 
     \b
     Examples:
@@ -101,15 +114,18 @@ def review_show(
 def review_export(
     database: Database,
     qrels: Annotated[
-        Path, typer.Option(metavar="FILE", help="The file to write; - for stdout.")
+        Path, typer.Option(metavar="FILE", help="File to write; - is standard output.")
     ] = Path("-"),
     annotator: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Only this person's grades [default: all, merged]."),
+        typer.Option(
+            metavar="NAME",
+            help="Export the grades of this annotator only.  [default: all annotators, merged]",
+        ),
     ] = None,
 ) -> None:
-    """If several people graded a pair, the merged qrels contain the median of their grades, or the
-    lower one of two in the middle. Results that are flagged as irrelevant have grade 0.
+    """If several annotators graded a pair, the merged qrels contain the median of their grades; of
+    an even number, the lower of the two middle grades. Results flagged as irrelevant have grade 0.
 
     \b
     Examples:
@@ -125,7 +141,7 @@ def review_export(
 
 
 def _print_summary(summary: service.ReviewSummary) -> None:
-    """Print tables of at most 100 columns."""
+    """Print tables that are at most 100 characters wide."""
     study = summary.study
     typer.echo(f"{study.dataset}: {summary.queries} queries, {study.depth} results of each mode\n")
     rows = [

@@ -23,30 +23,38 @@ _METRICS = "Metrics"
 _LIMITS = "Limits"
 
 Prefix = Annotated[
-    str, typer.Option(help="The start of the names of metrics.", rich_help_panel=_METRICS)
+    str,
+    typer.Option(
+        metavar="PREFIX", help="Prefix of the names of metrics.", rich_help_panel=_METRICS
+    ),
 ]
 
 
 def serve(
     host: Annotated[
         str,
-        typer.Option(help="Address to listen on; any other than the loopback address needs a key."),
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address to listen on; other addresses than loopback need --key-from-env.",
+        ),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+        int,
+        typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 for a free one."),
     ] = 8000,
     key_from_env: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help="Environment variable with the key that requests must carry.",
+            metavar="VARIABLE",
+            help="Environment variable with the key that requests must contain.",
         ),
     ] = None,
     dataset: Annotated[
         str | None,
         typer.Option(
-            help="Documents that test sets are evaluated on: hpo (the default), irds:<id>, a "
-            "folder in BEIR or TREC layout, or none.",
+            metavar="NAME",
+            help="Documents to search: hpo (built in), irds:<ir_datasets id>, a folder in BEIR or "
+            "TREC layout, or none.  [default: hpo]",
             autocompletion=completion.complete_dataset,
         ),
     ] = None,
@@ -55,7 +63,7 @@ def serve(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Modes to prepare, with commas [default: lexical,vector,hybrid].",
+            help="Modes to prepare, comma-separated.  [default: lexical,vector,hybrid]",
             autocompletion=completion.complete_modes,
         ),
     ] = None,
@@ -68,43 +76,62 @@ def serve(
         list[Path] | None,
         typer.Option(
             metavar="REPORT",
-            help="Report whose figures /metrics shows, read again when it changes; repeatable.",
+            help="Report whose values /metrics contains, read again when it changes; repeatable.",
             rich_help_panel=_METRICS,
         ),
     ] = None,
     prefix: Prefix = "trectools_plus",
     max_body_mib: Annotated[
         int,
-        typer.Option(min=1, help="Largest body of a request, in MiB.", rich_help_panel=_LIMITS),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Maximum size of a request body in MiB.",
+            rich_help_panel=_LIMITS,
+        ),
     ] = 32,
     max_queries: Annotated[
         int,
         typer.Option(
-            min=1, help="Most queries of a test set, qrels or run.", rich_help_panel=_LIMITS
+            min=1,
+            metavar="N",
+            help="Maximum number of queries of a test set, qrels or run.",
+            rich_help_panel=_LIMITS,
         ),
     ] = 2_000,
     time_limit: Annotated[
         float,
         typer.Option(
             min=0.1,
-            help="Seconds for a body to arrive, and for an answer.",
+            metavar="SECONDS",
+            help="Time limit for receiving a request body, and for answering it.",
             rich_help_panel=_LIMITS,
         ),
     ] = 60.0,
     job_time_limit: Annotated[
         float,
-        typer.Option(min=0.1, help="Seconds for a background job.", rich_help_panel=_LIMITS),
+        typer.Option(
+            min=0.1,
+            metavar="SECONDS",
+            help="Time limit of a background job.",
+            rich_help_panel=_LIMITS,
+        ),
     ] = 3_600.0,
     workers: Annotated[
         int,
         typer.Option(
-            min=1, max=64, help="Requests processed at the same time.", rich_help_panel=_LIMITS
+            min=1,
+            max=64,
+            metavar="N",
+            help="Number of requests processed at the same time.",
+            rich_help_panel=_LIMITS,
         ),
     ] = 2,
 ) -> None:
-    """POST /v1/evaluate, /v1/validate and /v1/score; /v1/jobs for long work; /healthz, /readyz,
-    /metrics, /openapi.json. Requests carry the key as 'Authorization: Bearer KEY', unless the
-    service listens on the loopback address without a key. Needs the extra service. Stops on Ctrl-C.
+    """The service answers POST requests to /v1/evaluate, /v1/validate and /v1/score, and to
+    /v1/jobs for long work; GET requests to /healthz, /readyz, /metrics and /openapi.json. Requests
+    contain the key as 'Authorization: Bearer KEY', unless the service listens on the loopback
+    address without a key. Needs the extra service. Ctrl-C stops it.
 
     \b
     Examples:

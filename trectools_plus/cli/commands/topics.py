@@ -17,15 +17,17 @@ def topics_validate(
     *,
     topics: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Topics or test sets; - is standard input."),
+        typer.Argument(
+            metavar="FILE...", help="Files of topics or test sets; - is standard input."
+        ),
     ],
     rules: RuleOptions,
     output: FixOptions,
 ) -> None:
-    """Check ids and texts as they are written: the check finds values that YAML reads as a number,
-    a date or a boolean, and keys that occur twice.
+    """Report every problem in one pass, once per rule and file, with its line and a remedy. Ids and
+    texts are checked as written: the check also finds values that YAML reads as a number, a date
+    or a boolean, and keys that occur twice.
 
-    Every problem is reported in one pass, once per rule and file, with its line and a remedy.
     Exit code: 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
     Settings come from [tool.trectools-plus.validate] in the nearest pyproject.toml, or [validate]
     in trectools.toml.
@@ -40,8 +42,8 @@ def topics_validate(
     topics, unread = find_readable(topics)
 
     def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
-        ways = validation.FixOptions(encoding=output.encoding)
-        return validation.fix_topics(path, target, codes=codes, options=ways)
+        options = validation.FixOptions(encoding=output.encoding)
+        return validation.fix_topics(path, target, codes=codes, options=options)
 
     fixer = Fixer(output, topics, fix, (choices.settings_file,))
     reports = (

@@ -1,4 +1,4 @@
-"""``trectools-plus trec-eval``: a command line that belongs to trec_eval."""
+"""``trectools-plus trec-eval``: the command line and output of trec_eval."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ VERSIONS = {9: "9.0.8", 10: "10.0"}
 def score_like_trec_eval(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FLAGS] QRELS RUN", help="As for trec_eval; -h explains them."),
+        typer.Argument(
+            metavar="[FLAGS] QRELS RUN", help="Arguments of trec_eval; -h prints its help."
+        ),
     ] = None,
 ) -> None:
-    """Takes trec_eval's flags and prints what trec_eval 9.0.8 prints; with --trec-eval-version 10,
-    the output of version 10. Input at which trec_eval would stop, crash or print zeros is refused
-    with a reason; --permissive accepts what trec_eval accepts.
+    """The command takes trec_eval's flags and prints the output of trec_eval 9.0.8, or of version
+    10 with --trec-eval-version 10. It refuses input on which trec_eval would stop, crash or print
+    zeros, and gives the reason. Use --permissive to accept all input that trec_eval accepts.
 
     \b
     Examples:

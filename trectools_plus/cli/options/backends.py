@@ -17,7 +17,7 @@ Backend = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help=f"What searches: {list_backends()} [default: {EMBEDDED}].",
+        help=f"Search backend: {list_backends()}.  [default: {EMBEDDED}]",
         rich_help_panel=BACKENDS,
         autocompletion=completion.complete_backend,
     ),
@@ -26,8 +26,8 @@ Retriever = Annotated[
     list[str] | None,
     typer.Option(
         metavar="MODULE:NAME",
-        help="For --backend python: a function (text, depth), an object with search, or the name "
-        "of an installed plug-in. MODE=MODULE:NAME names its mode; repeatable.",
+        help="For --backend python: a function of text and depth, an object with a method search, "
+        "or the name of an installed plug-in. MODE=MODULE:NAME also names the mode. Repeatable.",
         rich_help_panel=BACKENDS,
     ),
 ]
@@ -35,7 +35,7 @@ HttpUrl = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="For --backend http: the address of the service.",
+        help="For --backend http: URL of the service.",
         rich_help_panel=BACKENDS,
     ),
 ]
@@ -43,7 +43,7 @@ HttpKeyEnv = Annotated[
     str | None,
     typer.Option(
         metavar="VARIABLE",
-        help="The environment variable with the service's key (sent as X-API-Key).",
+        help="For --backend http: environment variable with the service's key, sent as X-API-Key.",
         rich_help_panel=BACKENDS,
     ),
 ]
@@ -51,8 +51,8 @@ MilvusUri = Annotated[
     str | None,
     typer.Option(
         metavar="URI",
-        help="For --backend milvus: http://host:19530, or a local file name that ends in .db "
-        "[default: one in the cache folder]. The token is read from MILVUS_TOKEN.",
+        help="For --backend milvus: a server, for example http://host:19530, or a local file that "
+        "ends in .db. The token is read from MILVUS_TOKEN.  [default: a file in the cache folder]",
         rich_help_panel=BACKENDS,
     ),
 ]
@@ -61,8 +61,8 @@ Collapse = Annotated[
     typer.Option(
         "--collapse",
         metavar="max|first|sum",
-        help="Collapse the chunks that the backend finds to documents, scored by MaxP, FirstP or "
-        "SumP.",
+        help="Collapse the chunks that the backend returns into documents, scored by MaxP (max), "
+        "FirstP (first) or SumP (sum).",
         rich_help_panel=BACKENDS,
         autocompletion=completion.complete_words(get_args(CollapseMethod)),
     ),
@@ -71,7 +71,7 @@ ChunkSeparator = Annotated[
     str | None,
     typer.Option(
         metavar="TEXT",
-        help="The text between a document's id and the rest of a chunk's id, such as '#'.",
+        help="Text between the document id and the rest of a chunk id, for example '#'.",
         rich_help_panel=BACKENDS,
     ),
 ]

@@ -1,4 +1,4 @@
-"""Options of several commands that make a benchmark: data, measures, statistics, files."""
+"""Options of several commands that run a benchmark: data, measures, statistics, files."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from trectools_plus.cli.options.common import (
 )
 
 QrelsFile = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Judgments: TREC qrels or BEIR's TSV.")
+    str | None, typer.Option(metavar="FILE", help="Judgments: TREC qrels or BEIR TSV.")
 ]
 OutputDir = Annotated[
     Path | None,
-    output_dir_option("Folder for reports and runs [default: results/<experiment id>]."),
+    output_dir_option("Folder for the report and the runs.  [default: results/<experiment id>]"),
 ]
 Modes = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES",
-        help="Modes to fetch, with commas: lexical,vector,hybrid (the default); bm25 and dense "
-        "are other names, splade and each aggregation strategy are further modes.",
+        help="Modes to compare, comma-separated: lexical (or bm25), vector (or dense), hybrid, "
+        "splade, or an aggregation strategy of multi-vector search.  "
+        "[default: lexical,vector,hybrid]",
         autocompletion=completion.complete_modes,
     ),
 ]
@@ -43,33 +44,40 @@ Measures = Annotated[
 Cutoffs = Annotated[
     str | None,
     typer.Option(
-        metavar="K,K",
-        help="Other cutoffs for the default measures, such as 1,5,20; not with --measure.",
+        metavar="NUMBERS",
+        help="Cutoffs of the default measures, comma-separated, for example 1,5,20; not with "
+        "--measure.",
         rich_help_panel=FIGURES,
     ),
 ]
 Confidence = Annotated[
     float | None,
     typer.Option(
-        metavar="LEVEL", help="Level of the intervals [default: 0.95].", rich_help_panel=FIGURES
+        metavar="LEVEL",
+        help="Confidence level of the intervals, between 0 and 1.  [default: 0.95]",
+        rich_help_panel=FIGURES,
     ),
 ]
 Resamples = Annotated[
     int | None,
     typer.Option(
-        metavar="N", help="Bootstrap resamples [default: 10000].", rich_help_panel=FIGURES
+        metavar="N",
+        help="Number of bootstrap resamples of the queries.  [default: 10000]",
+        rich_help_panel=FIGURES,
     ),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Seed of the resamples [default: 42].", rich_help_panel=FIGURES),
+    typer.Option(
+        metavar="N", help="Seed of the random numbers.  [default: 42]", rich_help_panel=FIGURES
+    ),
 ]
 NoCache = Annotated[
     bool,
     typer.Option(
         "--no-cache",
-        help="Compute everything, even where the output folder, or one beside it, contains the "
-        "results of the same configuration, data and code.",
+        help="Compute everything again, even if the output folder or a sibling folder contains "
+        "the results of the same configuration, data and code.",
         rich_help_panel=WORK,
     ),
 ]

@@ -1,4 +1,4 @@
-"""Options that commands of several groups share, each with one spelling."""
+"""Options that commands of several groups share."""
 
 from __future__ import annotations
 
@@ -19,19 +19,24 @@ WORK = "Execution and files"
 """Panels of the help."""
 
 TextOrJson = Annotated[
-    Literal["text", "json"], typer.Option("--format", help="text to read, json for programs.")
+    Literal["text", "json"],
+    typer.Option("--format", help="Output format: text to read, json for programs."),
 ]
 TextMarkdownJson = Annotated[
     Literal["text", "markdown", "json"],
-    typer.Option("--format", help="text to read, markdown for a page, json for programs."),
+    typer.Option(
+        "--format", help="Output format: text to read, markdown for a page, json for programs."
+    ),
 ]
 Report = Annotated[
-    Path, typer.Argument(metavar="REPORT", help="BenchmarkReport.json, or its folder.")
+    Path, typer.Argument(metavar="REPORT", help="A BenchmarkReport.json, or its folder.")
 ]
 Dataset = Annotated[
     str | None,
     typer.Option(
-        help="hpo (built in), irds:<ir_datasets id>, or a folder in BEIR or TREC layout.",
+        metavar="NAME",
+        help="Documents, queries and judgments: hpo (built in), irds:<ir_datasets id>, or a folder "
+        "in BEIR or TREC layout.",
         autocompletion=completion.complete_dataset,
     ),
 ]
@@ -39,8 +44,9 @@ DatasetOrHpo = Annotated[
     str | None,
     typer.Option(
         "--dataset",
-        help="hpo (built in; the default), irds:<ir_datasets id>, or a folder in BEIR or TREC "
-        "layout.",
+        metavar="NAME",
+        help="Documents to search: hpo (built in), irds:<ir_datasets id>, or a folder in BEIR or "
+        "TREC layout.  [default: hpo]",
         autocompletion=completion.complete_dataset,
     ),
 ]
@@ -48,7 +54,7 @@ CorpusFile = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Documents: JSONL with doc_id (or _id), title, text.",
+        help="Documents: JSONL with doc_id (or _id), title and text.",
         rich_help_panel=DATA,
     ),
 ]
@@ -61,7 +67,7 @@ HpoTestSet = Annotated[
     typer.Option(
         "--test-file",
         metavar="SET",
-        help="Test cases for --dataset hpo: a file, or a shipped set [default: hpo-en-standard].",
+        help="Test set for --dataset hpo: a file or a shipped name.  [default: hpo-en-standard]",
         rich_help_panel=DATA,
         autocompletion=completion.complete_test_set,
     ),
@@ -71,8 +77,8 @@ OntologyFile = Annotated[
     typer.Option(
         "--ontology",
         metavar="FILE",
-        help="An OBO file with the terms that are the documents of hpo and that MaxOntSim compares "
-        "[default: the installed HPO].",
+        help="OBO file with the terms that are the documents of hpo and that MaxOntSim compares.  "
+        "[default: the installed HPO]",
         rich_help_panel=DATA,
     ),
 ]
@@ -81,8 +87,8 @@ AnnotationsFile = Annotated[
     typer.Option(
         "--annotations",
         metavar="FILE",
-        help="The source of information content for the formulas resnik, lin and jiang_conrath of "
-        "MaxOntSim, in the format of phenotype.hpoa [default: the ontology's graph].",
+        help="Annotations in the format of phenotype.hpoa, from which the formulas resnik, lin "
+        "and jiang_conrath of MaxOntSim take information content.  [default: the ontology's graph]",
         rich_help_panel=DATA,
     ),
 ]
@@ -92,39 +98,40 @@ Depth = Annotated[
         "--depth",
         min=1,
         metavar="N",
-        help="Results fetched for each query, at most [default: 100].",
+        help="Maximum number of results per query.  [default: 100]",
         rich_help_panel=SEARCH,
     ),
 ]
 Confidence = Annotated[
-    float, typer.Option(metavar="LEVEL", help="Level of the intervals, between 0 and 1.")
+    float,
+    typer.Option(metavar="LEVEL", help="Confidence level of the intervals, between 0 and 1."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random numbers.")]
 Scheduler = Annotated[
     str | None,
     typer.Option(
         "--scheduler",
         metavar="tcp://HOST:PORT",
-        help="Distribute the work over the workers of this Dask scheduler; the figures are the "
-        "same [default: this machine].",
+        help="Distribute the work over the workers of this Dask scheduler; the results are the "
+        "same.  [default: this machine]",
         rich_help_panel=WORK,
     ),
 ]
 
 
 def measure_option(default: str) -> Any:
-    """Return the option ``--measure``, which may be repeated and takes lists with commas.
+    """Return the option ``--measure``, which may be repeated and takes comma-separated lists.
 
     Args:
-        default: The measures without the option, for the help.
+        default: The default measures, for the help.
     """
     return typer.Option(
         "--measure",
         "--measures",
         "-m",
         metavar="NAME",
-        help=f"Measure such as nDCG@10, AP(rel=2)@100, MRR@10 or ndcg_cut.10; several with commas, "
-        f"or repeat the option [default: {default}].",
+        help="Measure, for example nDCG@10, AP(rel=2)@100, MRR@10 or ndcg_cut.10; several "
+        f"comma-separated, or repeat the option.  [default: {default}]",
         autocompletion=completion.complete_measures,
     )
 

@@ -1,4 +1,4 @@
-"""Groups of options as one parameter of a command."""
+"""Groups of options that a command takes as one parameter."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, get_type_hints
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a parameter whose type is a dataclass stand for one option per field of it.
+    """Return a command with each parameter of a dataclass type replaced by the dataclass's fields.
 
-    Typer makes options from a signature; it sees the fields in place of the parameter.
+    Typer makes options from a signature, and so makes one option for each field.
 
     Args:
-        command: A command; behind a ``*`` its groups need no defaults.
+        command: A command. If its parameters are keyword-only, the groups need no defaults.
     """
     parameters: dict[str, inspect.Parameter] = {}
     groups: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Options of every command that searches: multi-vector indexes, models, rerankers, ``--set``."""
+"""Options of commands that search: multi-vector indexes, models, rerankers, ``--set``."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ MultiVector = Annotated[
     bool,
     typer.Option(
         "--multi-vector",
-        help="Vector search with a vector for each part of a document (an ontology term's label, "
-        "each synonym, definition) instead of one for the whole.",
+        help="Vector search with one vector for each part of a document (an ontology term's "
+        "label, each synonym, the definition) instead of one for the whole document.",
         rich_help_panel=SEARCH,
     ),
 ]
 AggregationStrategy = Annotated[
     AggregationName | None,
     typer.Option(
-        help="The aggregation of the parts' scores to the document's score, with --multi-vector "
-        "[default: label_synonyms_max].",
+        help="For --multi-vector: how a document's score is computed from the scores of its "
+        "parts.  [default: label_synonyms_max]",
         rich_help_panel=SEARCH,
     ),
 ]
@@ -38,8 +38,8 @@ EnableReranker = Annotated[
     bool,
     typer.Option(
         "--enable-reranker",
-        help="Order the first 50 results again (--set rerank_depth=N): by the letters shared with "
-        "labels and synonyms, or by --reranker-model.",
+        help="Rerank the first 50 results (--set rerank_depth=N changes the number) by the letters "
+        "that the query shares with labels and synonyms, or with --reranker-model.",
         rich_help_panel=MODELS,
     ),
 ]
@@ -47,7 +47,7 @@ RerankerModel = Annotated[
     str | None,
     typer.Option(
         metavar="DIR",
-        help="Local cross-encoder for --enable-reranker; needs the extra neural.",
+        help="Folder of a cross-encoder for --enable-reranker; needs the extra neural.",
         rich_help_panel=MODELS,
     ),
 ]
@@ -55,8 +55,8 @@ EmbeddingModel = Annotated[
     str | None,
     typer.Option(
         metavar="DIR",
-        help="Local sentence-transformers model for vector search instead of the built-in "
-        "embeddings, which know English only; needs the extra neural.",
+        help="Folder of a sentence-transformers model for vector search; needs the extra neural.  "
+        "[default: the built-in embeddings, English only]",
         rich_help_panel=MODELS,
     ),
 ]
@@ -64,27 +64,27 @@ SpladeModel = Annotated[
     str | None,
     typer.Option(
         metavar="DIR",
-        help="Local sparse encoder for the mode splade; needs the extra neural.",
+        help="Folder of a sparse encoder for the mode splade; needs the extra neural.",
         rich_help_panel=MODELS,
     ),
 ]
 DeviceName = Annotated[
     Device | None,
-    typer.Option(help="The device of local models [default: cpu].", rich_help_panel=MODELS),
+    typer.Option(help="Device that models run on.  [default: cpu]", rich_help_panel=MODELS),
 ]
 Setting = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A setting of the modes; repeatable. k1=0.9, b=0.4, stemmer=english,"
-        " stopwords=english (or none, or words with commas), fusion=rrf (or weighted),"
-        " rrf_k=60, weights=0.5,0.5 (lexical, vector, and splade where that is a mode),"
-        " normalisation=min-max (or z-score), candidates=100, batch_size=1, multi_vector=false,"
-        " aggregation_strategy=label_synonyms_max,"
+        help="Setting of the modes; repeatable. Defaults: k1=0.9, b=0.4, stemmer=english,"
+        " stopwords=english (or none, or comma-separated words), fusion=rrf (or weighted),"
+        " rrf_k=60, normalisation=min-max (or z-score), candidates=100, batch_size=1,"
+        " multi_vector=false, aggregation_strategy=label_synonyms_max, rerank_depth=50, device=cpu."
+        " Further settings: weights=0.5,0.5 (lexical, vector, and splade if it is a mode),"
         " aggregation_weights=label=1,synonym=1, embedding_model=DIR,"
         " query_prompt=TEXT, document_prompt=TEXT, max_length=TOKENS, splade_model=DIR,"
-        " reranker=lexical (or cross-encoder), reranker_model=DIR, rerank_depth=50, device=cpu.",
+        " reranker=lexical (or cross-encoder), reranker_model=DIR.",
         rich_help_panel=SEARCH,
         autocompletion=completion.complete_setting,
     ),
@@ -93,7 +93,7 @@ Setting = Annotated[
 
 @dataclass(frozen=True)
 class RetrievalOptions:
-    """The options above, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
+    """Options of retrieval, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
 
     multi_vector: MultiVector = False
     aggregation_strategy: AggregationStrategy = None
@@ -104,11 +104,11 @@ class RetrievalOptions:
     device: DeviceName = None
     setting: Setting = None
 
-    def values(self, *, beside_file: bool = False) -> dict[str, SettingValue]:
+    def values(self, *, has_config: bool = False) -> dict[str, SettingValue]:
         """Return the options that were given, as fields of ``RetrievalSettings``.
 
         Args:
-            beside_file: Whether a configuration file may contain what an option needs.
+            has_config: Whether there is a configuration file, which may set ``multi_vector``.
 
         Raises:
             UsageError: If ``--set`` cannot be read or repeats an option, or an option has no
@@ -131,11 +131,11 @@ class RetrievalOptions:
         for name in options.keys() & values.keys():
             option = "--enable-reranker" if name == "reranker" else f"--{name.replace('_', '-')}"
             raise UsageError(
-                f"{option} and --set {name} are one setting", remedy="leave one of them out"
+                f"{option} and --set {name} set the same value", remedy="leave one of them out"
             )
         values |= options
-        switch = values.get("multi_vector", beside_file)
-        if "aggregation_strategy" in values and str(switch).lower() == "false":
+        multi_vector = values.get("multi_vector", has_config)
+        if "aggregation_strategy" in values and str(multi_vector).lower() == "false":
             name = "--set aggregation_strategy"
             name = "--aggregation-strategy" if self.aggregation_strategy else name
             raise UsageError(f"{name} needs --multi-vector")

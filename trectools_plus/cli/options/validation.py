@@ -1,4 +1,4 @@
-"""Options that all ``… validate`` commands share, and the files that they name."""
+"""Options that all ``… validate`` commands share, and checks that named files can be read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Profile = Annotated[
     typer.Option(
         "--profile",
         metavar="NAME",
-        help="Severities and limits: default, trec, submission.",
+        help="Profile of severities and limits: default, trec or submission.",
         autocompletion=completion.complete_words(get_args(ProfileName)),
     ),
 ]
@@ -32,7 +32,8 @@ Select = Annotated[
     typer.Option(
         "--select",
         metavar="CODES",
-        help="Only these rules: codes, prefixes, names: R131,Q1,crlf.",
+        help="Check only these rules: codes, prefixes of codes or names, comma-separated, for "
+        "example R131,Q1,crlf.",
         autocompletion=completion.complete_rules,
     ),
 ]
@@ -41,39 +42,39 @@ Ignore = Annotated[
     typer.Option(
         "--ignore",
         metavar="CODES",
-        help="All but these rules, in the same form.",
+        help="Do not check these rules, written as for --select.",
         autocompletion=completion.complete_rules,
     ),
 ]
 Strict = Annotated[
-    bool | None, typer.Option("--strict/--no-strict", help="Warnings fail the check too.")
+    bool | None, typer.Option("--strict/--no-strict", help="Fail the check on warnings too.")
 ]
 Every = Annotated[
-    bool, typer.Option("--all", help="List every place of a finding, not only the first few.")
+    bool, typer.Option("--all", help="List every line of a finding, not only the first few.")
 ]
 Statistics = Annotated[
     bool, typer.Option("--statistics", help="Count findings by rule instead of listing them.")
 ]
-Format = Annotated[FindingsFormat, typer.Option("--format", help="The format of the findings.")]
+Format = Annotated[FindingsFormat, typer.Option("--format", help="Output format of the findings.")]
 FixValues = Annotated[
     list[str] | None,
     typer.Option(
         "--fix",
         metavar="OUT|CODES",
-        help="Write a fixed copy to OUT: safe fixes, and those of the rules named: --fix OUT "
-        "--fix R108.",
+        help="Write a copy with all safe fixes to OUT. Repeat the option with the codes of rules "
+        "to apply their fixes too: --fix OUT --fix R108.",
         rich_help_panel=FIXES,
         autocompletion=completion.complete_rules,
     ),
 ]
 Diff = Annotated[
-    bool, typer.Option("--diff", help="Show each line that --fix changes.", rich_help_panel=FIXES)
+    bool, typer.Option("--diff", help="Print each line that --fix changes.", rich_help_panel=FIXES)
 ]
 Encoding = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="For --fix F103: the encoding of the file, such as latin-1.",
+        help="For --fix F103: encoding of the file, for example latin-1.",
         rich_help_panel=FIXES,
     ),
 ]
@@ -82,7 +83,7 @@ Config = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help="Settings file instead of the nearest pyproject.toml or trectools.toml.",
+        help="Settings file.  [default: the nearest pyproject.toml or trectools.toml]",
     ),
 ]
 
@@ -102,7 +103,7 @@ class RuleOptions:
     def choices(
         self, *, max_depth: int | None = None, max_tag_length: int | None = None
     ) -> validation.Choices:
-        """Merge options and the settings file; options win.
+        """Merge the options and the settings file; an option overrides the file.
 
         Raises:
             UsageError: If a profile, a code, or a key of the settings does not exist.
@@ -120,7 +121,7 @@ class RuleOptions:
             ignore=tuple(_split_codes(self.ignore)),
             strict=self.strict,
         )
-        return validation.decide(settings, options)
+        return validation.resolve_choices(settings, options)
 
 
 def _split_codes(options: Sequence[str] | None) -> list[str]:
@@ -131,7 +132,7 @@ def _split_codes(options: Sequence[str] | None) -> list[str]:
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """Options on what is printed."""
+    """Options of the printed output."""
 
     every: Every = False
     statistics: Statistics = False
@@ -153,7 +154,7 @@ class OutputOptions:
 
 @dataclass(frozen=True)
 class FixOptions(OutputOptions):
-    """Options on what is printed, and on the fixed copy."""
+    """Options of the printed output and of the fixed copy."""
 
     fix: FixValues = None
     diff: Diff = False
@@ -170,14 +171,14 @@ class FixOptions(OutputOptions):
             raise UsageError("nothing to show", where="--diff", remedy="add --fix OUT")
         if self.diff and self.output_format != "text":
             raise UsageError(
-                "is one document, without a diff",
+                "cannot contain a diff",
                 where=f"--format {self.output_format}",
                 remedy="leave out --diff or --format",
             )
 
 
 def find_readable(
-    paths: Sequence[str], beside: Sequence[str | Path | None] = ()
+    paths: Sequence[str], references: Sequence[str | Path | None] = ()
 ) -> tuple[list[str], list[InputError]]:
     """Separate files that can be read from the others, before anything is read.
 
@@ -185,28 +186,30 @@ def find_readable(
 
     Args:
         paths: The files to check.
-        beside: Files that all of them are checked against.
+        references: Files that all of them are checked against.
 
     Returns:
-        Those of ``paths`` that can be read, at least one, and the errors of the others.
+        The readable files of ``paths``, at least one, and the errors of the others.
 
     Raises:
-        InputError: If a file of ``beside``, or none of ``paths``, can be read.
+        InputError: If a file of ``references`` cannot be read, or no file of ``paths`` can.
         UsageError: If standard input is named twice.
     """
-    others = [str(path) for path in beside if path is not None]
+    others = [str(path) for path in references if path is not None]
     if [*paths, *others].count("-") > 1:
-        raise UsageError("standard input can be read once", where="-", remedy="name files")
-    found = {path: _unreadable(path) for path in (*paths, *others)}
-    kept = [path for path in paths if found[path] is None]
-    unread = [error for path in dict.fromkeys(paths) if (error := found[path]) is not None]
-    unusable = [error for path in dict.fromkeys(others) if (error := found[path]) is not None]
-    if unusable or not kept:
+        raise UsageError(
+            "standard input can be read only once", where="-", remedy="name a file instead of -"
+        )
+    errors = {path: _find_error(path) for path in (*paths, *others)}
+    readable = [path for path in paths if errors[path] is None]
+    unread = [error for path in dict.fromkeys(paths) if (error := errors[path]) is not None]
+    unusable = [error for path in dict.fromkeys(others) if (error := errors[path]) is not None]
+    if unusable or not readable:
         raise_all([*unusable, *unread])
-    return kept, unread
+    return readable, unread
 
 
-def _unreadable(path: str) -> InputError | None:
+def _find_error(path: str) -> InputError | None:
     """Return the reason why a path is not a readable file; ``None`` if it is one."""
     if path == "-":
         return None

@@ -69,7 +69,8 @@ def raise_first_error(
         _overlong_error(columns, layout),
     ]
     # min() returns the first of several errors on one line: bad bytes explain a bad field.
-    first = min((one for one in found if one), key=lambda one: one.line or 0, default=None)
+    errors = (error for error in found if error is not None)
+    first = min(errors, key=lambda error: error.line or 0, default=None)
     if first is not None:
         raise first
     if not (columns.n_rows if n_rows is None else n_rows):

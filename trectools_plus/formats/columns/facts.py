@@ -77,8 +77,8 @@ class FileFacts:
         longest_line: The length in bytes of the longest of the ``long_lines``, 0 without any; if
             reading stopped at a line, a lower bound of its length.
         longest_line_at: The number of that line, from 1; ``None`` without any.
-        stopped_at: The line before which reading stopped because it has more than
-            ``limits.MAX_LINE_BYTES``; ``None`` if the whole file was read.
+        stopped_at: The line before which reading stopped, because it has more than
+            ``limits.MAX_LINE_BYTES`` or the file has too many lines; ``None`` if all was read.
         is_ascii: No byte is greater than 0x7F.
         has_controls: A line contains a byte from 1 to 31 that is not a blank, CR or LF.
     """

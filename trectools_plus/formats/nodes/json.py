@@ -148,7 +148,7 @@ class _JsonParser:
             raise self._error(what, min(error.pos, len(self._text))) from None
         line, column = self._place(start)
         if _SURROGATES.search(text):
-            raise TreeError("half a surrogate pair is not a character", line, column)
+            raise TreeError("an unpaired surrogate is not a character", line, column)
         return Scalar(line, column, text), end
 
     def _plain(self, text: str, kind: str | None, place: tuple[int, int]) -> Scalar:

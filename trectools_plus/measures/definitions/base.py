@@ -24,7 +24,7 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.judged import MEMBERSHIP_LEVEL, JudgedQueries, RankedRun
+from trectools_plus.measures.judged import SCORED_QUERY_LEVEL, JudgedQueries, RankedRun
 
 MAX_CUTOFF = 2**31 - 1
 """The deepest cutoff that trec_eval accepts on every platform."""
@@ -47,14 +47,14 @@ class Definition:
 
     Attributes:
         name: The canonical name.
-        alias: The name as the user wrote it, where that differs.
+        alias: The name as the user wrote it; ``None`` if it is the canonical name.
         formula: The formula, in words and symbols; ``rank`` counts from 1.
-        gain: The value of a document of grade g.
-        cutoff: The deepest rank that counts; ``None`` is the whole ranking.
+        gain: The contribution of a retrieved document, depending on its grade.
+        cutoff: The deepest rank that counts; ``None`` for the whole ranking.
         denominator: The divisor of the sum.
         relevance_level: The lowest grade that counts as relevant.
         ties: The order of documents with equal scores.
-        averaged_over: The queries that enter the mean.
+        averaged_over: The queries that the mean is taken over.
         provider: The library that computes it, with its version.
         trec_eval_call: The trec_eval call that prints the same figure for each query (with ``-q``);
             ``None`` if there is no such call. Its mean also counts queries without a relevant
@@ -84,7 +84,7 @@ class Definition:
 
     @property
     def trec_eval_sums(self) -> bool:
-        """Return whether trec_eval's line for all queries is a sum, as for counts, not a mean."""
+        """Whether trec_eval prints the sum over queries, not the mean, as for all counts."""
         return " -m num_" in (self.trec_eval_call or "")
 
 
@@ -98,15 +98,15 @@ class Provider(Protocol):
         """Return the labels of the measures that it supports."""
 
     def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
-        """Bind a measure's parameters.
+        """Construct a measure with its parameters.
 
         Args:
             label: The name without parameters and cutoff.
             parameters: The values in brackets.
-            at: What follows ``@``; ``None`` for nothing.
+            at: The value after ``@``; ``None`` without one.
 
         Returns:
-            The measure; ``None`` if it does not support the label.
+            The measure; ``None`` if the provider does not support the label.
 
         Raises:
             UsageError: If a parameter is unknown or out of range.
@@ -116,12 +116,12 @@ class Provider(Protocol):
         """Score every query that has results.
 
         Args:
-            measures: Measures of this provider, none twice.
+            measures: Measures of this provider, each once.
             run: The run.
 
         Returns:
-            One array per measure, one value per query; ``nan`` is undefined. Values of queries
-            without results are not used.
+            An array per measure with one value per query; ``nan`` if undefined. The caller ignores
+            values of queries without results.
 
         Raises:
             UsageError: If a measure cannot score this input.
@@ -132,13 +132,13 @@ class Measure(ABC):
     """A measure with values for all its parameters.
 
     Attributes:
-        cutoff: The deepest rank that counts; ``None`` is the whole ranking.
+        cutoff: The deepest rank that counts; ``None`` for the whole ranking.
         relevance_level: The lowest grade that counts as relevant.
-        alias: The name as the user wrote it, where that differs from ``name``.
+        alias: The name as the user wrote it; ``None`` if it is ``name``.
         value_without_results: The value for a query for which a run returned nothing.
-        sees_unjudged: Whether it can score a run of which no document is judged.
-        higher_is_better: Whether a higher value is better; false for costs and ranks. Best modes,
-            gates, marks and plots follow it.
+        sees_unjudged: Whether it can score a run without judged documents.
+        higher_is_better: Whether a higher value is better; false for costs and ranks. It
+            determines best modes, gates, marks and plots.
         provider: The library or module that computes it.
     """
 
@@ -167,15 +167,15 @@ class Measure(ABC):
 
     @property
     def definition(self) -> Definition:
-        """The meaning of its figures."""
+        """The exact meaning of its figures."""
         return replace(
             self._definition, alias=self.alias, higher_is_better=bool(self.higher_is_better)
         )
 
     def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
-        """Return notes on these qrels for readers of the figures, one line each.
+        """Return notes on the qrels for readers of the figures, one line each.
 
-        The default notes that no document reaches the relevance level, in all or in some queries.
+        By default, a note says how many queries have no document of the relevance level.
 
         Args:
             queries: The scored queries, each with a document of grade 1 or more, and their
@@ -185,7 +185,7 @@ class Measure(ABC):
             UsageError: If the figures would be meaningless for any run.
         """
         level = self.relevance_level
-        if level <= MEMBERSHIP_LEVEL:
+        if level <= SCORED_QUERY_LEVEL:
             return []
         highest = queries.frame.select(pl.col("relevance").max()).item()
         if highest is None:
@@ -199,7 +199,7 @@ class Measure(ABC):
         return [f"no document of grade {level} or more for {total - reached} of {total} queries"]
 
     def notes_on_run(self, run_name: str, ranked: pl.DataFrame) -> list[str]:  # noqa: ARG002
-        """Return notes on this run for readers of the figures, one line each.
+        """Return notes on a run for readers of the figures, one line each.
 
         Args:
             run_name: The name of the run.
@@ -224,12 +224,12 @@ class DeclaredMeasure(Measure):
     """A measure whose class declares its label and parameters.
 
     Args:
-        cutoff: The deepest rank that counts, at least 1; ``None`` is the whole ranking.
+        cutoff: The deepest rank that counts, at least 1; ``None`` for the whole ranking.
         parameters: Values for names in ``parameter_defaults``. A parameter ``rel`` is the lowest
             grade that counts as relevant, at least 1.
 
     Raises:
-        UsageError: If a parameter is unknown, or cutoff or ``rel`` are missing or out of range.
+        UsageError: If a parameter is unknown, or the cutoff or ``rel`` is missing or out of range.
     """
 
     label: ClassVar[str] = ""
@@ -237,8 +237,7 @@ class DeclaredMeasure(Measure):
     parameter_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Each parameter with its default."""
     plain_name: ClassVar[str | None] = None
-    """The name of a built-in measure in service answers and metrics; ``None`` for the canonical
-    name."""
+    """The name of a built-in measure in the service; ``None`` for the canonical name."""
     requires_cutoff: ClassVar[bool] = False
     """Whether the name must end in ``@k``."""
 
@@ -278,7 +277,7 @@ def refuse_unknown_parameters(label: str, given: Iterable[str], known: Iterable[
     if unknown:
         raise UsageError(
             f"{label} has no parameter {', '.join(unknown)}",
-            remedy=f"it takes: {', '.join(known) or 'none'}",
+            remedy=f"supported: {', '.join(known) or 'none'}",
         )
 
 
@@ -290,7 +289,7 @@ def checked_cutoff(cutoff: Any, label: str, *, required: bool) -> int | None:
     if not whole or not 1 <= cutoff <= MAX_CUTOFF:
         seen = "none" if cutoff is None else repr(cutoff)
         raise UsageError(
-            f"{label} needs a cutoff of at least 1, got {seen}",
+            f"{label} needs a cutoff of at least 1 but got {seen}",
             where=label,
             remedy=f"write it as {label}@10",
         )
@@ -301,9 +300,9 @@ def checked_level(level: Any, label: str) -> int:
     """Return the relevance level, or refuse one that is not a whole number of at least 1."""
     if not isinstance(level, int) or isinstance(level, bool) or level < 1:
         raise UsageError(
-            f"rel must be a whole number of at least 1, got {level!r}",
+            f"rel must be a whole number of at least 1 but got {level!r}",
             where=label,
-            remedy="grades of 0 and below are not relevant",
+            remedy="use rel=1 or more; documents of grade 0 or less are never relevant",
         )
     return level
 

@@ -1,4 +1,4 @@
-"""Measures that neither pytrec_eval nor ir_measures has.
+"""Measures that neither pytrec_eval nor ir_measures supports.
 
 Each takes a :class:`JudgedRun` and returns one value per query; ``nan`` is undefined.
 """
@@ -28,14 +28,14 @@ class APcap(ColumnMeasure):
     requires_cutoff = True
 
     def score(self, run: JudgedRun) -> FloatArray:
-        """Return sums in rank order, as in trec_eval's ``m_map_cut.c``; AP@k if R <= k."""
+        """Return values between 0 and 1, with sums in rank order as in ``m_map_cut.c``."""
         hits = self._hits(run)
         queries = run.query[hits]
         precisions = ordinals(queries) / run.rank[hits]
         sums = np.bincount(queries, weights=precisions, minlength=len(run.retrieved))
         relevant = run.count(run.grade >= self.relevance_level)
-        most = np.minimum(relevant, self.cutoff or 0)
-        return np.nan_to_num(ratio(sums, most), nan=0.0)
+        maximum = np.minimum(relevant, self.cutoff or 0)
+        return np.nan_to_num(ratio(sums, maximum), nan=0.0)
 
     @property
     def _definition(self) -> Definition:
@@ -49,7 +49,7 @@ class APcap(ColumnMeasure):
 
 
 class _RankOfRelevant(ColumnMeasure):
-    """Base of rank measures: undefined for a query without a relevant document retrieved."""
+    """Base of rank measures, which are undefined for a query without relevant results."""
 
     value_without_results = math.nan
     higher_is_better = False
@@ -121,7 +121,7 @@ class RelRet(ColumnMeasure):
         cut = "" if self.cutoff is None else f"-M {self.cutoff} "
         return self._define(
             f"number of relevant documents retrieved{found}. "
-            "A mean here, where trec_eval prints the sum",
+            "The summary is the mean; trec_eval prints the sum",
             f"1 for a grade of {self.relevance_level} or more, else 0",
             "none",
             trec_eval_call=f"trec_eval -c {level}{cut}-m num_rel_ret QRELS RUN",
@@ -136,7 +136,7 @@ class Judged(ColumnMeasure):
     parameter_defaults = MappingProxyType({})
 
     def score(self, run: JudgedRun) -> FloatArray:
-        """Return judged over all documents in the first k, between 0 and 1; 0 without results."""
+        """Return the share of judged documents in the first k, from 0 to 1; 0 without results."""
         seen = run.retrieved if self.cutoff is None else np.minimum(run.retrieved, self.cutoff)
         return np.nan_to_num(ratio(run.count(run.within(self.cutoff)), seen), nan=0.0)
 
@@ -144,7 +144,7 @@ class Judged(ColumnMeasure):
     def _definition(self) -> Definition:
         first = "retrieved" if self.cutoff is None else f"in the first {self.cutoff}"
         return self._define(
-            f"share of the documents {first} that have a judgment, whatever the grade",
+            f"share of the documents {first} that have a judgment with any grade",
             "1 for a judged document (negative grades too), else 0",
             f"documents {first} (fewer than the cutoff when fewer were returned)",
         )

@@ -1,8 +1,8 @@
 """Expected reciprocal rank: the expectation of 1 / the rank at which a user stops reading.
 
 Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009,
-with the highest grade of the TREC Web track's script ``gdeval.pl``, so that figures are the same.
-``ir_measures`` would run that script, which needs Perl.
+with the highest grade of the TREC Web track's script ``gdeval.pl``, so that the values are equal.
+``ir_measures`` runs that script, which needs Perl.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ERR(ColumnMeasure):
     parameter_defaults = MappingProxyType({})
 
     def score(self, run: JudgedRun) -> FloatArray:
-        """Return the sum over ranks, added from the top as in ``gdeval.pl``; between 0 and 1.
+        """Return values between 0 and 1: sums over ranks, added from the top as in ``gdeval.pl``.
 
         Raises:
             UsageError: If a grade is above :data:`HIGHEST_GRADE`.
@@ -37,10 +37,10 @@ class ERR(ColumnMeasure):
             raise UsageError(
                 f"grade {highest} is above {HIGHEST_GRADE}, the highest grade that ERR accepts",
                 where=self.name,
-                remedy="rescale the grades",
+                remedy=f"rescale the grades to 0 to {HIGHEST_GRADE}",
             )
         hits = self._hits(run)
-        # One step for the first relevant document of every query, one for the second, and so on.
+        # The first step processes the first relevant document of every query, and so on.
         step = ordinals(run.query[hits])
         order = np.argsort(step, kind="stable")
         query, rank, grade = (a[hits][order] for a in (run.query, run.rank, run.grade))

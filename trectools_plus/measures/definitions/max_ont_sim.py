@@ -45,14 +45,14 @@ _BY_INFORMATION = "MICA: the common ancestor with the highest IC"
 class MaxOntSim(BaseMeasure):
     """The highest similarity between any expected term and any of the first k terms.
 
-    1.0 on an exact hit with every formula; 0 if either side is empty. The expected terms are the
-    query's relevant documents. Alternative ids, and obsolete ids with one replacement, count as
-    their term; any other id is similar only to itself. An evaluation is refused if no expected id
-    of the qrels, or no id in the first k of the run, is a term, because the figures would be
-    meaningless. If only some ids are not terms, its notes report them.
+    It is 1.0 if an expected term is found, with every formula, and 0 if there is no expected or no
+    retrieved term. The expected terms are the query's relevant documents. Alternative ids, and
+    obsolete ids with one replacement, count as their term; any other id is similar only to itself.
+    If no expected id of the qrels, or no id in the first k of the run, is a term, the figures would
+    be meaningless, so this is an error. If some ids are not terms, notes report them.
 
     Args:
-        cutoff: The deepest rank that counts; ``None`` is the whole ranking.
+        cutoff: The deepest rank that counts; ``None`` for the whole ranking.
         formula: ``hybrid``, ``hybrid_depth``, ``simple_resnik_like``, ``resnik``, ``lin``,
             ``jiang_conrath`` or ``path``: see :mod:`trectools_plus.ontology.similarity`.
         ontology: An OBO file; ``None`` is the installed Human Phenotype Ontology.
@@ -65,7 +65,7 @@ class MaxOntSim(BaseMeasure):
 
     Raises:
         UsageError: If the formula, a parameter or the cutoff is invalid, or ``ic`` or
-            ``annotations`` are given for a formula that does not use information content.
+            ``annotations`` is given for a formula that does not use information content.
     """
 
     label = "MaxOntSim"
@@ -94,8 +94,7 @@ class MaxOntSim(BaseMeasure):
         given = [name for name in ("ic", "annotations") if self.parameters[name] is not None]
         if given and not self.needs_information:
             raise UsageError(
-                f"the formula {self.parameters['formula']} takes no {given[0]}: it uses only the "
-                "hierarchy",
+                f"the formula {self.parameters['formula']} does not use {given[0]}",
                 where=self.name,
                 remedy="leave it out, or choose formula='resnik', 'lin' or 'jiang_conrath'",
             )
@@ -113,17 +112,19 @@ class MaxOntSim(BaseMeasure):
 
     @property
     def takes_annotations(self) -> bool:
-        """Return whether it uses annotations, and its name contains no file of them."""
+        """Return whether it uses annotations and its name does not specify a file."""
         unset = self.parameters["ic"] != "graph" and self.parameters["annotations"] is None
         return self.needs_information and unset
 
-    def over(self, ontology: str | Path | None, annotations: str | Path | None = None) -> Self:
-        """Return the same measure with files that its name does not specify.
+    def with_files(
+        self, ontology: str | Path | None, annotations: str | Path | None = None
+    ) -> Self:
+        """Return the measure with files that its name does not specify.
 
         Args:
-            ontology: An OBO file, used unless the name contains one; ``None`` changes nothing.
-            annotations: Annotations, used unless the name contains some or ``ic='graph'``;
-                ``None`` changes nothing.
+            ontology: An OBO file, ignored if the name specifies one; ``None`` for no change.
+            annotations: An annotation file, ignored if the name specifies one or ``ic='graph'``;
+                ``None`` for no change.
         """
         bound = copy.copy(self)
         if ontology is not None and self.parameters["ontology"] is None:
@@ -177,7 +178,7 @@ class MaxOntSim(BaseMeasure):
         )
 
     def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
-        """Note how many expected ids, and how many annotated ids, are not terms.
+        """Report expected ids and annotated ids that are not terms.
 
         Raises:
             UsageError: If no expected id is a term of the ontology.
@@ -189,7 +190,7 @@ class MaxOntSim(BaseMeasure):
         return [*super().notes_on_qrels(queries), *notes, *annotated]
 
     def notes_on_run(self, run_name: str, ranked: pl.DataFrame) -> list[str]:
-        """Note how many ids in the first k are not terms.
+        """Report ids in the first k that are not terms.
 
         Raises:
             UsageError: If no id is a term of the ontology.
@@ -199,7 +200,7 @@ class MaxOntSim(BaseMeasure):
         first = "documents" if self.cutoff is None else f"documents in the first {self.cutoff}"
         return self._unknown(predicted, f"{first} of run {run_name}")
 
-    def _unknown(self, doc_ids: pl.Series, what: str) -> list[str]:
+    def _unknown(self, doc_ids: pl.Series, kind_of_ids: str) -> list[str]:
         """Return a note on ids that are not terms; raise an error if no id is a term."""
         ontology = self.load_ontology()
         distinct = doc_ids.unique(maintain_order=True).to_list()
@@ -211,14 +212,14 @@ class MaxOntSim(BaseMeasure):
         where = f"{ontology.path} {ontology.version}".strip()
         if len(unknown) == len(distinct):
             raise UsageError(
-                f"{self.name} needs terms, but no id of the {what} is a term: {shown}",
+                f"{self.name} needs terms, but no id of the {kind_of_ids} is a term: {shown}",
                 where=where,
-                remedy="name the ontology of the qrels and runs: --ontology FILE, or "
+                remedy="specify the ontology of the qrels and runs: --ontology FILE, or "
                 "MaxOntSim(ontology='FILE')@10",
             )
         return [
-            f"not terms of {where}, so similar only to an equal id: "
-            f"{len(unknown)} of {len(distinct)} {what}: {shown}"
+            f"{len(unknown)} of {len(distinct)} {kind_of_ids} are not terms of {where} and are "
+            f"similar only to an equal id: {shown}"
         ]
 
     @property
@@ -229,7 +230,7 @@ class MaxOntSim(BaseMeasure):
         return Definition(
             name=self.name,
             formula=f"the highest similarity between any expected term and any of {cutoff} terms; "
-            "1.0 on an exact hit, 0 if either side is empty; "
+            "1.0 if an expected term is found, 0 without expected or retrieved terms; "
             f"similarity by '{self.parameters['formula']}' over {ontology}: {'. '.join(parts)}",
             gain=f"a term of grade {self.relevance_level} or more is expected; grades weigh alike",
             cutoff=self.cutoff,
@@ -255,15 +256,16 @@ def bind_files(
     ontology: str | Path | None = None,
     annotations: str | Path | None = None,
 ) -> list[Measure]:
-    """Return the same measures, with files that their names do not specify.
+    """Return the measures, with files that their names do not specify.
 
     Args:
         measures: Any measures.
-        ontology: An OBO file; see :meth:`MaxOntSim.over`.
+        ontology: An OBO file; see :meth:`MaxOntSim.with_files`.
         annotations: An annotation file.
     """
     return [
-        one.over(ontology, annotations) if isinstance(one, MaxOntSim) else one for one in measures
+        one.with_files(ontology, annotations) if isinstance(one, MaxOntSim) else one
+        for one in measures
     ]
 
 
@@ -277,19 +279,19 @@ def check_files_used(
     Raises:
         UsageError: If no measure uses a file.
     """
-    over_terms = [one for one in measures if isinstance(one, MaxOntSim)]
-    if ontology is not None and all(one.parameters["ontology"] for one in over_terms):
+    similarity_measures = [one for one in measures if isinstance(one, MaxOntSim)]
+    if ontology is not None and all(one.parameters["ontology"] for one in similarity_measures):
         raise UsageError(
-            "no measure uses it",
+            "no measure uses the ontology",
             where="--ontology",
-            remedy="add a measure that does, for example -m MaxOntSim@10, or leave it out",
+            remedy="add a measure that uses it, for example -m MaxOntSim@10, or remove the option",
         )
-    if annotations is not None and not any(one.takes_annotations for one in over_terms):
+    if annotations is not None and not any(one.takes_annotations for one in similarity_measures):
         raise UsageError(
-            "no measure uses them",
+            "no measure uses the annotations",
             where="--annotations",
-            remedy="add a measure that does, for example -m \"MaxOntSim(formula='lin')@10\", or "
-            "leave them out",
+            remedy="add a measure that uses them, for example -m \"MaxOntSim(formula='lin')@10\", "
+            "or remove the option",
         )
 
 

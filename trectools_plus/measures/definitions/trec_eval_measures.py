@@ -32,11 +32,11 @@ class TrecMeasure:
         defaults: The default parameters.
         average: The summary over queries: their mean, sum, geometric mean or number, or ``text``
             for none.
-        integer: Whether it is printed as a whole number.
+        integer: Whether trec_eval prints it as a whole number.
         per_query: Whether ``-q`` prints it.
         in_summary: Whether the summary prints it.
         since: The first version that has it.
-        sees_tail: Whether documents below the last judged one change it.
+        sees_tail: Whether documents below the last judged one can change its value.
     """
 
     name: str
@@ -142,7 +142,8 @@ class StandardMeasure:
         denominator: In words.
         gain: In words; ``{level}`` is replaced by the relevance level.
         defaults: The parameters with their defaults.
-        sees_relevant_only: Whether judged documents without gain count as unjudged.
+        sees_relevant_only: Whether judged documents without gain have the same effect as unjudged
+            ones.
         cutoff_parameter: The parameter that ``@`` sets.
         plain_name: The name in service answers and metrics; ``None`` for the canonical name.
     """
@@ -259,8 +260,8 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "infAP",
         "infAP",
         None,
-        "average precision, estimated where the pool was only sampled (grade -1: in the pool, "
-        "not judged)",
+        "average precision, estimated from a sample of the pool "
+        "(grade -1: in the pool, not judged)",
         ALL_RELEVANT,
         defaults={"rel": 1},
     ),
@@ -302,7 +303,7 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "num_ret",
         None,
         "number of documents retrieved; with rel=g only those of grade g or more. "
-        "A mean here, where trec_eval prints the sum",
+        "The summary is the mean; trec_eval prints the sum",
         "none",
         "1 per document that is counted",
         {"rel": None},
@@ -311,7 +312,8 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "NumRel",
         "num_rel",
         None,
-        "number of relevant documents in the qrels. A mean here, where trec_eval prints the sum",
+        "number of relevant documents in the qrels. "
+        "The summary is the mean; trec_eval prints the sum",
         "none",
         defaults={"rel": 1},
     ),
@@ -319,7 +321,8 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "NumQ",
         "num_q",
         None,
-        "1 per query. A mean here, where trec_eval prints the sum: how many queries there are",
+        "1 for each query. "
+        "The summary is the mean; trec_eval prints the sum, the number of queries",
         "none",
         "none",
         {},

@@ -1,7 +1,7 @@
 """Provider of the measures that this package computes itself, and their base class.
 
 The measures are the classes in the tuples ``MEASURES`` of the files of
-:mod:`trectools_plus.measures.definitions`; they are listed nowhere else.
+:mod:`trectools_plus.measures.definitions`; there is no other list.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class BuiltinProvider:
         return [one.label for one in iter_measures()]
 
     def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
-        """Bind a measure's parameters."""
+        """Construct a measure with its parameters."""
         found = next((one for one in iter_measures() if one.label == label), None)
         if found is None:
             return None
@@ -85,7 +85,7 @@ class ColumnMeasure(DeclaredMeasure):
         )
 
     def _hits(self, run: JudgedRun) -> npt.NDArray[np.bool_]:
-        """Return which judged documents are relevant and in the first k."""
+        """Return a mask of judged documents that are relevant and in the first k."""
         return run.within(self.cutoff) & (run.grade >= self.relevance_level)
 
 

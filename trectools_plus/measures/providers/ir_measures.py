@@ -1,7 +1,7 @@
 """Provider of measures that only ``ir_measures`` supports.
 
-The libraries behind ``ir_measures`` break ties in different ways. They therefore get strictly
-falling scores in the canonical order instead of the run's scores.
+The libraries that ``ir_measures`` calls break ties in different ways. They therefore get strictly
+decreasing scores in the canonical order instead of the run's scores.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UNDEFINED = (
     "non-relevant document were retrieved; the others are undefined and counted aside"
 )
 _BY_PERL = "gdeval"
-"""The provider that runs a Perl script; this package computes its measures without Perl."""
+"""The provider that runs a Perl script; this package computes ERR itself."""
 
 
 class IrMeasuresProvider:
@@ -44,7 +44,7 @@ class IrMeasuresProvider:
         return list(ir_measures.measures.registry)
 
     def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
-        """Bind a measure's parameters."""
+        """Construct a measure with its parameters."""
         return IrMeasure(label, parameters, at) if label in self.labels() else None
 
     def score(self, measures: Sequence[IrMeasure], run: RankedRun) -> list[FloatArray]:
@@ -62,11 +62,11 @@ class IrMeasuresProvider:
             ir_measures.Qrel(str(query), doc_id, relevance)
             for query, doc_id, relevance in graded.iter_rows()
         ]
-        # Falling, and above 0, because Compat treats 0 as the score of a document not retrieved.
-        falling = (pl.len() + 1 - pl.col("rank")).over("query").cast(pl.Float64)
+        # Decreasing and above 0, because Compat treats documents with score 0 as not retrieved.
+        decreasing = (pl.len() + 1 - pl.col("rank")).over("query").cast(pl.Float64)
         scored = [
             ir_measures.ScoredDoc(str(query), doc_id, score)
-            for query, doc_id, score in ranked.select("query", "doc_id", falling).iter_rows()
+            for query, doc_id, score in ranked.select("query", "doc_id", decreasing).iter_rows()
         ]
         columns = []
         for measure in measures:
@@ -140,7 +140,7 @@ def _scores(measure: IrMeasure, qrels: list[Any], run: list[Any]) -> dict[str, f
         metrics = measure.computed_by.iter_calc([measure.bound], qrels, run)
         return {metric.query_id: metric.value for metric in metrics}
     except ZeroDivisionError:
-        # Some query has no value: score the queries one by one.
+        # The measure is undefined for some query, so score the queries one by one.
         graded, retrieved = _by_query(qrels), _by_query(run)
         if len(retrieved) == 1:
             return {}
@@ -197,18 +197,18 @@ def _provider_of(bound: Any) -> Any:
 
 
 def _not_computed(bound: Any, specs: list[Any]) -> UsageError:
-    """Return an error with the fewest changes after which a provider could compute it."""
+    """Return an error that lists the smallest change with which a provider could compute it."""
     by_spec = [_errors(bound, spec) for spec in specs if spec.NAME == bound.NAME]
     if not by_spec:
         return UsageError(
-            f"nothing computes {bound!r} without Perl or another program",
+            f"ir_measures computes {bound!r} only with Perl or another program",
             remedy="choose another measure",
         )
     errors = min(by_spec, key=len)
     return UsageError(
         f"{bound.NAME} {' and '.join(errors.values())}",
         where=repr(bound),
-        # In general the parameter is optional; here it is not.
+        # The description says that the parameter is optional; for this measure it is required.
         remedy="; ".join(
             f"{name}: {bound.SUPPORTED_PARAMS[name].desc.partition(', or NOT_PROVIDED')[0]}"
             for name in errors

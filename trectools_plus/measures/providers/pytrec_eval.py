@@ -1,10 +1,10 @@
-"""Provider of the standard measures, with the only call into pytrec_eval.
+"""Provider of the standard measures; the only module that calls pytrec_eval.
 
 The measures of trec_eval depend only on the ranks and grades of documents, so documents are renamed
 to their ranks: all queries with n documents share one dictionary ``{"1": -1.0, "2": -2.0, …}``, and
 the qrels contain only judged documents. Documents below all requested cutoffs, or below the last
-judged document, are left out if no requested measure depends on them. The figures equal those of
-the original dictionaries, bit for bit.
+judged document, are left out if no requested measure depends on them. The values are the same as
+with the original document ids, bit for bit.
 
 The extension module of pytrec_eval is called directly, because its Python layer does not accept
 parameters, for example ``ndcg.1=3,2=9`` or ``utility.1,-1,0,0``, which ``trec-eval`` needs.
@@ -39,7 +39,7 @@ from trectools_plus.measures.judged import IntArray, JudgedRun, RankedRun
 
 TREC_EVAL_VERSION = "9.0.8"
 MAX_GAIN = 2**20
-"""trec_eval uses one counter per grade level and query: for this gain, 8 MiB and 1 ms."""
+"""The highest gain: trec_eval uses a counter per grade and query, here 8 MiB and 1 ms."""
 
 _STANDARD = {one.label: one for one in STANDARD_MEASURES}
 
@@ -52,7 +52,7 @@ def call_pytrec_eval(
     level: int,
     judged_only: bool,
 ) -> Mapping[str, Mapping[str, float]]:
-    """Call pytrec_eval; no other function of this package does.
+    """Call pytrec_eval.
 
     Args:
         requests: Values of trec_eval's ``-m``, for example ``P.5,10``.
@@ -62,7 +62,7 @@ def call_pytrec_eval(
         judged_only: Whether unjudged documents are removed from the rankings first.
 
     Returns:
-        By query, values by the names that trec_eval prints; without queries that have no ranking.
+        By query, values by the names that trec_eval prints; only for queries with a ranking.
     """
     import pytrec_eval_ext
 
@@ -72,8 +72,8 @@ def call_pytrec_eval(
         relevance_level=level,
         judged_docs_only_flag=judged_only,
     )
-    answers: Mapping[str, Mapping[str, float]] = evaluator.evaluate(rankings) if rankings else {}
-    return answers
+    values: Mapping[str, Mapping[str, float]] = evaluator.evaluate(rankings) if rankings else {}
+    return values
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class RenamedRun:
     """A run and its qrels with documents renamed to their ranks, for pytrec_eval.
 
     Attributes:
-        qrels: Grades by query position (as text) and document.
-        rankings: Scores by query position and document; only of queries with results.
+        qrels: Grades by query position (as a string) and document.
+        rankings: Scores by query position and document, for queries with results.
         n_queries: The number of queries.
     """
 
@@ -96,16 +96,16 @@ class RenamedRun:
 
         Args:
             run: The ranks of judged documents.
-            grades: The grade of each judged document for trec_eval.
-            depth: The number of documents per query for trec_eval; 0 leaves out a query.
+            grades: The grade of each judged document to pass to trec_eval.
+            depth: The number of documents per query to pass to trec_eval; 0 omits the query.
         """
         deepest = int(depth.max(initial=0))
         lengths = np.bincount(run.query, minlength=len(depth))
         starts = np.r_[0, np.cumsum(lengths)]
         # A judged document outside all rankings gets a number after the deepest rank.
-        place = np.arange(len(run.query)) - starts[run.query]
+        position = np.arange(len(run.query)) - starts[run.query]
         shown = (run.rank > 0) & (run.rank <= depth[run.query])
-        keys = np.where(shown, run.rank, deepest + 1 + place)
+        keys = np.where(shown, run.rank, deepest + 1 + position)
         names = np.array([str(number) for number in range(int(keys.max(initial=0)) + 1)], object)
         documents, gains = names[keys].tolist(), grades.tolist()
         # Without any grade of 0 or more all values are 0, and trec_eval would crash.
@@ -138,26 +138,26 @@ class RenamedRun:
 
         Args:
             requests: As in :func:`call_pytrec_eval`.
-            keys: Names of values in its answer, at least one.
+            keys: Names of values in its result, at least one.
             level: The lowest grade that is relevant.
             judged_only: Whether unjudged documents are removed from the rankings first.
 
         Returns:
             Shape (queries, keys); 0 for a query without results.
         """
-        answers = call_pytrec_eval(
+        results = call_pytrec_eval(
             requests, self.qrels, self.rankings, level=level, judged_only=judged_only
         )
         pick = itemgetter(*keys)
-        rows = [pick(answer) for answer in answers.values()]
+        rows = [pick(result) for result in results.values()]
         values = np.zeros((self.n_queries, len(keys)))
-        answered = np.array([int(number) for number in answers], np.int64)
-        values[answered] = np.array(rows, np.float64).reshape(len(rows), len(keys))
+        scored = np.array([int(number) for number in results], np.int64)
+        values[scored] = np.array(rows, np.float64).reshape(len(rows), len(keys))
         return values
 
 
 class _Rankings(dict[int, dict[str, float]]):
-    """The ranking of n renamed documents, for each n."""
+    """Rankings of n renamed documents by n, created on first use."""
 
     def __init__(self, deepest: int) -> None:
         self._items = [(str(rank), -float(rank)) for rank in range(1, deepest + 1)]
@@ -168,7 +168,7 @@ class _Rankings(dict[int, dict[str, float]]):
 
 
 def visible_depths(run: JudgedRun, cutoff: int | None, *, sees_tail: bool) -> IntArray:
-    """Return the number of documents of each query on which measures depend.
+    """Return the number of top documents of each query on which measures depend.
 
     Args:
         run: The run.
@@ -197,7 +197,7 @@ class PytrecEvalProvider:
         return list(_STANDARD)
 
     def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
-        """Bind a measure's parameters."""
+        """Construct a measure with its parameters."""
         found = _STANDARD.get(label)
         if found is None:
             return None
@@ -242,7 +242,7 @@ class TrecEvalMeasure(Measure):
         else:
             if cutoff is not None and not standard.trec_cut_name:
                 raise UsageError(
-                    f"{standard.label} takes no cutoff, got @{cutoff}",
+                    f"{standard.label} takes no cutoff but got @{cutoff}",
                     remedy=f"write it as {standard.label}",
                 )
             required = standard.trec_name is None
@@ -262,7 +262,7 @@ class TrecEvalMeasure(Measure):
 
     @property
     def judged_only(self) -> bool:
-        """Return whether unjudged documents are removed from the ranking first."""
+        """Whether unjudged documents are removed from the ranking first."""
         return bool(self.parameters.get("judged_only", False))
 
     @property
@@ -272,7 +272,7 @@ class TrecEvalMeasure(Measure):
 
     @property
     def level(self) -> int | None:
-        """The relevance level for trec_eval; ``None`` if every level gives the same figure."""
+        """The relevance level for trec_eval; ``None`` if the value does not depend on it."""
         level = self.parameters.get("rel")
         return level if level is None else int(level)
 
@@ -280,7 +280,7 @@ class TrecEvalMeasure(Measure):
     def gain_of(self) -> Callable[[int], int] | None:
         """The function that replaces grades for trec_eval; ``None`` for the grades themselves."""
         level, gains = self.relevance_level, self.parameters.get("gains")
-        # trec_eval itself gives negative grades no gain.
+        # trec_eval ignores negative grades.
         if self.parameters.get("dcg") == "exp-log2":
             return lambda grade: 2**grade - 1 if grade > 0 else grade
         if gains is not None:
@@ -292,12 +292,12 @@ class TrecEvalMeasure(Measure):
 
     @property
     def gain_key(self) -> str:
-        """A text that is equal for measures that replace grades in the same way."""
+        """A key that is equal for measures that replace grades in the same way."""
         return "" if self.gain_of is None else f"{self.standard.label} {self.parameters}"
 
     @property
     def trec_request(self) -> tuple[str, str]:
-        """The measure and parameter requested from trec_eval; an empty text for no parameter."""
+        """trec_eval's measure and parameter; an empty string for no parameter."""
         standard, parameters = self.standard, self.parameters
         if self.recall is not None:
             return str(standard.trec_name), f"{self.recall:.2f}"
@@ -313,7 +313,7 @@ class TrecEvalMeasure(Measure):
 
     @property
     def trec_result(self) -> str:
-        """The name of its value in pytrec_eval's answer, where set_F has no parameter."""
+        """The name of its value in pytrec_eval's result, which omits the parameter of set_F."""
         name, parameter = self.trec_request
         return f"{name}_{parameter}" if parameter and name != "set_F" else name
 
@@ -374,7 +374,7 @@ def _group_by_call(
     """Group the measures that one call to trec_eval can score.
 
     A call has one relevance level, one set of gains and one set_F. Measures that do not depend on
-    the level join any call.
+    the level are added to any call.
     """
     calls: dict[_CallKey, list[TrecEvalMeasure]] = defaultdict(list)
     for measure in sorted(measures, key=lambda measure: measure.level is None):
@@ -382,7 +382,7 @@ def _group_by_call(
         set_f = f"set_F_{parameter}" if name == "set_F" else ""
         rest = (measure.gain_key, measure.judged_only)
         level = measure.level or next((key[0] for key in calls if key[1:3] == rest), 1)
-        # Replaced gains, also the binary ones of num_rel, go with level 1.
+        # With replaced gains, also the binary ones of num_rel, the level is 1.
         level = 1 if measure.gain_key else level
         calls[level, *rest, set_f].append(measure)
     return calls
@@ -434,21 +434,21 @@ def _score_group(
 
 
 def _cut(measure: TrecEvalMeasure, values: FloatArray) -> FloatArray:
-    """Apply the cutoff of RR@k: recip_rank has none, but is below 1/k for a first hit below k."""
+    """Apply the cutoff of RR@k: a recip_rank below 1/k means that the first hit is below rank k."""
     if measure.standard.label == "RR" and measure.cutoff is not None:
         return np.where(values >= 1.0 / measure.cutoff, values, 0.0)
     return values
 
 
 def _relevant_only(run: JudgedRun, grades: IntArray) -> tuple[JudgedRun, IntArray]:
-    """Leave out judged documents without gain; without any gain, all values are 0."""
-    gains = grades > 0
-    run = replace(run, query=run.query[gains], rank=run.rank[gains], grade=run.grade[gains])
-    return run, grades[gains]
+    """Remove judged documents without gain, which do not change the values."""
+    kept = grades > 0
+    run = replace(run, query=run.query[kept], rank=run.rank[kept], grade=run.grade[kept])
+    return run, grades[kept]
 
 
 def trec_eval_provider() -> str:
-    """Return the versions of pytrec_eval and trec_eval."""
+    """Return the names and versions of pytrec_eval and trec_eval."""
     return f"{provided_by('pytrec-eval-terrier')} (trec_eval {TREC_EVAL_VERSION})"
 
 
@@ -470,7 +470,7 @@ def _checked_recall(recall: Any, label: str) -> float:
     number = isinstance(recall, int | float) and not isinstance(recall, bool)
     if not number or not 0 <= recall <= 1 or round(recall, 2) != recall:
         raise UsageError(
-            f"{label} needs a recall between 0 and 1 in steps of 0.01, got {recall!r}",
+            f"{label} needs a recall between 0 and 1 in steps of 0.01 but got {recall!r}",
             remedy=f"write it as {label}@0.1",
         )
     return float(recall)
@@ -481,7 +481,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_beta(value: Any) -> bool:
-    # pytrec_eval reads digits only, so 1e-05 would become 1.
+    # pytrec_eval does not read exponents, so 1e-05 would become 1.
     return isinstance(value, float) and 0 < value < float("inf") and "e" not in repr(value)
 
 
@@ -490,17 +490,21 @@ def _is_gains(value: Any) -> bool:
 
 
 _CHECKS: dict[str, tuple[Callable[[Any], bool], str, str | None]] = {
-    "judged_only": (lambda value: isinstance(value, bool), "expected True or False but", None),
-    "relative": (lambda value: isinstance(value, bool), "expected True or False but", None),
-    "dcg": (
-        lambda value: value in ("log2", "exp-log2"),
-        "expected dcg 'log2' or 'exp-log2' but",
+    "judged_only": (
+        lambda value: isinstance(value, bool),
+        "judged_only must be True or False",
         None,
     ),
-    "beta": (_is_beta, "beta must be a decimal number above 0,", "write it as SetF(beta=0.5)"),
+    "relative": (lambda value: isinstance(value, bool), "relative must be True or False", None),
+    "dcg": (
+        lambda value: value in ("log2", "exp-log2"),
+        "dcg must be 'log2' or 'exp-log2'",
+        None,
+    ),
+    "beta": (_is_beta, "beta must be a decimal number above 0", "write it as SetF(beta=0.5)"),
     "gains": (
         _is_gains,
-        "gains must map whole grades to whole gains,",
+        "gains must map whole grades to whole gains",
         "write it as nDCG(gains={0:0,1:1,2:5})@10",
     ),
 }
@@ -513,4 +517,4 @@ def _check_parameter(name: str, value: Any, label: str) -> None:
         return
     is_valid, expected, remedy = _CHECKS[name]
     if not is_valid(value):
-        raise UsageError(f"{expected} got {value!r}", where=label, remedy=remedy)
+        raise UsageError(f"{expected} but got {value!r}", where=label, remedy=remedy)

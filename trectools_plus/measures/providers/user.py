@@ -1,4 +1,4 @@
-"""Measures of users: their base class, ``module:Class`` names, and entry points.
+"""User-defined measures: their base class, ``module:Class`` names, and entry points.
 
 An exception in a user's code becomes an error that names the code, without a traceback.
 """
@@ -21,7 +21,7 @@ from trectools_plus.measures.definitions.base import (
     Measure,
 )
 from trectools_plus.measures.judged import JudgedQueries, RankedRun
-from trectools_plus.plugins import import_object
+from trectools_plus.plugins import find_entry_point, import_object
 from trectools_plus.text import plural
 
 _M = TypeVar("_M", bound=DeclaredMeasure)
@@ -32,7 +32,7 @@ LARGEST_VALUE = 1e100
 
 
 class UserProvider:
-    """Computes measures query by query, mostly in code outside this package."""
+    """Computes measures that score one query at a time: user-defined ones, and MaxOntSim."""
 
     sees_documents = True
 
@@ -41,13 +41,16 @@ class UserProvider:
         return sorted(entry_points(group=ENTRY_POINT_GROUP).names)
 
     def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
-        """Bind the parameters of a measure that an installed package registers."""
-        if label not in self.labels():
+        """Construct a measure that an installed package registers."""
+        point = find_entry_point(ENTRY_POINT_GROUP, label, "measure")
+        if point is None:
             return None
-        return construct(load_entry_point(label), parameters, at)
+        with _named_errors(point.value):
+            loaded = point.load()
+        return construct(_checked_class(loaded, point.value), parameters, at)
 
     def score(self, measures: Sequence[BaseMeasure], run: RankedRun) -> list[FloatArray]:
-        """Score every query that has results; the others are ``nan``.
+        """Score every query that has results; the values of other queries are ``nan``.
 
         Raises:
             UsageError: If a measure fails, or returns something that is not a score.
@@ -77,13 +80,13 @@ class BaseMeasure(DeclaredMeasure):
     ::
 
         class FirstIsBest(BaseMeasure):
-            \"\"\"1 when the first document carries the query's highest grade.\"\"\"
+            \"\"\"1 if the first document has the query's highest grade.\"\"\"
 
             def score_query(self, ranked_doc_ids, qrels_of_query):
                 best = max(qrels_of_query.values())
                 return float(qrels_of_query.get(ranked_doc_ids[0], 0) == best)
 
-    Refer to it as ``package.module:FirstIsBest``, with parameters and cutoff as
+    Use it by the name ``package.module:FirstIsBest``, with parameters and cutoff as
     ``package.module:Class(weight=2)@10``, or register the class as an entry point of the group
     ``trectools_plus.measures``.
 
@@ -93,7 +96,7 @@ class BaseMeasure(DeclaredMeasure):
             grade that counts as relevant, at least 1.
 
     Raises:
-        UsageError: If a parameter is unknown, or cutoff or ``rel`` are missing or out of range.
+        UsageError: If a parameter is unknown, or the cutoff or ``rel`` is missing or out of range.
     """
 
     provider = UserProvider()
@@ -117,7 +120,7 @@ class BaseMeasure(DeclaredMeasure):
     def score_queries(
         self, rankings: Sequence[Sequence[str]], qrels: Sequence[Mapping[str, int]]
     ) -> FloatArray:
-        """Score many queries; override it if scoring them together is faster.
+        """Score several queries; override this method if scoring them together is faster.
 
         Args:
             rankings: One ``ranked_doc_ids`` of :meth:`score_query` per query.
@@ -134,7 +137,7 @@ class BaseMeasure(DeclaredMeasure):
         text = (type(self).__doc__ or "").strip().partition("\n\n")[0]
         return Definition(
             name=self.name,
-            formula=" ".join(text.split()) or f"as {type(self).__module__}:{self._label()} says",
+            formula=" ".join(text.split()) or f"see {type(self).__module__}:{self._label()}",
             gain="its own",
             cutoff=self.cutoff,
             denominator="its own",
@@ -166,32 +169,14 @@ def load_class(module_name: str, class_name: str) -> type[BaseMeasure]:
     return _checked_class(found, where)
 
 
-def load_entry_point(name: str) -> type[BaseMeasure]:
-    """Load a measure class that an installed package registers under ``name``.
-
-    Raises:
-        UsageError: If two packages register the name, or what they register is not a measure.
-    """
-    found = list(entry_points(group=ENTRY_POINT_GROUP, name=name))
-    if len(found) > 1:
-        raise UsageError(
-            f"several installed packages register a measure {name}",
-            where=", ".join(point.value for point in found),
-            remedy="write the measure as module:Class",
-        )
-    with _named_errors(found[0].value):
-        loaded = found[0].load()
-    return _checked_class(loaded, found[0].value)
-
-
 def construct(measure_class: type[_M], parameters: Mapping[str, Any], at: Any) -> _M:
-    """Bind a class's parameters; an exception in its constructor becomes a UsageError."""
+    """Construct a measure; an exception in its constructor becomes a UsageError."""
     cutoff = {} if at is None else {"cutoff": at}
     with _named_errors(measure_class.__qualname__):
         measure = measure_class(**cutoff, **parameters)
     if measure.cutoff != at:
         raise UsageError(
-            f"{measure_class.__qualname__} does not keep its cutoff {at}",
+            f"{measure_class.__qualname__} does not store its cutoff {at}",
             where=measure_class.__module__,
             remedy="call super().__init__(cutoff, **parameters) in its __init__",
         )
@@ -206,7 +191,8 @@ def refuse_misleading_name(measure: Measure, is_standard: Callable[[str], bool])
         is_standard: Returns whether a name is that of a standard measure.
 
     Raises:
-        UsageError: If its name is not a text, is that of a standard measure, or hides its cutoff.
+        UsageError: If its name is not a printable string, is that of a standard measure, or does
+            not end with its cutoff.
     """
     measure_class = type(measure)
     if measure_class.__module__.startswith("trectools_plus."):
@@ -216,7 +202,7 @@ def refuse_misleading_name(measure: Measure, is_standard: Callable[[str], bool])
         name = measure.name
     if not isinstance(name, str) or not name.isprintable() or not name.strip():
         raise UsageError(
-            f"expected a name but got {name!r}", where=where, remedy="return a printable text"
+            f"expected a name but got {name!r}", where=where, remedy="return a printable string"
         )
     if is_standard(name):
         raise UsageError(
@@ -226,9 +212,9 @@ def refuse_misleading_name(measure: Measure, is_standard: Callable[[str], bool])
         )
     if measure.cutoff is not None and not name.endswith(f"@{measure.cutoff}"):
         raise UsageError(
-            f"the name {name} hides the cutoff {measure.cutoff}",
+            f"the name {name} does not contain the cutoff {measure.cutoff}",
             where=where,
-            remedy=f"end it in @{measure.cutoff}, or set label and do not override name",
+            remedy=f"let it end with @{measure.cutoff}, or set label and do not override name",
         )
 
 

@@ -1,10 +1,11 @@
 """Bounds of measures over ties and unjudged documents, and counts of ties.
 
-trec_eval 9 compares scores in 32 bits, version 10 in 64 bits. Some scores are equal only in 32.
+trec_eval 9 compares scores in 32 bits, version 10 in 64 bits. Some scores are equal only in 32
+bits.
 
 Measures count unjudged documents as not relevant. Residual bounds (Moffat and Zobel, Rank-Biased
 Precision for Measurement of Retrieval Effectiveness, TOIS 2008, here for any measure) compare this
-value with the one that a measure takes if the unjudged documents in the first k are relevant.
+value with the value if the unjudged documents in the first k are relevant.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ class Ties:
 
     Attributes:
         documents: Documents with the same score as another document of the query.
-        pairs: Neighbours in the ranking with equal scores.
+        pairs: Pairs of adjacent documents in the ranking with equal scores.
         queries: Queries with at least one tie.
-        straddling: For each cutoff k, the number of queries with a tie across it, in which document
-            ids decide which documents are in the first k.
+        straddling: For each cutoff k, the number of queries in which the documents at ranks k and
+            k + 1 are tied, so that document ids decide which one is in the first k.
     """
 
     documents: int
@@ -50,8 +51,8 @@ class TieCounts:
     Attributes:
         documents: Documents in the run.
         queries: Queries in the run.
-        in_32_bits: Ties as trec_eval 9, pytrec_eval and this package see them.
-        in_64_bits: Ties as trec_eval 10 sees them.
+        in_32_bits: Ties in trec_eval 9, pytrec_eval and this package.
+        in_64_bits: Ties in trec_eval 10.
     """
 
     documents: int
@@ -61,7 +62,7 @@ class TieCounts:
 
     @property
     def pairs_only_in_32_bits(self) -> int:
-        """The number of neighbours with scores equal in 32 bits but not in 64."""
+        """The number of adjacent pairs whose scores are equal in 32 bits but not in 64."""
         return self.in_32_bits.pairs - self.in_64_bits.pairs
 
     def as_dict(self) -> dict[str, Any]:
@@ -86,7 +87,7 @@ def tie_counts(run: Run, cutoffs: Sequence[int] = (10, 100)) -> TieCounts:
 
     Args:
         run: The run.
-        cutoffs: The ranks for which to count queries with a tie across them.
+        cutoffs: The ranks k for which queries with a tie of ranks k and k + 1 are counted.
     """
     frame = run.frame.select("query_id", "score")
     queries = frame["query_id"].n_unique()
@@ -98,9 +99,9 @@ def tie_bounds(qrels: Qrels, run: Run, measures: Iterable[str | Measure]) -> pl.
     """Return each measure's worst and best value over the possible orders of tied documents.
 
     Within a tie, the best order puts higher grades first and the worst order puts them last;
-    unjudged documents count as grade 0. These orders are extremes for every measure that never
-    gets worse if a higher grade moves up: all measures of this package except ``MeanRank`` and
-    ``Judged``.
+    unjudged documents count as grade 0. These orders give the lowest and highest value of
+    every measure that never gets worse if a document of a higher grade moves up: all measures of
+    this package except ``MeanRank`` and ``Judged``.
 
     Args:
         qrels: The judgments.
@@ -129,14 +130,14 @@ def tie_bounds(qrels: Qrels, run: Run, measures: Iterable[str | Measure]) -> pl.
 
 
 def residual_bounds(qrels: Qrels, run: Run, measures: Iterable[str | Measure]) -> pl.DataFrame:
-    """Return each measure's value with all unjudged documents irrelevant, and with all relevant.
+    """Return each measure's values if all unjudged documents are irrelevant, or all relevant.
 
     The unjudged documents of ``measure@k`` are those in the first k ranks without an entry in the
-    qrels; of a measure without cutoff, all such documents in the ranking. As relevant documents,
-    they get the highest grade in the qrels (at least the measure's relevance level) and count in R
-    and in the ideal ranking. ``low`` is the smaller of the two values and ``high`` the larger. If
-    only some unjudged documents are relevant, P, R, RR and Success lie between the two; AP and nDCG
-    may lie outside, because their denominators grow.
+    qrels; for a measure without cutoff, all such documents in the ranking. When they are assumed to
+    be relevant, they get the highest grade in the qrels (at least the measure's relevance level),
+    and count in R and in the ideal ranking. ``low`` is the smaller of the two values and ``high``
+    the larger. If only some unjudged documents are relevant, P, R, RR and Success lie between the
+    two; AP and nDCG may lie outside, because their denominators grow.
 
     Args:
         qrels: The judgments.
@@ -154,13 +155,13 @@ def residual_bounds(qrels: Qrels, run: Run, measures: Iterable[str | Measure]) -
     requested = _graded_measures(measures)
     queries = JudgedQueries.from_qrels(qrels)
     judged = JudgedRun.from_ranking(queries, queries.rank(run))
-    top = int(qrels.frame["relevance"].max() or 1)  # type: ignore[arg-type]
+    highest_grade = int(qrels.frame["relevance"].max() or 1)  # type: ignore[arg-type]
     irrelevant = score_by_provider(requested, RankedRun(queries.query_ids, judged))
     relevant = np.empty_like(irrelevant)
     unjudged = np.zeros(relevant.shape, np.int64)
     for position, measure in enumerate(requested):
         query, rank = judged.unjudged(measure.cutoff)
-        grade = np.full(len(query), max(top, measure.relevance_level))
+        grade = np.full(len(query), max(highest_grade, measure.relevance_level))
         all_judged = RankedRun(queries.query_ids, judged.with_judgments(query, rank, grade))
         relevant[:, position] = score_by_provider([measure], all_judged)[:, 0]
         unjudged[:, position] = np.bincount(query, minlength=len(relevant))
@@ -178,13 +179,13 @@ def _graded_measures(measures: Iterable[str | Measure]) -> list[Measure]:
         if measure.provider.sees_documents:
             raise UsageError(
                 f"{measure.name} depends on more than grades and ranks, so it has no bounds",
-                remedy="leave it out",
+                remedy="leave this measure out",
             )
     return parsed
 
 
 def _long_index(queries: JudgedQueries, measures: Sequence[Measure]) -> pl.DataFrame:
-    """Return ``query_id, measure``: every pair, grouped by query."""
+    """Return a table ``query_id, measure`` of all pairs, grouped by query."""
     ids = pl.DataFrame({"query_id": queries.query_ids}, schema={"query_id": pl.String})
     names = pl.DataFrame({"measure": [measure.name for measure in measures]})
     return ids.join(names, how="cross", maintain_order="left_right")

@@ -1,8 +1,8 @@
 """Scores of a run file that is read in chunks, without a table of all its rows.
 
 A clean run whose rows are grouped by query is read in chunks of whole queries, several at a time.
-Of each chunk, only the ranks of judged documents stay in memory until it is scored, so memory
-hardly grows with the run. Other runs are read as a whole, which reports their errors.
+Only the ranks of judged documents stay in memory until a chunk is scored, so memory hardly grows
+with the run. Other runs are read as a whole, which reports their errors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.judged import IntArray, JudgedRun, Judgments
 from trectools_plus.measures.scoring.processes import Scorer, Scores, open_scorer
-from trectools_plus.measures.scoring.ranking import depth_seen
+from trectools_plus.measures.scoring.ranking import deepest_rank_needed
 from trectools_plus.ranking import ScorePrecision, rank_documents
 from trectools_plus.validation.chunks import open_chunk
 from trectools_plus.validation.id_matching import near_matches
@@ -37,8 +37,8 @@ OpenView = Callable[[str, bytes], RunView]
 
 _T = TypeVar("_T")
 
-_AHEAD = 8
-"""The most chunks in progress; more than there are processors while the qrels are read."""
+_MAX_CHUNKS_IN_PROGRESS = 8
+"""The maximum number of chunks in progress, used while the qrels are read."""
 
 
 class NotInChunksError(Exception):
@@ -63,13 +63,13 @@ class JudgedChunk:
 
     Attributes:
         n_lines: The number of lines.
-        tags: The tags of the first and the last row; none without rows.
+        tags: The tags of the first and the last row; empty without rows.
         query_ids: The queries.
-        number: For each query, its number in the qrels, or -1.
+        number: For each query, its number in the qrels; -1 if it is not judged.
         lengths: For each query, its number of documents.
         judgments: The judgments of retrieved documents.
         ranks: The rank of each of these documents.
-        n_near: The number of unjudged documents that are judged in another spelling.
+        n_other_spellings: The number of unjudged documents that are judged in another spelling.
     """
 
     n_lines: int
@@ -79,7 +79,7 @@ class JudgedChunk:
     lengths: IntArray
     judgments: IntArray
     ranks: IntArray
-    n_near: int
+    n_other_spellings: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,22 +122,22 @@ def score_file(
     Args:
         path: The run, compressed or not.
         judgments: The qrels, which may still be loading.
-        measures: The measures, none twice, that all ``see_grades_only``.
+        measures: The measures, each once, that all ``depend_on_grades_only``.
 
     Returns:
-        The scores, bit for bit those of the whole run; ``None`` if ``validation.load_run`` has to
-        read the file: it may have errors, its rows are not grouped by query, or it cannot be read
-        twice.
+        The scores, equal to those of the whole run bit for bit; ``None`` if ``validation.load_run``
+        has to read the file, because it may have errors, its rows are not grouped by query, or it
+        cannot be read twice.
 
     Raises:
-        TrectoolsPlusError: As reading the qrels.
+        TrectoolsPlusError: If the qrels cannot be read or have errors.
         UsageError: If a measure cannot score this input.
     """
     return _collect(
         path,
         judgments,
         lambda found: score_chunks(str(path), found, judgments, measures),
-        depth=depth_seen(measures),
+        depth=deepest_rank_needed(measures),
     )
 
 
@@ -157,7 +157,7 @@ def _collect(
         with closing(chunks):
             return use(chunks)
     except (NotInChunksError, InputError, FormatError):
-        judgments.result()  # errors of the qrels come first
+        judgments.result()  # raises errors of the qrels first
         return None
 
 
@@ -179,7 +179,7 @@ def score_chunks(
     judgments: Future[Judgments],
     measures: Sequence[Measure],
 ) -> ScoredFile:
-    """Score chunks as they are read.
+    """Score the chunks of a run as they are read.
 
     Raises:
         NotInChunksError: As :func:`check_chunks` does.
@@ -256,7 +256,7 @@ def judge_file(
 def score_chunk(chunk: JudgedChunk, qrels: Judgments, scorer: Scorer) -> tuple[IntArray, Scores]:
     """Return the numbers of a chunk's scored queries, and their values."""
     known = np.flatnonzero(chunk.number >= 0)
-    known = known[qrels.counts[chunk.number[known]]]
+    known = known[qrels.is_scored[chunk.number[known]]]
     numbers = chunk.number[known]
     judgments = qrels.of_queries(numbers)
     rank = np.zeros(len(qrels.query), np.int64)
@@ -270,12 +270,12 @@ def score_chunk(chunk: JudgedChunk, qrels: Judgments, scorer: Scorer) -> tuple[I
 def _table(
     tables: Sequence[tuple[IntArray, Scores]], qrels: Judgments, measures: Sequence[Measure]
 ) -> FloatArray:
-    """Return the values of all scored queries; without results, each measure's default."""
+    """Return the values of all scored queries; without results, ``value_without_results``."""
     table = np.empty((len(qrels.query_ids), len(measures)))
     table[:] = [measure.value_without_results for measure in measures]
     for numbers, scores in tables:
         table[numbers] = scores()
-    return table[qrels.counts]
+    return table[qrels.is_scored]
 
 
 def judge_chunks(
@@ -294,9 +294,9 @@ def judge_chunks(
         judgments: The qrels, which may still be loading.
         open_view: Makes a view of a chunk, or raises an error.
         precision: The number of bits in which scores are compared.
-        depth: Judged documents below this rank need not be found; ``None`` to find all.
+        depth: The deepest rank down to which judged documents are needed; ``None`` for all.
     """
-    # One more than there are processors, because one of them waits for Python's lock.
+    # One more than the number of processors, because one thread usually waits for the GIL.
     n_active = (os.cpu_count() or 1) + 1
     active = BoundedSemaphore(n_active)
 
@@ -308,12 +308,12 @@ def judge_chunks(
             return _judge(view, qrels, precision, depth)
 
     waiting: deque[Future[JudgedChunk]] = deque()
-    with ThreadPoolExecutor(_AHEAD) as pool:
+    with ThreadPoolExecutor(_MAX_CHUNKS_IN_PROGRESS) as pool:
         try:
             for chunk in chunks:
                 waiting.append(pool.submit(read, chunk))
                 # The chunks in progress determine the memory used.
-                if len(waiting) >= (n_active if judgments.done() else _AHEAD):
+                if len(waiting) >= (n_active if judgments.done() else _MAX_CHUNKS_IN_PROGRESS):
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -332,21 +332,24 @@ def check_chunks(
         IdMismatchError: If run and qrels share too few ids.
     """
     query_ids: set[str] = set()
-    n_judged = n_near = 0
+    n_judged = n_other_spellings = 0
     for chunk in chunks:
         if not query_ids.isdisjoint(chunk.query_ids):
             raise UnsortedError
         query_ids.update(chunk.query_ids)
-        n_judged, n_near = n_judged + len(chunk.judgments), n_near + chunk.n_near
+        n_judged, n_other_spellings = (
+            n_judged + len(chunk.judgments),
+            n_other_spellings + chunk.n_other_spellings,
+        )
         yield chunk
     if not query_ids:
         raise EmptyRunError
     qrels = judgments.result()
-    if not n_judged or n_near > n_judged:
+    if not n_judged or n_other_spellings > n_judged:
         raise IdMismatchError
     if near_matches(query_ids, qrels.query_ids):
         raise IdMismatchError
-    if not qrels.can_be_found:
+    if not qrels.keys_are_unique:
         raise NotInChunksError
 
 
@@ -369,14 +372,14 @@ def _judge(
         lengths=view.blocks.sizes,
         judgments=judgments,
         ranks=_ranks(view, rows[found], precision),
-        n_near=qrels.count_near(query, doc_ids, found),
+        n_other_spellings=qrels.count_other_spellings(query, doc_ids, found),
     )
 
 
 def _rows_to_look_up(view: RunView, qrels: Judgments, number: IntArray, depth: int | None) -> Rows:
-    """Return the rows of judged queries, down to ``depth`` if that cannot change a result."""
-    if depth is not None and _is_ranked(view) and qrels.can_only_be_equal(view.frame["doc_id"]):
-        rows = view.grouped.firsts(depth)
+    """Return the rows of judged queries, only down to ``depth`` if the result is the same."""
+    if depth is not None and _is_ranked(view) and qrels.has_no_other_spelling(view.frame["doc_id"]):
+        rows = view.grouped.first_places(depth)
     else:
         rows = np.arange(view.n_rows)
     if (number < 0).any():
@@ -385,8 +388,8 @@ def _rows_to_look_up(view: RunView, qrels: Judgments, number: IntArray, depth: i
 
 
 def _is_ranked(view: RunView) -> bool:
-    """Return whether the rows are grouped by query and sorted by falling scores."""
-    return not view.blocks.interleaved and view.grouped.falls
+    """Return whether the rows are grouped by query and sorted by descending score."""
+    return not view.blocks.interleaved and view.grouped.scores_fall
 
 
 def _ranks(view: RunView, rows: Rows, precision: ScorePrecision) -> IntArray:

@@ -1,8 +1,8 @@
 """Scores of run files computed on a scheduler's workers, file by file, large files in chunks.
 
-Judgments and measures are sent to each worker once. Workers read the run files themselves, so they
-must have access to them under the same path or address. The caller scores the remaining files, and
-reports their errors as without workers.
+Judgments and measures are sent to each worker once. Workers read the run files, so they must have
+access to them under the same path or URL. The caller scores the remaining files and reports their
+errors, as without workers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from trectools_plus.measures.scoring.chunks import (
     view_clean_chunk,
 )
 from trectools_plus.measures.scoring.processes import Scorer
-from trectools_plus.measures.scoring.ranking import depth_seen, see_grades_only
+from trectools_plus.measures.scoring.ranking import deepest_rank_needed, depend_on_grades_only
 from trectools_plus.progress import Progress, no_progress
 
 SPLIT_BYTES = 64 << 20
@@ -78,10 +78,10 @@ class PartScorer:
     @cached_property
     def judgments(self) -> Future[Judgments]:
         """The judgments as a completed future."""
-        return _ready(Judgments.of(self.qrels))
+        return _completed(Judgments.of(self.qrels))
 
     def __call__(self, part: Part) -> Run | ScoredFile | ScoredChunk | None:
-        """Score a part; ``None`` if the caller has to score the file.
+        """Score a part; return ``None`` if the caller has to score the file.
 
         Raises:
             UsageError: If the file is missing here, is a different file, or cannot be read here.
@@ -90,7 +90,7 @@ class PartScorer:
         try:
             if part.chunk is not None:
                 return self._score_chunk(part.place.path, part.chunk)
-            qrels = _ready(self.qrels)
+            qrels = _completed(self.qrels)
             opened = self.open_run(part.place.path, qrels, self.judgments, self.measures)
             return replace(opened, path=part.path)
         except NotInChunksError:
@@ -100,7 +100,7 @@ class PartScorer:
             return None
 
     def _score_chunk(self, path: str, chunk: Chunk) -> ScoredChunk:
-        depth = depth_seen(self.measures)
+        depth = deepest_rank_needed(self.measures)
         chunks = judge_chunks(path, [chunk], self.judgments, view_clean_chunk, depth=depth)
         with closing(chunks):
             (judged,) = chunks
@@ -122,13 +122,13 @@ def score_on_workers(
         workers: The workers.
         paths: The run files, as the user named them.
         qrels: The judgments.
-        measures: The measures, none twice.
+        measures: The measures, each once.
         open_run: Scores or reads a whole file; a function that can be pickled.
-        progress: Gets the number of files done, as ``scoring``.
+        progress: Receives the number of finished files, for the step ``scoring``.
 
     Returns:
-        By path, the results of ``open_run``. The caller has to open files that are missing here:
-        a pipe, a file with errors, or a large file that is not clean.
+        The results of ``open_run`` by path. The caller has to open the files that are missing
+        here: pipes, files with errors, and large files that are not clean.
 
     Raises:
         UsageError: If workers cannot find or read a file, or a measure cannot score this input.
@@ -136,8 +136,8 @@ def score_on_workers(
     """
     scorer = PartScorer(qrels, measures, open_run)
     parts = [part for path in dict.fromkeys(paths) for part in _parts(path, measures)]
-    last = {part.path: number for number, part in enumerate(parts, 1)}
-    ends = sorted(last.values())
+    last_part = {part.path: number for number, part in enumerate(parts, 1)}
+    ends = sorted(last_part.values())
 
     def report(n_parts: int) -> None:
         """Report the number of files completed with the first ``n_parts`` parts."""
@@ -146,7 +146,7 @@ def score_on_workers(
     found: dict[str, list[Run | ScoredFile | ScoredChunk | None]] = {}
     for part, result in zip(parts, workers.map(scorer, parts, report), strict=True):
         found.setdefault(part.path, []).append(result)
-    opened = {path: _whole(path, results, scorer) for path, results in found.items()}
+    opened = {path: _join_parts(path, results, scorer) for path, results in found.items()}
     return {path: one for path, one in opened.items() if one is not None}
 
 
@@ -155,14 +155,14 @@ def _parts(path: str, measures: Sequence[Measure]) -> Iterator[Part]:
     place = place_of(path)
     if place is None:
         return
-    if file_size(path) > SPLIT_BYTES and see_grades_only(measures) and is_plain_file(path):
+    if file_size(path) > SPLIT_BYTES and depend_on_grades_only(measures) and is_plain_file(path):
         for chunk in iter_query_chunks(place.path, CHUNK_BYTES):
             yield Part(path, place, chunk)
     else:
         yield Part(path, place)
 
 
-def _whole(
+def _join_parts(
     path: str, results: Sequence[Run | ScoredFile | ScoredChunk | None], scorer: PartScorer
 ) -> Run | ScoredFile | None:
     first = results[0]
@@ -177,7 +177,7 @@ def _whole(
         return None
 
 
-def _ready(value: _T) -> Future[_T]:
+def _completed(value: _T) -> Future[_T]:
     future: Future[_T] = Future()
     future.set_result(value)
     return future

@@ -1,4 +1,4 @@
-"""Qrels and run files for scoring, each read as a whole or in chunks, whichever is faster."""
+"""Reading of qrels and run files for scoring, as a whole or in chunks, whichever is faster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trectools_plus.measures.evaluation import refuse_id_mismatch
 from trectools_plus.measures.judged import Judgments
 from trectools_plus.measures.scoring.chunks import ScoredFile, score_file
 from trectools_plus.measures.scoring.low_memory import score_large_file
-from trectools_plus.measures.scoring.ranking import see_grades_only
+from trectools_plus.measures.scoring.ranking import depend_on_grades_only
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.loading import load_qrels, load_run
 
@@ -33,10 +33,10 @@ def open_files(
 
     Args:
         qrels: The judgments, a file or an address; ``-`` is standard input.
-        runs: The run files, likewise.
-        measures: The measures they are to be scored with, none twice.
+        runs: The runs, in the same way.
+        measures: The measures to compute, each once.
         low_memory: Read every run in chunks.
-        progress: Gets the number of runs done, as ``scoring``.
+        progress: Receives the number of finished runs, for the step ``scoring``.
 
     Returns:
         The arguments of :func:`~trectools_plus.measures.evaluation.score_runs`.
@@ -48,22 +48,22 @@ def open_files(
         UsageError: If a measure cannot score this input.
     """
     if low_memory:
-        _refuse_document_measures(measures)
+        _require_grades_only(measures)
     with ThreadPoolExecutor(1) as pool:
-        # Meanwhile, the first run is read.
+        # The first run is read at the same time.
         table = pool.submit(load_qrels, qrels) if Path(qrels).is_file() else _load_here(qrels)
         judgments = pool.submit(lambda: Judgments.of(table.result()))
 
         opener = _open_large if low_memory else _open_run
-        done: Mapping[str, Run | ScoredFile] = {}
+        scored: Mapping[str, Run | ScoredFile] = {}
         if (workers := current_workers()) is not None:
             from trectools_plus.measures.scoring.distributed import score_on_workers
 
-            done = score_on_workers(workers, runs, table.result(), measures, opener, progress)
+            scored = score_on_workers(workers, runs, table.result(), measures, opener, progress)
             progress = no_progress
 
         def open_run(path: str) -> Run | ScoredFile:
-            return done[path] if path in done else opener(path, table, judgments, measures)
+            return scored[path] if path in scored else opener(path, table, judgments, measures)
 
         opened = _open_each(runs, open_run, table, progress)
         return table.result(), opened
@@ -80,13 +80,13 @@ def name_runs(runs: Sequence[Run | ScoredFile]) -> dict[str, Run | ScoredFile]:
     for run in runs:
         name = run.name if tags.count(run.name) == 1 else run.path or run.name
         if name in named:
-            raise UsageError(f"{name} is given twice", remedy="name each run file once")
+            raise UsageError(f"{name} is given twice", remedy="pass each run file once")
         named[name] = run
     return named
 
 
 def _load_here(qrels: str) -> Future[Qrels]:
-    """Read the qrels in this thread, where Ctrl-C can interrupt waiting for a pipe or a server."""
+    """Read the qrels in this thread, so that Ctrl-C can interrupt waiting for a pipe or server."""
     loaded: Future[Qrels] = Future()
     try:
         loaded.set_result(load_qrels(qrels))
@@ -98,7 +98,7 @@ def _load_here(qrels: str) -> Future[Qrels]:
 def _open_run(
     path: str, qrels: Future[Qrels], judgments: Future[Judgments], measures: Sequence[Measure]
 ) -> Run | ScoredFile:
-    scored = score_file(path, judgments, measures) if see_grades_only(measures) else None
+    scored = score_file(path, judgments, measures) if depend_on_grades_only(measures) else None
     return scored or _load(path, qrels.result(), measures)
 
 
@@ -112,7 +112,7 @@ def _open_large(
 
 
 def _load(path: str, qrels: Qrels, measures: Sequence[Measure]) -> Run:
-    """Read a run as a whole; without judged documents only if a measure sees unjudged ones."""
+    """Read a whole run; accept one without judged documents if a measure can score it."""
     if not any(measure.sees_unjudged for measure in measures):
         return load_run(path, qrels=qrels)
     run = load_run(path)
@@ -134,16 +134,16 @@ def _open_each(
         try:
             opened.append(open_run(path))
         except (CheckFailedError, InputError) as error:
-            qrels.result()  # errors of the qrels come first
+            qrels.result()  # raises errors of the qrels first
             errors.append(error)
     raise_all(errors)
     progress("scoring", len(paths), len(paths))
     return opened
 
 
-def _refuse_document_measures(measures: Sequence[Measure]) -> None:
+def _require_grades_only(measures: Sequence[Measure]) -> None:
     for measure in measures:
-        if not see_grades_only([measure]):
+        if not depend_on_grades_only([measure]):
             raise UsageError(
                 f"{measure.name} depends on document ids and needs the whole run in memory",
                 where="--low-memory",

@@ -1,7 +1,7 @@
-"""Scores of run files larger than memory, which are always read in chunks, also if unsorted.
+"""Scores of run files larger than memory, which are always read in chunks, even if unsorted.
 
-A run is valid if each of its chunks is valid, so chunks are scored as they are read. Once a chunk
-is not valid, all chunks are validated together before any is scored.
+A run is valid if each of its chunks is valid, so chunks are scored as they are read. If a chunk is
+not valid, all chunks are validated together first, and then scored.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from trectools_plus.measures.scoring.chunks import (
 )
 from trectools_plus.validation.chunks import (
     Chunks,
-    Opening,
+    FileStart,
     SplitQueryError,
     check_chunks,
-    find_opening,
     open_chunk,
+    read_file_start,
 )
 from trectools_plus.validation.engine import damaged_report
 from trectools_plus.validation.findings import FindingsError, refuse_errors
@@ -55,7 +55,7 @@ def score_large_file(
     Args:
         path: The run, compressed or not.
         judgments: The qrels.
-        measures: The measures, none twice, that all ``see_grades_only``.
+        measures: The measures, each once, that all ``depend_on_grades_only``.
 
     Raises:
         FindingsError: If the run has errors.
@@ -74,7 +74,7 @@ def score_large_file(
     except FormatError as error:
         if is_plain_file(path):
             raise
-        judgments.result()  # errors of the qrels come first
+        judgments.result()  # raises errors of the qrels first
         raise FindingsError(damaged_report(error, "run").findings) from error
     except IdMismatchError:
         raise CheckFailedError(
@@ -95,21 +95,21 @@ def _score_in_any_order(
     score = partial(_score, path, judgments, measures)
 
     def in_order() -> ScoredFile:
-        opening = find_opening(path, iter_query_chunks(path))
+        file_start = read_file_start(path, iter_query_chunks(path))
 
         def chunks() -> Iterable[Chunk]:
-            return opening.after_head(iter_query_chunks(path))
+            return file_start.after_head(iter_query_chunks(path))
 
-        _refuse(path, opening, chunks, judgments, known_lines=True)
+        _refuse(path, file_start, chunks, judgments, known_lines=True)
         return score(chunks(), _view_checked_chunk)
 
     def regrouped(folder: Path) -> ScoredFile:
-        opening = find_opening(path, iter_query_chunks(path))
-        parts = list(regroup_queries(path, folder, start=opening.n_left_out))
-        if not opening.head:
+        file_start = read_file_start(path, iter_query_chunks(path))
+        parts = list(regroup_queries(path, folder, start=file_start.n_skipped_bytes))
+        if not file_start.head:
             with suppress(InvalidChunkError, EmptyRunError):
                 return score(parts, _view_valid_chunk)
-        _refuse(path, opening, lambda: parts, judgments, known_lines=False)
+        _refuse(path, file_start, lambda: parts, judgments, known_lines=False)
         return score(parts, _view_checked_chunk)
 
     try:
@@ -134,15 +134,15 @@ def _score(
 
 def _refuse(
     path: str,
-    opening: Opening,
+    file_start: FileStart,
     chunks: Chunks,
     judgments: Future[Judgments],
     *,
     known_lines: bool,
 ) -> None:
     """Refuse the run if it has errors."""
-    judgments.result()  # errors of the qrels come first
-    refuse_errors(check_chunks(path, opening, chunks, known_lines=known_lines))
+    judgments.result()  # raises errors of the qrels first
+    refuse_errors(check_chunks(path, file_start, chunks, known_lines=known_lines))
 
 
 def _view_valid_chunk(path: str, data: bytes) -> RunView:
@@ -155,6 +155,6 @@ def _view_valid_chunk(path: str, data: bytes) -> RunView:
 
 def _view_checked_chunk(path: str, data: bytes) -> RunView:
     """Return a view of a chunk of a run that was validated."""
-    view = open_chunk(path, data, "judged")
+    view = open_chunk(path, data, "checked")
     assert view is not None
     return view

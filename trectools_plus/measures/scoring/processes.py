@@ -1,4 +1,4 @@
-"""Scores computed in separate processes, because pytrec_eval does not release Python's lock.
+"""Scores computed in separate processes, because pytrec_eval does not release the GIL.
 
 While a thread scores complete rankings, no other thread can read the run. Starting a process takes
 a third of a second, so only large files are scored in other processes.
@@ -16,15 +16,15 @@ from dataclasses import dataclass
 
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.judged import JudgedRun
-from trectools_plus.measures.scoring.ranking import depth_seen, score_judged
+from trectools_plus.measures.scoring.ranking import deepest_rank_needed, score_judged
 
-WORTH_BYTES = 100 << 20
+MIN_BYTES_FOR_PROCESSES = 100 << 20
 """The smallest file size for which starting processes saves time."""
-_SHALLOW = 200
-"""Scoring rankings down to this rank is too fast for another process to save time."""
+_SHALLOW_DEPTH = 200
+"""Scoring rankings down to this rank is so fast that another process saves no time."""
 
 Scores = Callable[[], FloatArray]
-"""Waits for scores and returns them."""
+"""A function that waits for scores and returns them."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Scorer:
     """Scores chunks of a run, in this process or in others.
 
     Attributes:
-        measures: The measures, none twice, that all ``see_grades_only``.
+        measures: The measures, each once, that all ``depend_on_grades_only``.
         pool: The other processes, if there are any.
     """
 
@@ -42,23 +42,23 @@ class Scorer:
     def score(self, query_ids: Sequence[str], run: JudgedRun) -> Scores:
         """Start :func:`score_judged`."""
 
-        def here() -> FloatArray:
+        def score_here() -> FloatArray:
             return score_judged(self.measures, query_ids, run)
 
         if self.pool is None:
-            scores = here()
+            scores = score_here()
             return lambda: scores
         try:
             with _without_interrupts():  # this call starts the processes
                 future = self.pool.submit(score_judged, self.measures, query_ids, run)
         except BrokenExecutor:
-            return here
+            return score_here
 
         def wait() -> FloatArray:
             try:
                 return future.result()
             except BrokenExecutor:  # too little memory, or the process was killed
-                return here()
+                return score_here()
 
         return wait
 
@@ -71,13 +71,13 @@ def open_scorer(measures: Sequence[Measure], n_bytes: int) -> Iterator[Scorer]:
         measures: The measures.
         n_bytes: The size of the run file.
     """
-    depth = depth_seen(measures)
+    depth = deepest_rank_needed(measures)
     n_processors = os.cpu_count() or 1
     if (
-        n_bytes < WORTH_BYTES
+        n_bytes < MIN_BYTES_FOR_PROCESSES
         or n_processors == 1
         or _is_daemon()
-        or (depth is not None and depth <= _SHALLOW)
+        or (depth is not None and depth <= _SHALLOW_DEPTH)
     ):
         yield Scorer(measures)
         return
@@ -86,9 +86,9 @@ def open_scorer(measures: Sequence[Measure], n_bytes: int) -> Iterator[Scorer]:
 
     pool = ProcessPoolExecutor(
         max(1, n_processors // 2),
-        # Threads are running, and a fork would stop them at any point.
+        # A fork would copy locks of running threads in any state.
         mp_context=get_context("spawn"),
-        initializer=_leave_with_parent,
+        initializer=_exit_with_parent,
     )
     try:
         yield Scorer(measures, pool)
@@ -98,7 +98,7 @@ def open_scorer(measures: Sequence[Measure], n_bytes: int) -> Iterator[Scorer]:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Block Ctrl-C in this thread, and in processes that are started meanwhile.
+    """Block Ctrl-C in this thread, and in processes that it starts.
 
     A terminal sends it to all processes, and one that is still importing would print a traceback.
     """
@@ -113,13 +113,13 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def _is_daemon() -> bool:
-    """Return whether this process may not start others, as a scheduler's worker."""
+    """Return whether this process may not start others, for example as a scheduler's worker."""
     from multiprocessing import current_process
 
     return current_process().daemon
 
 
-def _leave_with_parent() -> None:
+def _exit_with_parent() -> None:
     """Ignore Ctrl-C in a new process, and exit when the parent exits for any reason."""
     from multiprocessing import parent_process
 

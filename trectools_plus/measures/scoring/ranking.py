@@ -1,6 +1,6 @@
-"""Scores of one ranking: each provider computes its measures on the same ranking.
+"""Scores of one ranking; all providers score the same ranking.
 
-The input is not checked here; ``evaluate`` checks it before.
+The input is not checked here; ``evaluate`` has checked it.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ def score_ranking(
     """Score a ranking.
 
     Args:
-        measures: The measures, none twice.
+        measures: The measures, each once.
         queries: The queries and judgments.
         ranked: ``query, doc_id, rank`` as :meth:`JudgedQueries.rank` makes it.
 
     Returns:
-        Array of shape (queries, measures); ``nan`` where a measure is undefined. A query without
-        results has each measure's ``value_without_results``.
+        Array of shape (queries, measures); ``nan`` where a measure is undefined. Queries without
+        results have each measure's ``value_without_results``.
 
     Raises:
         UsageError: If a measure cannot score this input.
     """
-    depth = depth_seen(measures)
+    depth = deepest_rank_needed(measures)
     cut = ranked if depth is None else ranked.filter(pl.col("rank") <= depth)
     judged = JudgedRun.from_ranking(queries, cut)
     return _table(measures, RankedRun(queries.query_ids, judged, (queries, ranked)))
@@ -43,21 +43,21 @@ def score_judged(
     """Score a run with only the ranks of its judged documents.
 
     Args:
-        measures: The measures, none twice, that all :func:`see_grades_only`.
+        measures: The measures, each once, that all :func:`depend_on_grades_only`.
         query_ids: The queries, for messages.
         run: The ranks of all judged documents.
 
     Returns:
         As :func:`score_ranking`.
     """
-    return _table(measures, RankedRun(query_ids, run.cut(depth_seen(measures))))
+    return _table(measures, RankedRun(query_ids, run.cut(deepest_rank_needed(measures))))
 
 
 def score_by_provider(measures: Sequence[Measure], run: RankedRun) -> FloatArray:
     """Score a run with the provider of each measure.
 
     Args:
-        measures: The measures, none twice.
+        measures: The measures, each once.
         run: The run.
 
     Returns:
@@ -74,13 +74,13 @@ def score_by_provider(measures: Sequence[Measure], run: RankedRun) -> FloatArray
     return table
 
 
-def see_grades_only(measures: Iterable[Measure]) -> bool:
-    """Return whether all measures depend only on what a :class:`JudgedRun` contains."""
+def depend_on_grades_only(measures: Iterable[Measure]) -> bool:
+    """Return whether all measures depend only on the content of a :class:`JudgedRun`."""
     return not any(measure.provider.sees_documents for measure in measures)
 
 
-def depth_seen(measures: Sequence[Measure]) -> int | None:
-    """Return the deepest rank that counts for measures of grades; ``None`` for all ranks."""
+def deepest_rank_needed(measures: Sequence[Measure]) -> int | None:
+    """Return the deepest rank that measures of grades and ranks need; ``None`` for all ranks."""
     depths = [one.depth for one in measures if not one.provider.sees_documents]
     return None if None in depths else max((depth or 0 for depth in depths), default=1)
 

@@ -15,6 +15,7 @@ from typing import Any
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.plugins import (
     describe_error,
+    find_entry_point,
     import_object,
     raise_for_signal,
     working_directory_on_path,
@@ -204,15 +205,9 @@ def _load_retriever(name: str) -> Any:
     module_name, colon, object_name = name.partition(":")
     if colon:
         return import_object(module_name, object_name)
-    found = list(entry_points(group=ENTRY_POINT_GROUP, name=name))
-    if len(found) == 1:
-        return found[0].load()
-    if found:
-        raise UsageError(
-            f"several installed packages register a retriever {name}",
-            where=", ".join(point.value for point in found),
-            remedy="write module:name instead",
-        )
+    point = find_entry_point(ENTRY_POINT_GROUP, name, "retriever")
+    if point is not None:
+        return point.load()
     known = ", ".join(sorted(entry_points(group=ENTRY_POINT_GROUP).names))
     raise UsageError(
         f"no installed package registers a retriever '{name}'",

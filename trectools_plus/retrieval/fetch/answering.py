@@ -72,7 +72,7 @@ def collapse_chunks(
 
 
 _UNWRITABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_LARGEST = float(np.finfo(np.float32).max)
+_LARGEST_SCORE = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
     elif not isinstance(scores, Sequence):
         scores = scores.tolist()
     for score in scores:
-        if not math.isfinite(score) or abs(score) > _LARGEST:
+        if not math.isfinite(score) or abs(score) > _LARGEST_SCORE:
             raise _UnusableError(f"score {score:g} is no number that a run can hold")
     found = (
         dict(zip(hits.ids, scores, strict=True))
@@ -241,6 +241,6 @@ def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
     bad = [doc_id for doc_id in found if not doc_id or _UNWRITABLE.search(doc_id)]
     if bad:
         raise _UnusableError(f"document id {bad[0][:60]!r} cannot be written to a run")
-    if collapse is not None and any(abs(score) > _LARGEST for score in found.values()):
+    if collapse is not None and any(abs(score) > _LARGEST_SCORE for score in found.values()):
         raise _UnusableError("a sum of scores is no number that a run can hold")
     return found

@@ -151,7 +151,7 @@ def fetch_runs(
 
 
 @contextmanager
-def fetch_journalled(
+def fetch_with_journals(
     request: FetchRequest,
     folder: Path,
     *,

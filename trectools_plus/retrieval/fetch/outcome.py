@@ -22,8 +22,8 @@ from trectools_plus.retrieval.source import Failure, empty_ranking, run_of
 from trectools_plus.text import plural
 
 _QUERIES_PER_STEP = 1_000
-_EXAMPLES = 3  # queries of one reason, and reasons, that a message shows
-_UNKNOWN = Failure("not asked")
+_MAX_EXAMPLES = 3  # maximum number of reasons in a message, and of queries for each reason
+_NOT_SENT = Failure("not asked")
 
 FetchStatus = Literal["ok", "empty", "incomplete", "failed", "unavailable"]
 """``ok``: every query was answered; ``empty``: every query was answered without any result;
@@ -176,7 +176,7 @@ class AnsweredRun:
                 if answer is None:
                     # Neither an answer nor a failure: the topics changed, and reading them to the
                     # end raises the error.
-                    failures[query_id] = self._failures.get(query_id, _UNKNOWN)
+                    failures[query_id] = self._failures.get(query_id, _NOT_SENT)
                     continue
                 if not answer.ranking:
                     missing.append(query_id)
@@ -224,7 +224,7 @@ def refuse_unscorable(fetched: Mapping[str, FetchOutcome], folder: Path | None =
             where = None if folder is None else str(folder)
             remedy = None if folder is None else _resume_remedy(mode, run)
             errors.append(kind(what, where=where, remedy=remedy))
-    raise_all([*errors, *([] if folder is None else _empty_runs(fetched, folder))])
+    raise_all([*errors, *([] if folder is None else _errors_of_empty_runs(fetched, folder))])
 
 
 def _resume_remedy(mode: str, run: FetchOutcome) -> str:
@@ -243,16 +243,18 @@ def describe_failures(run: FetchOutcome) -> str:
     for query_id, failure in run.failures.items():
         reasons.setdefault(failure.reason.removeprefix("not asked: "), []).append(query_id)
     named = [
-        f"{', '.join(ids[:_EXAMPLES])}{', …' if len(ids) > _EXAMPLES else ''}: {reason}"
-        for reason, ids in list(reasons.items())[:_EXAMPLES]
+        f"{', '.join(ids[:_MAX_EXAMPLES])}{', …' if len(ids) > _MAX_EXAMPLES else ''}: {reason}"
+        for reason, ids in list(reasons.items())[:_MAX_EXAMPLES]
     ]
-    if len(reasons) > _EXAMPLES:
+    if len(reasons) > _MAX_EXAMPLES:
         named.append("…")
     total = plural(run.queries, "query", "queries")
     return f"{count} of {total} {verb} no answer ({'; '.join(named)})"
 
 
-def _empty_runs(fetched: Mapping[str, FetchOutcome], folder: Path) -> list[TrectoolsPlusError]:
+def _errors_of_empty_runs(
+    fetched: Mapping[str, FetchOutcome], folder: Path
+) -> list[TrectoolsPlusError]:
     """Return an error if a mode found nothing and therefore has no run file."""
     empty = [mode for mode, run in fetched.items() if run.status == "empty"]
     if not empty:

@@ -26,7 +26,7 @@ from trectools_plus.provenance import (
 )
 from trectools_plus.ranking import separate_ties
 from trectools_plus.retrieval.fetch.answering import Collapse
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_journalled
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_with_journals
 from trectools_plus.retrieval.fetch.outcome import (
     AnsweredRun,
     FetchOutcome,
@@ -44,7 +44,7 @@ MANIFEST_VERSION = "1.0"
 
 
 class ManifestModel(BaseModel):
-    """Base of the manifest's parts, whose fields are described by docstrings."""
+    """Base of the manifest and its parts; the docstrings of fields are their descriptions."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
@@ -209,7 +209,7 @@ def fetch_to_dir(
     """
     corpus, topics = request.corpus, request.topics
     with _output_folder(Path(output_dir)) as folder:
-        with fetch_journalled(request, folder, resume=resume, progress=progress) as runs:
+        with fetch_with_journals(request, folder, resume=resume, progress=progress) as runs:
             common = {
                 "dataset": dataset,
                 "command": command,

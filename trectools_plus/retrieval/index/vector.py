@@ -103,9 +103,10 @@ def nearest(
 
 
 def error_bound(dimensions: int) -> float:
-    """Return the greatest distance below the cutoff of a 32-bit score whose 64-bit score is above.
+    """Return the margin below the cutoff within which 32-bit scores must be computed again.
 
-    The distance is twice the error of a 32-bit dot product of two unit vectors in any order of
+    A document whose 32-bit score is further below the cutoff cannot be among the best in 64 bits.
+    The margin is twice the error of a 32-bit dot product of two unit vectors in any order of
     summation (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), plus the
     rounding errors of a weighted mean of three such products.
     """
@@ -238,7 +239,7 @@ class MultiVectorRetriever:
         self._vectors = _open_vectors(
             self.recipe, lambda: parts.texts, len(parts.texts), self._encoder, progress
         )
-        self._use(settings.aggregation_strategy)
+        self._set_strategy(settings.aggregation_strategy)
 
     def with_strategy(self, strategy: str) -> Self:
         """Return a retriever with another strategy on the same index.
@@ -248,10 +249,10 @@ class MultiVectorRetriever:
         """
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._use(strategy)
+        other._set_strategy(strategy)
         return other
 
-    def _use(self, strategy: str) -> None:
+    def _set_strategy(self, strategy: str) -> None:
         aggregation = aggregation_of(strategy, self._weights)
         if not set(aggregation.kinds) & set(self._parts.segments):
             raise InputError(

@@ -1,4 +1,4 @@
-"""The ASGI application of the service: routes, guard, errors, start and end."""
+"""The ASGI application of the service: routes, guard, errors, startup and shutdown."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LOG = logging.getLogger("trectools_plus.service")
 _DESCRIPTION = """\
 Evaluate test sets, validate and score TREC runs.
 
-Errors are problem documents (RFC 9457). No path or URL of a request is ever opened.
+Errors are problem documents (RFC 9457). The service never opens a path or URL from a request.
 """
 
 
@@ -43,7 +43,7 @@ def create_app(settings: ServiceSettings, *, key: str | None = None) -> FastAPI:
 
     Args:
         settings: Data, limits and names.
-        key: The key that requests need; ``None`` only if no other machine can reach the service.
+        key: The key that requests need; ``None`` if only this machine can reach the service.
 
     Raises:
         MissingExtraError: If the extra ``service`` is not installed.
@@ -81,9 +81,10 @@ def make_rules(key: str | None, limits: Limits, observe: Observer) -> Rules:
 
     Args:
         key: The key that requests need. ``None`` if only this machine can reach the service; then
-            requests to other host names are refused, so that no web page can use one.
+            requests to other host names are refused, so that no web page can send requests through
+            such a name (DNS rebinding).
         limits: The limits of a body.
-        observe: Called after each answer.
+        observe: Called after each response.
     """
     expected = None if key is None else Key(key)
 
@@ -111,13 +112,13 @@ def make_rules(key: str | None, limits: Limits, observe: Observer) -> Rules:
         check,
         limits.body_bytes,
         limits.seconds,
-        size_remedy="send less, or start the service with a larger --max-body-mib",
+        size_remedy="send less, or restart the service with a larger --max-body-mib",
         observe=observe,
     )
 
 
 def _check_local(headers: Headers) -> None:
-    """Refuse requests that a browser sends for a web page of another site."""
+    """Refuse requests that a browser sends on behalf of another site."""
     origin = headers.get("origin")
     foreign = origin is not None and not is_loopback(origin.partition("://")[2])
     if foreign or not is_loopback(headers.get("host", "localhost")):

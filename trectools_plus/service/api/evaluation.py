@@ -37,16 +37,16 @@ from trectools_plus.validation import check_qrels, refuse_errors
 
 DEFAULT_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
 
-_OF_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
+_NEEDS_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class EvaluationResult:
     """The result of an evaluation.
 
     Attributes:
-        answer: The answer to the client.
-        snapshot: The figures for the metrics.
+        answer: The body of the response.
+        snapshot: The figures for ``/metrics``.
     """
 
     answer: dict[str, Any]
@@ -54,7 +54,7 @@ class Evaluated:
 
 
 def choose_mode(components: str | None, ready: tuple[str, ...]) -> str:
-    """Return the mode that searches with some components.
+    """Return the mode that uses the given components.
 
     Args:
         components: ``bm25`` (or ``lexical``), ``dense`` (or ``vector``), both separated by a comma,
@@ -75,24 +75,29 @@ def choose_mode(components: str | None, ready: tuple[str, ...]) -> str:
             422,
             "unknown-components",
             "no mode searches with these components",
-            remedy="use bm25, dense, or bm25,dense; this service has " + ", ".join(modes),
+            remedy="use bm25, dense, or bm25,dense; the modes of this service are "
+            + ", ".join(modes),
         )
     return mode
 
 
 def choose_measures(text: str | None, default: tuple[str, ...]) -> list[Measure]:
-    """Return measures by name, except those that load a module or read a file.
+    """Parse the names of measures.
+
+    Args:
+        text: Names, separated by commas; ``None`` selects the default.
+        default: The names of the default measures.
 
     Raises:
-        ProblemError: 422 if a measure would do that.
+        ProblemError: 422 if a measure loads a module or reads a file.
         UsageError: If a measure is unknown.
     """
-    if text is not None and _OF_FILES.search(text):
+    if text is not None and _NEEDS_FILES.search(text):
         raise ProblemError(
             422,
             "unknown-measure",
             "the service does not compute measures from modules, ontologies or annotations",
-            remedy="use measures as in nDCG@10,RR",
+            remedy="use measures by name, for example nDCG@10,RR",
         )
     names = split_names(text) if text is not None else default
     try:
@@ -108,7 +113,7 @@ def evaluate_test_set(
     search: Search,
     settings: ServiceSettings,
     progress: Progress,
-) -> Evaluated:
+) -> EvaluationResult:
     """Search for every query of a test set, and score and summarise the results.
 
     Args:
@@ -117,7 +122,7 @@ def evaluate_test_set(
         measures: The measures.
         search: The documents.
         settings: Depth, resamples and limits.
-        progress: Notified of the progress; can raise an exception.
+        progress: Called with the progress; can raise an exception to stop.
 
     Raises:
         ProblemError: If the test set is invalid, or has too many queries.
@@ -152,32 +157,32 @@ def evaluate_test_set(
         facts: dict[str, Any] = {"mode": mode, "dataset": documents.name, "test_set": name}
         facts["grouped_by"] = group_field(topics.frame.columns)
         facts |= {"depth": settings.depth, "seed": settings.seed}
-        return Evaluated(folder.hide_paths(answer | facts), snapshot)
+        return EvaluationResult(folder.hide_paths(answer | facts), snapshot)
 
 
-def check_query_count(queries: int, most: int) -> None:
-    """Refuse too many queries.
+def check_query_count(queries: int, limit: int) -> None:
+    """Check the number of queries.
 
     Raises:
-        ProblemError: 413 if there are too many.
+        ProblemError: 413 if it exceeds the limit.
     """
-    if queries > most:
+    if queries > limit:
         raise ProblemError(
             413,
             "too-many-queries",
-            f"{queries:,} queries exceed the limit of {most:,}",
-            remedy="send less, or start the service with a larger --max-queries",
+            f"{queries:,} queries exceed the limit of {limit:,}",
+            remedy="send fewer queries, or restart the service with a larger --max-queries",
         )
 
 
 Groups = dict[str, dict[str, StratumResult]]
-"""By query type (:data:`ALL_QUERIES` first) and measure."""
+"""Means by query type (:data:`ALL_QUERIES` first) and measure."""
 
 
 def _summarise(
     evaluation: Evaluation, mode: str, topics: Topics, config: BenchmarkConfig
 ) -> Groups:
-    """Return means and intervals over all queries, and over those of each type."""
+    """Return means and intervals over all queries, and over the queries of each type."""
     names = evaluation.measure_names
     table = np.column_stack([evaluation.values(mode, name) for name in names])
     cases = [(mode, name) for name in names]

@@ -1,7 +1,7 @@
-"""Run work in threads: requests that wait for the answer, and jobs in the background.
+"""Run work in threads: for requests that wait for the result, and for background jobs.
 
-Both use the same few workers. Work stops at the next step that it reports to its progress function,
-which then raises :class:`StoppedError`.
+Both share a small pool of workers. To stop work, its progress function raises
+:class:`StoppedError` at the next step.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FINISHED: frozenset[State] = frozenset({"succeeded", "failed", "cancelled"})
 
 
 class StoppedError(Exception):
-    """The work was cancelled, or took too long."""
+    """The work was cancelled, or exceeded its time limit."""
 
 
 class JobProgress(BaseModel):
@@ -57,13 +57,13 @@ class JobStatus(BaseModel):
     state: State
     """``queued``, ``running``, ``succeeded``, ``failed`` or ``cancelled``."""
     created_at: str
-    """UTC, ISO 8601."""
+    """The time of the request: UTC, ISO 8601."""
     finished_at: str | None
-    """UTC, ISO 8601; null while it is not finished."""
+    """The time of the end: UTC, ISO 8601; null while the job is not finished."""
     progress: JobProgress | None
-    """Null before the first step."""
+    """The current step; null before the first step."""
     result: dict[str, Any] | None
-    """The answer to the request; null unless the job succeeded."""
+    """The response to the request; null unless the job succeeded."""
     problem: Problem | None
     """The reason for the failure; null unless the job failed."""
 
@@ -73,8 +73,8 @@ class Job:
 
     Args:
         kind: The name of the work.
-        work: Does the work; called with a progress function that can raise :class:`StoppedError`.
-        seconds: The time limit, including waiting.
+        work: The function to call, with a progress function that can raise :class:`StoppedError`.
+        seconds: The time limit in seconds, including the time in the queue.
     """
 
     def __init__(self, kind: str, work: Work, seconds: float) -> None:
@@ -99,7 +99,7 @@ class Job:
         return self._state
 
     def status(self) -> JobStatus:
-        """Return the status for clients, without the result."""
+        """Return the status for clients; ``result`` is always ``None``."""
         with self._lock:
             return JobStatus(
                 job_id=self.id,
@@ -119,14 +119,15 @@ class Job:
         return b'{"result": %b, %b' % (result or b"null", to_json(status)[1:])
 
     def run(self) -> None:
-        """Do the work, without raising exceptions."""
+        """Do the work; errors are stored, not raised."""
         with self._lock:
             if self._state != "queued":
                 return
             self._state = "running"
         try:
             self._report("starting", 0, 1)
-            # Bytes take a tenth of the memory, and creating them here does not delay other answers.
+            # JSON needs a tenth of the memory of the objects. Encoding it in this thread does not
+            # delay other responses.
             self._finish("succeeded", to_json(self._work(self._report)))
         except StoppedError:
             if self._cancelled:
@@ -137,7 +138,7 @@ class Job:
             self._finish("failed", error=as_problem(error))
 
     def cancel(self) -> None:
-        """Stop at the next step; a waiting job does not start, a finished job does not change."""
+        """Stop at the next step; a queued job does not start, a finished job does not change."""
         with self._lock:
             self._cancelled = True
             if self._state == "queued":
@@ -147,12 +148,12 @@ class Job:
             self.future.cancel()
 
     def too_slow(self) -> ProblemError:
-        """Return the problem of an exceeded time limit."""
+        """Return the problem for an exceeded time limit."""
         return ProblemError(
             503,
             "time-limit",
             f"the work took longer than {self._seconds:g} s",
-            remedy="send less, or use background=true",
+            remedy="send less data, or use background=true",
         )
 
     def _report(self, description: str, done: int, total: int) -> None:
@@ -176,7 +177,7 @@ class Job:
 
 
 class Jobs:
-    """The workers, and the jobs in the background.
+    """The workers, and the background jobs.
 
     Args:
         limits: Numbers of workers and jobs, and time limits.
@@ -188,21 +189,21 @@ class Jobs:
         self._pool: ThreadPoolExecutor | None = None
         self.open()
         self._jobs: dict[str, Job] = {}
-        self._open: set[Job] = set()
+        self._unfinished: set[Job] = set()
         self._arriving = 0
 
     def open(self) -> None:
-        """Start the workers, also after :meth:`close`."""
+        """Start the workers, for the first time or again after :meth:`close`."""
         with self._lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self._limits.workers, thread_name_prefix="work")
 
     @contextmanager
     def arriving(self) -> Iterator[None]:
-        """Count a request while its body is read, so that memory is bounded.
+        """Count a request as unfinished while its body is read, to limit memory.
 
         Raises:
-            ProblemError: 429 if too many requests are waiting, before the body is read.
+            ProblemError: 429 if too many requests are unfinished.
         """
         with self._lock:
             self._refuse_busy()
@@ -214,14 +215,14 @@ class Jobs:
                 self._arriving -= 1
 
     async def answer(self, kind: str, work: Work) -> bytes:
-        """Do work, and wait for the result.
+        """Do work in a worker, and wait for the result.
 
         Returns:
             The result as JSON.
 
         Raises:
-            ProblemError: If the work fails; 429 if too many requests are waiting, 503 if it took
-                too long.
+            ProblemError: If the work fails; 429 if too many requests are unfinished, 503 if it
+                takes too long.
         """
         job = self._submit(Job(kind, work, self._limits.seconds))
         assert job.future is not None
@@ -237,10 +238,10 @@ class Jobs:
         return job.result
 
     def begin(self, kind: str, work: Work) -> Job:
-        """Do work in the background.
+        """Start a background job.
 
         Raises:
-            ProblemError: 429 if too many requests are waiting.
+            ProblemError: 429 if too many requests are unfinished.
         """
         job = self._submit(Job(kind, work, self._limits.job_seconds))
         with self._lock:
@@ -252,7 +253,7 @@ class Jobs:
         """Return the job with an id.
 
         Raises:
-            ProblemError: 404 if there is none, or it was dropped.
+            ProblemError: 404 if there is none, or it has been dropped.
         """
         job = self._jobs.get(job_id)
         if job is None:
@@ -260,24 +261,25 @@ class Jobs:
                 404,
                 "no-such-job",
                 "there is no job with this id",
-                remedy="old finished jobs are dropped, and all jobs when the service restarts",
+                remedy="submit the request again; the service drops the oldest finished jobs, and "
+                "all jobs when it restarts",
             )
         return job
 
     def list(self) -> list[Job]:
-        """Return the stored jobs, oldest first."""
+        """Return all background jobs that have not been dropped, oldest first."""
         with self._lock:
             return list(self._jobs.values())
 
     def count(self) -> int:
         """Return the number of unfinished requests and jobs."""
         with self._lock:
-            return len(self._open)
+            return len(self._unfinished)
 
     def close(self) -> None:
         """Cancel all work, and wait until it has stopped."""
         with self._lock:
-            unfinished, pool, self._pool = list(self._open), self._pool, None
+            unfinished, pool, self._pool = list(self._unfinished), self._pool, None
         for job in unfinished:
             job.cancel()
         if pool is not None:
@@ -288,33 +290,33 @@ class Jobs:
             if self._pool is None:
                 raise ProblemError(503, "stopping", "the service is stopping")
             self._refuse_busy()
-            self._open.add(job)
+            self._unfinished.add(job)
             job.future = self._pool.submit(job.run)
         job.future.add_done_callback(lambda _: self._done(job))
         return job
 
     def _done(self, job: Job) -> None:
         with self._lock:
-            self._open.discard(job)
+            self._unfinished.discard(job)
             self._drop_old()
 
     def _drop_old(self) -> None:
         """Drop the oldest finished jobs if there are too many, or their results are too large."""
         size = 0
         finished = [one for one in self._jobs.values() if one.state in FINISHED]
-        for newer, job in enumerate(reversed(finished)):
+        for newer_jobs, job in enumerate(reversed(finished)):
             size += len(job.result or b"")
-            too_large = newer > 0 and size > self._limits.kept_bytes
-            if newer >= self._limits.kept_jobs or too_large:
+            too_large = newer_jobs > 0 and size > self._limits.kept_bytes
+            if newer_jobs >= self._limits.kept_jobs or too_large:
                 del self._jobs[job.id]
 
     def _refuse_busy(self) -> None:
-        most = self._limits.workers + self._limits.waiting
-        if len(self._open) + self._arriving >= most:
+        limit = self._limits.workers + self._limits.waiting
+        if len(self._unfinished) + self._arriving >= limit:
             raise ProblemError(
                 429,
                 "busy",
-                f"{len(self._open) + self._arriving} requests are unfinished",
+                f"{len(self._unfinished) + self._arriving} requests are unfinished",
                 remedy="try again later",
                 headers={"Retry-After": "5"},
             )

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: a page to scrape, a text file, or a push to a gateway."""
+"""Metrics for Prometheus: as text for scraping, in a text file, or pushed to a gateway."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 """Upper ends of the buckets of latency histograms, in seconds."""
 
 JOB = "trectools_plus"
-"""The group of metrics at a gateway."""
+"""The default group of metrics at a gateway."""
 
 _LABELS = ("dataset", "mode", "query_type")
 _GATEWAY_SECONDS = 10.0
@@ -74,7 +74,8 @@ def push(
         job: The group.
 
     Raises:
-        UsageError: If the URL is invalid; see :func:`check_gateway`.
+        UsageError: If the URL is invalid, see :func:`check_gateway`, or the prefix is.
+        MissingExtraError: If the extra ``service`` is not installed.
         InputError: If the gateway cannot be reached, or refuses the figures.
     """
     client = _client()
@@ -94,38 +95,38 @@ def push(
 def check_gateway(url: str) -> None:
     """Check the URL of a gateway.
 
-    The client treats user and password as part of the host name, which can appear in logs. It adds
-    the path of the group after a query, so a query cannot work.
+    prometheus_client treats user and password as part of the host name, which can appear in logs.
+    It appends the path of the group to the URL, so a URL with a query does not work.
 
     Raises:
-        UsageError: If it is not an http or https URL, or has a user, a password or a query. The
-            message does not contain the URL.
+        UsageError: If it is not an http or https URL, or has a user, a password, a query or a
+            fragment. The message does not contain the URL, because it can contain a password.
     """
     if "@" in url or "?" in url or "#" in url:
         raise UsageError(
             "the URL contains a user, a password or a query, which must not appear in logs",
             where="--pushgateway",
-            remedy="give only the address, as in http://host:9091; a proxy on this machine can add "
-            "credentials",
+            remedy="give only the address, for example http://host:9091; a proxy on this machine "
+            "can add credentials",
         )
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is not a number, half an IPv6 address
+    except ValueError:  # for example, the port is not a number
         usable = False
     if not usable or not url.isprintable() or " " in url:
         raise UsageError(
             "expected an http or https URL",
             where="--pushgateway",
-            remedy="write it as in http://host:9091",
+            remedy="for example, http://host:9091",
         )
 
 
 def make_registry(snapshots: Any, prefix: str) -> CollectorRegistry:
-    """Return a registry that calls a function for the figures whenever they are collected.
+    """Return a registry that reads the current figures whenever it is collected.
 
     Args:
-        snapshots: Returns the snapshots.
+        snapshots: A function without arguments that returns the snapshots.
         prefix: The prefix of names.
 
     Raises:
@@ -142,7 +143,7 @@ class RetrievalCollector:
     """Convert snapshots to families of metrics.
 
     Args:
-        snapshots: Returns the snapshots.
+        snapshots: A function without arguments that returns the snapshots.
         prefix: The prefix of names.
     """
 
@@ -151,7 +152,7 @@ class RetrievalCollector:
         self._prefix = f"{prefix}_retrieval"
 
     def collect(self) -> Iterator[Any]:
-        """Yield the families."""
+        """Yield the families of metrics; prometheus_client calls this method."""
         found = list(self._snapshots())
         yield from self._gauges(found)
         yield self._timestamps(found)
@@ -229,7 +230,7 @@ _INTERVAL_ENDS = {
 
 
 def _family(measure: str) -> tuple[str, str, str, str]:
-    """Return the name, the label of the members, the value of that label, and the help text."""
+    """Return the name of the family, its further label, the label's value, and the help text."""
     parts = split_measure(measure)
     if parts is None:
         return "measure", "measure", as_label(measure), "Mean of a measure, by its canonical name."
@@ -253,8 +254,8 @@ class ServiceMetrics:
     Args:
         prefix: The prefix of names.
         store: The retrieval figures.
-        unfinished: Returns the number of unfinished requests and jobs.
-        ready: Returns true if the documents can be searched.
+        unfinished: A function that returns the number of unfinished requests and jobs.
+        ready: A function that returns true if the service can answer requests.
     """
 
     def __init__(self, prefix: str, store: SnapshotStore, unfinished: Any, ready: Any) -> None:
@@ -279,12 +280,12 @@ class ServiceMetrics:
         client.ProcessCollector(registry=self.registry)
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count an answer."""
+        """Count a response."""
         self._seconds.labels(method, route, str(status)).observe(seconds)
 
     def render(self) -> bytes:
         """Return the metrics in the text format."""
-        self._store.current()  # updates which reports are readable
+        self._store.current()  # reads changed reports, which readable() then describes
         for name, readable in self._store.readable().items():
             self._reports.labels(as_label(name)).set(readable)
         content: bytes = self._client.generate_latest(self.registry)

@@ -1,4 +1,4 @@
-"""The parameters and answers of the service."""
+"""The parameters and responses of the service."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from trectools_plus.benchmark.report import ConfidenceInterval, FindingRecord, Latency
 from trectools_plus.service.api.jobs import JobStatus
 
-LONGEST_MEASURES = 300
+MAX_MEASURES_LENGTH = 300
 """Maximum number of characters in a list of measures."""
 
 Kind = Literal["run", "qrels", "topics", "testset"]
 
 MeasureNames = Field(
     default=None,
-    max_length=LONGEST_MEASURES,
+    max_length=MAX_MEASURES_LENGTH,
     min_length=1,
     description="Measures, separated by commas, for example `R@10,nDCG@10,RR`.",
     examples=["R@10,nDCG@10,RR"],
 )
-Background = Field(default=False, description="Answer 202 at once, with a job, instead of waiting.")
+Background = Field(
+    default=False,
+    description="Return a job immediately, with status 202, instead of waiting for the result.",
+)
 
 _COMPONENTS = r"^(bm25|lexical|dense|vector|hybrid)(,(bm25|lexical|dense|vector|hybrid))*$"
 
@@ -38,8 +41,8 @@ class EvaluateParameters(_Parameters):
         default=None,
         max_length=100,
         description="The components of the search: `bm25`, `dense`, or both separated by a comma, "
-        "which is `hybrid`. The default is the hybrid search of the service, or the lexical search "
-        "if it has no hybrid search; `mode` of the answer is the one used.",
+        "which is `hybrid`. The default is hybrid search, or lexical search if the service has no "
+        "hybrid search. `mode` in the response is the mode that was used.",
         examples=["bm25", "bm25,dense"],
         json_schema_extra={"pattern": _COMPONENTS},
     )
@@ -59,20 +62,21 @@ class ValidateParameters(_Parameters):
     """Parameters of a validation."""
 
     kind: Kind = Field(description="The kind of the file.")
-    strict: bool = Field(default=False, description="Warnings also fail the check.")
+    strict: bool = Field(default=False, description="Warnings also fail the validation.")
     profile: Literal["default", "trec", "submission"] = Field(
-        default="default", description="Severities and limits."
+        default="default", description="The profile, which defines severities and limits."
     )
     background: bool = Background
 
 
 class ScoreParameters(_Parameters):
-    """Parameters of a scoring."""
+    """Parameters of a score request."""
 
     measures: str | None = MeasureNames
     missing: Literal["zero", "drop"] = Field(
         default="zero",
-        description="A judged query without results counts 0 (trec_eval -c), or is excluded.",
+        description="Judged queries without results: `zero` scores them 0 (trec_eval -c), `drop` "
+        "excludes them.",
     )
     per_query: bool = Field(default=False, description="Include the value of every query.")
     background: bool = Background
@@ -99,14 +103,14 @@ class JobList(BaseModel):
 
 
 class Figures(BaseModel):
-    """Intervals in the structure of the means; null for a mean of fewer than two queries."""
+    """Intervals of the means, by the same keys; null for a mean of fewer than two queries."""
 
     metrics: dict[str, ConfidenceInterval | None]
     per_query_type: dict[str, dict[str, ConfidenceInterval | None]]
 
 
 class QueryCounts(BaseModel):
-    """Numbers of queries in the means."""
+    """The number of queries in each mean."""
 
     all: int
     per_query_type: dict[str, int]
@@ -127,9 +131,9 @@ class EvaluationAnswer(BaseModel):
     intervals: Figures
     """Bootstrap intervals of all means."""
     queries: QueryCounts
-    """Numbers of queries in the means."""
+    """The number of queries in each mean."""
     definitions: dict[str, dict[str, Any]]
-    """Definition of each figure: canonical name, formula, denominator, provider and more."""
+    """Definition of each measure: canonical name, formula, denominator, provider and more."""
     latency_ms: Latency | None
     """Time per query."""
     mode: str
@@ -143,7 +147,7 @@ class EvaluationAnswer(BaseModel):
     seed: int
     """Seed of the resamples."""
     created_at: str
-    """UTC, ISO 8601."""
+    """The time of the evaluation: UTC, ISO 8601."""
     notes: list[str]
     """Remarks on the figures."""
 
@@ -166,14 +170,14 @@ class FileModel(BaseModel):
 
 
 class ValidationAnswer(BaseModel):
-    """The document of ``… validate --format json``, and the result of the check."""
+    """The output of ``… validate --format json``, and whether the file is valid."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     passed: bool
     """True if there is no error and, with ``strict``, no warning."""
     files: list[FileModel]
-    """The uploaded file."""
+    """The uploaded file and its findings."""
     summary: dict[str, int]
     """Numbers of errors, warnings and infos."""
 
@@ -189,7 +193,7 @@ class ScoredRun(BaseModel):
 
 
 class ScoreAnswer(BaseModel):
-    """The document of ``eval --format json``."""
+    """The output of ``eval --format json``."""
 
     qrels: dict[str, Any]
     missing: Literal["zero", "drop"]

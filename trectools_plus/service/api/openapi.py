@@ -80,7 +80,7 @@ SCORE_EXAMPLE: dict[str, Any] = {
     "definitions": {},
 }
 
-_WORDS = {
+_DESCRIPTIONS = {
     400: "Malformed form",
     401: "No valid key",
     403: "Request to another host name, without a key",
@@ -96,16 +96,16 @@ _WORDS = {
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return descriptions of answers that are problem documents."""
+    """Return descriptions of responses that are problem documents."""
     content = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
     return {
-        status: {"description": _WORDS[status], "content": content}
+        status: {"description": _DESCRIPTIONS[status], "content": content}
         for status in sorted({401, 403, *statuses})
     }
 
 
 def answers(example: dict[str, Any], *statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return descriptions of all answers to a request for work, with an example of success."""
+    """Return descriptions of all responses to a request for work, with an example of success."""
     return {
         200: {"content": {"application/json": {"example": example}}},
         202: {
@@ -137,7 +137,7 @@ def _body(content: dict[str, Any]) -> dict[str, Any]:
 
 
 _TEST_SET_REF = {
-    "description": "A test set. Other forms that the package reads are accepted too.",
+    "description": "A test set. The other formats that the package reads are accepted too.",
     "anyOf": [
         {"$ref": _REF.format(model="TestSet")},
         {"type": "object", "required": ["queries"]},
@@ -186,7 +186,7 @@ def make_document(app: FastAPI, *, with_key: bool) -> dict[str, Any]:
         schemas[model.__name__] = schema
     for path in document["paths"].values():
         for operation in path.values():
-            _correct_answers(operation["responses"])
+            _correct_responses(operation["responses"])
     if with_key:
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"key": []}]
@@ -194,8 +194,8 @@ def make_document(app: FastAPI, *, with_key: bool) -> dict[str, Any]:
     return document
 
 
-def _correct_answers(answers: dict[str, Any]) -> None:
-    """Replace FastAPI's description of invalid parameters, and add problems of the guard."""
+def _correct_responses(answers: dict[str, Any]) -> None:
+    """Replace FastAPI's description of invalid parameters, and add the responses of the guard."""
     guard = {str(status): answer for status, answer in problems(422).items()}
     if "422" in answers:
         answers["422"] = guard["422"]

@@ -1,4 +1,4 @@
-"""The paths of the service."""
+"""The endpoints of the service."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ router = APIRouter()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """The shared objects of one service.
+    """The objects that all requests to a service share.
 
     Attributes:
         settings: The settings.
         search: The documents.
         jobs: The workers.
         store: The figures for ``/metrics``.
-        metrics: The metrics of ``/metrics``.
+        metrics: All metrics of ``/metrics``.
     """
 
     settings: ServiceSettings
@@ -229,7 +229,7 @@ async def job_cancel(request: Request, job_id: str) -> Response:
 
 
 async def _answer(context: Context, kind: str, work: Work, *, background: bool) -> Response:
-    """Return the result of work, or a job that will have it."""
+    """Return the result of the work, or the job that does it."""
     if not background:
         return json_response(await context.jobs.answer(kind, work))
     job = context.jobs.begin(kind, work)

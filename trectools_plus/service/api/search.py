@@ -1,4 +1,4 @@
-"""The documents of the service: opened once, searched by every request."""
+"""The documents of the service: opened once, and shared by all requests."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.testsets.tables import qrels_of
 
-_AT_ONCE = 32
-"""Number of queries to search for before other requests can search."""
+_BATCH_SIZE = 32
+"""Number of queries to search for while other requests have to wait."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,11 +88,11 @@ class Search:
 
     @property
     def failed(self) -> bool:
-        """True if the documents could not be opened; there is no other attempt."""
+        """True if the documents could not be opened; the service does not try again."""
         return self._problem is not None
 
     def open(self) -> None:
-        """Open the documents, and build indexes that are not in the cache."""
+        """Open the documents, and build missing indexes; on failure, :attr:`state` is the error."""
         if not self._settings.searches or self._documents is not None:
             return
         try:
@@ -129,26 +129,26 @@ class Search:
     def run(
         self, mode: str, topics: Topics, progress: Progress = no_progress
     ) -> tuple[Run, npt.NDArray[np.float64]]:
-        """Search for every topic, a few at a time.
+        """Search for every topic, in batches.
 
         Args:
             mode: One of the modes of the service.
             topics: The queries.
-            progress: Notified of the searched queries; can raise an exception.
+            progress: Called with the number of searched queries; can raise an exception to stop.
 
         Returns:
-            The run, and milliseconds for each query.
+            The run, and the time of each query in milliseconds.
         """
         backend = EmbeddedBackend(self.documents().retrievers)
         options = FetchOptions(self._settings.depth)
         total = len(topics.query_ids)
         frames, latencies = [], []
-        for start in range(0, total, _AT_ONCE):
+        for start in range(0, total, _BATCH_SIZE):
             progress("searching", start, total)
-            part = Topics(topics.frame.slice(start, _AT_ONCE), topics.path)
+            batch = Topics(topics.frame.slice(start, _BATCH_SIZE), topics.path)
             # Stemmers and tokenizers have state, so only one thread at a time can search.
             with self._search_lock:
-                request = FetchRequest(None, part, [mode], options, backend=backend)
+                request = FetchRequest(None, batch, [mode], options, backend=backend)
                 found = fetch_runs(request)[mode]
             frames.append(found.run.frame)
             latencies.append(found.latency_ms)
@@ -160,7 +160,7 @@ class Search:
 
 
 def canonical_modes(modes: Sequence[str]) -> list[str]:
-    """Return the canonical names of modes, in order, without repetitions."""
+    """Return the canonical names of modes, in the given order, without repetitions."""
     return list(dict.fromkeys(map(canonical_mode, modes)))
 
 
@@ -181,5 +181,5 @@ def _open(settings: ServiceSettings, progress: Progress) -> Documents:
     retrievers = build_retrievers(corpus, modes, settings.retrieval, progress)
     for retriever in retrievers.values():
         retriever.search(["warm up"], 1)
-    # Errors contain the path of the corpus, which clients must not see.
+    # Error messages contain the path of the corpus; clients must not see the real one.
     return Documents(name, Corpus(corpus.frame, name), ontology, retrievers)

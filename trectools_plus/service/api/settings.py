@@ -15,7 +15,7 @@ from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE, DEFAULT_SEED
 
 DEFAULT_PREFIX = "trectools_plus"
 NO_DATASET = "none"
-SHORTEST_KEY = 16
+MIN_KEY_LENGTH = 16
 """Minimum number of characters of a key."""
 
 _PREFIX = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")
@@ -27,7 +27,7 @@ class Limits(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     body_bytes: int = Field(default=32 << 20, ge=1)
-    """Maximum size of a request's body."""
+    """Maximum size of the body of a request, in bytes."""
     queries: int = Field(default=2_000, ge=1)
     """Maximum number of queries in a test set, qrels or a run."""
     runs: int = Field(default=20, ge=1)
@@ -37,9 +37,9 @@ class Limits(BaseModel):
     values_per_query: int = Field(default=250, ge=1)
     """Maximum number of values and keys in a JSON or YAML document, for each allowed query."""
     seconds: float = Field(default=60.0, gt=0)
-    """Time limit for the answer to a request, and for the arrival of its body."""
+    """Time limit for the response to a request, and for the arrival of its body, in seconds."""
     job_seconds: float = Field(default=3_600.0, gt=0)
-    """Time limit for a job in the background."""
+    """Time limit for a background job, in seconds."""
     workers: int = Field(default=2, ge=1, le=64)
     """Number of requests that are processed at the same time."""
     waiting: int = Field(default=16, ge=0)
@@ -47,7 +47,8 @@ class Limits(BaseModel):
     kept_jobs: int = Field(default=100, ge=1)
     """Number of finished jobs to store; the oldest are dropped first."""
     kept_bytes: int = Field(default=256 << 20, ge=0)
-    """Maximum size of their results together; the last result is always stored."""
+    """Maximum total size of the results of finished jobs, in bytes; the latest result is always
+    stored."""
 
     @property
     def values(self) -> int:
@@ -56,7 +57,7 @@ class Limits(BaseModel):
 
 
 class ServiceSettings(BaseModel):
-    """All settings except host, port and key."""
+    """All settings of the service except host, port and key."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -80,7 +81,7 @@ class ServiceSettings(BaseModel):
     prefix: str = DEFAULT_PREFIX
     """Prefix of the names of metrics."""
     reports: tuple[str, ...] = ()
-    """Reports with figures for the metrics; changed reports are read again."""
+    """Reports whose figures are included in the metrics; changed reports are read again."""
     limits: Limits = Field(default_factory=Limits)
     """Limits on requests."""
 
@@ -99,14 +100,14 @@ class ServiceSettings(BaseModel):
 
 
 def check_prefix(prefix: str) -> None:
-    """Refuse an invalid prefix of metrics.
+    """Check the prefix of the names of metrics.
 
     Raises:
-        UsageError: If the names of metrics cannot have this prefix.
+        UsageError: If Prometheus does not allow it.
     """
     if not _PREFIX.fullmatch(prefix):
         raise UsageError(
-            f"'{prefix}' cannot begin the name of a metric",
+            f"'{prefix}' is not a valid prefix for the names of metrics",
             where="--prefix",
-            remedy="use letters, digits and _, starting with a letter",
+            remedy="use up to 64 letters, digits and underscores, starting with a letter",
         )

@@ -17,7 +17,7 @@ from trectools_plus.service.names import dataset_name, report_names
 ALL_QUERIES = "all"
 """The query type of figures over all queries."""
 
-LONGEST_LABEL = 100
+MAX_LABEL_LENGTH = 100
 """Maximum number of characters of a label's value."""
 
 
@@ -39,8 +39,11 @@ def group_field(fields: Iterable[str]) -> str | None:
 
 
 def as_label(text: str) -> str:
-    """Return the value of a label: short, and valid UTF-8, because clients choose names."""
-    return text.encode("utf-8", "replace").decode("utf-8")[:LONGEST_LABEL]
+    """Return a text as the value of a label: shortened and valid UTF-8.
+
+    Clients choose the names of datasets and query types, so labels can contain anything.
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")[:MAX_LABEL_LENGTH]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +51,11 @@ class Figure:
     """One mean.
 
     Attributes:
-        query_type: The type of the queries.
+        query_type: The type of the queries, or :data:`ALL_QUERIES`.
         measure: The canonical name of the measure.
         mean: The mean; ``None`` if undefined.
-        low: Lower end of its interval.
-        high: Upper end.
+        low: Lower end of its interval; ``None`` if there is no interval.
+        high: Upper end of its interval.
         n: Number of queries in the mean.
     """
 
@@ -106,7 +109,7 @@ def _read_mode(folder: ReportFolder, mode: str) -> Snapshot:
     figures += [
         Figure(value, name, one.mean, *ends_of(one.ci), one.n)
         for value, modes in strata.items()
-        if value != ALL_QUERIES  # this name is reserved
+        if value != ALL_QUERIES  # reserved for the figures over all queries
         for name, one in modes.get(mode, {}).items()
     ]
     latency = folder.latency
@@ -117,9 +120,9 @@ def _read_mode(folder: ReportFolder, mode: str) -> Snapshot:
 
 
 class SnapshotStore:
-    """The retrieval figures of ``/metrics``: from reports, and from evaluations of this service.
+    """The retrieval figures of ``/metrics``: from reports, and from evaluations by this service.
 
-    Figures of a report replace those of evaluations with the same dataset and mode.
+    Figures of a report replace those of evaluations of the same dataset and mode.
 
     Args:
         reports: Reports, which are read again when their files change.
@@ -153,12 +156,12 @@ class SnapshotStore:
         return list(found.values())
 
     def readable(self) -> dict[str, bool]:
-        """Return, by name of each report, whether the last attempt to read it succeeded."""
+        """Return, for each report by name, true if the last attempt to read it succeeded."""
         return {name: file.readable for name, file in self._reports.items()}
 
 
 class _ReportFile:
-    """A report that can change; while it cannot be read, its last figures remain."""
+    """A report that can change; while it cannot be read, its last figures are used."""
 
     def __init__(self, path: str) -> None:
         self.readable = False

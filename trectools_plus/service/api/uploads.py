@@ -1,8 +1,8 @@
-"""Read uploads, and write them under names of the service.
+"""Read uploads, and write them to temporary files.
 
-Neither a file name nor any other content of a request is used as a path. The readers of this
-package take files, so the uploads are written into a private folder, which is removed after the
-work. Errors name the parts of the request instead of files.
+The service chooses the paths: it uses neither the file name nor any other content of a request. The
+readers of this package need files, so uploads are written into a private folder, which is removed
+after the work. Error messages contain the names of the uploaded parts instead of paths.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Part:
     Attributes:
         name: The name, for example ``test_set`` or ``run``.
         data: The bytes.
-        form: The form by media type; ``None`` if that is unspecific.
+        form: The format according to the media type; ``None`` if the type does not determine it.
     """
 
     name: str
@@ -57,8 +57,8 @@ async def read_parts(
     Args:
         request: The request.
         allowed: The maximum number of parts of each name in a form.
-        raw: The name of the part if the body is not a form; ``None`` if it must be a form.
-        types: Media types of such a body.
+        raw: The name to give to a body that is not a form; ``None`` if only forms are accepted.
+        types: The accepted media types of such a body.
 
     Raises:
         ProblemError: 415 for another media type, 422 if a part is unknown, empty or compressed, or
@@ -92,16 +92,16 @@ async def read_parts(
 
 
 async def _read_form(request: Request, allowed: Mapping[str, int]) -> list[Part]:
-    most = sum(allowed.values()) + 1
+    limit = sum(allowed.values()) + 1  # one more than allowed, so that it is reported below
     parts: list[Part] = []
-    async with request.form(max_files=most, max_fields=most, max_part_size=1 << 30) as form:
+    async with request.form(max_files=limit, max_fields=limit, max_part_size=1 << 30) as form:
         for name, value in form.multi_items():
             if name not in allowed:
                 raise ProblemError(
                     422,
                     "unknown-part",
                     "the form has an unknown part",
-                    remedy=f"expected {', '.join(allowed)}",
+                    remedy=f"expected parts: {', '.join(allowed)}",
                 )
             if isinstance(value, str):
                 parts.append(Part(name, value.encode("utf-8", "replace")))
@@ -111,7 +111,7 @@ async def _read_form(request: Request, allowed: Mapping[str, int]) -> list[Part]
     for name, count in allowed.items():
         if sum(part.name == name for part in parts) > count:
             raise ProblemError(
-                422, "too-many-parts", f"expected at most {count} of the part {name}"
+                422, "too-many-parts", f"expected the part {name} at most {count} times"
             )
     return parts
 
@@ -153,7 +153,7 @@ class Folder:
         return str(path)
 
     def hide_paths(self, content: Any) -> Any:
-        """Return JSON content without the paths of this folder and of installed packages."""
+        """Remove the paths of this folder and of installed packages from JSON content."""
         if isinstance(content, str):
             for prefix in self._hidden:
                 content = content.replace(prefix, "")
@@ -189,7 +189,7 @@ def private_folder() -> Iterator[Folder]:
 
 
 def file_name(part: Part) -> str:
-    """Return a file name that ends in .json or .yaml, because readers use the ending."""
+    """Return a file name that ends in .json or .yaml, from which readers derive the format."""
     start = part.data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     is_json = part.form == "json" or (part.form != "yaml" and start in (b"{", b"["))
     return f"{part.name}.{'json' if is_json else 'yaml'}"
@@ -201,24 +201,24 @@ def _form_of(media: str) -> Form | None:
     return "yaml" if media in YAML_TYPES else "text" if media == "text/plain" else None
 
 
-# A text without end is matched to the end at once. Trying again from each quotation mark inside it
-# would take quadratic time.
-_JSON_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+# An unterminated string matches up to the end of the data. Otherwise the search would start again
+# at each quotation mark in it, which takes quadratic time.
+_JSON_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 
 def check_size(part: Part, name: str, limits: Limits) -> None:
-    """Refuse documents with too many values or aliases.
+    """Check the number of values and aliases in JSON and YAML.
 
-    Text in other forms is accepted: its size limits the work. Malformed JSON and YAML, and too deep
-    nesting, are accepted too, because the reader reports them with a line.
+    Other formats are accepted: their size limits the work. Malformed JSON and YAML, and too deep
+    nesting, are accepted too, because the reader reports them with a line number.
 
     Args:
         part: Topics or a test set.
-        name: The file name for the reader; name and first characters determine the form.
+        name: The file name for the reader; name and first characters determine the format.
         limits: The maximum numbers of aliases and values.
 
     Raises:
-        ProblemError: 422 if there are more.
+        ProblemError: 422 if a limit is exceeded.
     """
     # Decode the text like the reader, so that the same values are counted.
     text = part.data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\0", "\ufffd")
@@ -230,9 +230,12 @@ def check_size(part: Part, name: str, limits: Limits) -> None:
 
 
 def _count_json(data: bytes) -> int:
-    """Return at least the number of values and keys: each but the first follows one of these."""
-    bare = _JSON_TEXT.sub(b"", data)
-    return 1 + sum(map(bare.count, (b"[", b"{", b",", b":")))
+    """Return an upper bound of the number of values and keys in JSON.
+
+    Each of them, except for the first, follows a bracket, a comma or a colon.
+    """
+    without_strings = _JSON_STRING.sub(b"", data)
+    return 1 + sum(map(without_strings.count, (b"[", b"{", b",", b":")))
 
 
 def _count_yaml(text: str, part: Part, limits: Limits) -> None:
@@ -263,7 +266,7 @@ def _count_yaml(text: str, part: Part, limits: Limits) -> None:
                     422,
                     "too-many-aliases",
                     f"the YAML of {part.name} has more than {limits.aliases} aliases",
-                    remedy="write the values out",
+                    remedy="repeat the values instead of using aliases",
                 )
             if values > limits.values:
                 raise _too_many_values(part, limits)
@@ -277,5 +280,5 @@ def _too_many_values(part: Part, limits: Limits) -> ProblemError:
         "too-many-values",
         f"{part.name} contains more than {limits.values:,} values, including those that aliases "
         "repeat",
-        remedy="send less, or start the service with a larger --max-queries",
+        remedy="send less data, or restart the service with a larger --max-queries",
     )

@@ -35,10 +35,10 @@ def validate_parts(
     """Validate an uploaded file; findings are part of the answer.
 
     Args:
-        parts: ``file``, and for a run optionally ``qrels`` to compare it with.
+        parts: ``file``, and for a run optionally ``qrels`` to check it against.
         parameters: Kind, strictness and profile.
         limits: The maximum number of queries, and the maximum size of a document.
-        progress: Notified of the progress; can raise an exception.
+        progress: Called with the progress; can raise an exception to stop.
 
     Raises:
         ProblemError: If a part is missing or cannot be read.
@@ -46,7 +46,7 @@ def validate_parts(
     chosen = find_profile(parameters.profile)
     progress("validating", 0, 1)
     with private_folder() as folder:
-        report = chosen.judge(_validate(folder, parts, parameters.kind, chosen, limits))
+        report = chosen.apply(_validate(folder, parts, parameters.kind, chosen, limits))
         check_query_count(report.queries, limits.queries)
         document: dict[str, Any] = json.loads("".join(iter_json([report])))
         failing = {Severity.ERROR, Severity.WARNING} if parameters.strict else {Severity.ERROR}
@@ -89,9 +89,9 @@ def score_parts(
     Args:
         parts: ``qrels``, and one ``run`` or more.
         measures: The measures.
-        parameters: Treatment of missing queries, and details.
+        parameters: The treatment of missing queries, and whether to include per-query values.
         limits: The maximum number of queries.
-        progress: Notified of the progress; can raise an exception.
+        progress: Called with the progress; can raise an exception to stop.
 
     Raises:
         ProblemError: If a part is missing or cannot be scored.

@@ -1,8 +1,8 @@
-"""The review page: people judge the results of several modes side by side, without their names.
+"""The review page: annotators judge the results of several modes side by side, without mode names.
 
 :mod:`~trectools_plus.service.review.material` reads the results from a report.
 :mod:`~trectools_plus.service.review.store` and :mod:`~trectools_plus.service.review.judgments`
-store judgments. :mod:`~trectools_plus.service.review.desk` orders the results and joins them with
-judgments. :mod:`~trectools_plus.service.review.app` serves the page, and
+store judgments. :mod:`~trectools_plus.service.review.controller` orders queries and columns, and
+records judgments. :mod:`~trectools_plus.service.review.app` serves the page, and
 :mod:`~trectools_plus.service.review.summary` reports the results.
 """

@@ -1,4 +1,4 @@
-"""The server of the review page: one page, and its JSON API."""
+"""The server of the review page: the page, and its JSON API."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from trectools_plus.errors import UsageError
 from trectools_plus.service.guard import KEY_REMEDY, Guard, Key, Rules, is_loopback
 from trectools_plus.service.problems import ProblemError, answer_problem, problem_response
 from trectools_plus.service.review import models
-from trectools_plus.service.review.desk import ReviewDesk
-from trectools_plus.service.review.judgments import Annotator, annotator_of
+from trectools_plus.service.review.controller import ReviewController
+from trectools_plus.service.review.judgments import Annotator, find_session_annotator
 from trectools_plus.service.review.material import DEFAULT_DEPTH, load_material
 from trectools_plus.service.review.store import DATABASE_NAME, open_store
 from trectools_plus.service.server import format_host, listen, serve_app
 
-LARGEST_BODY = 65_536
-"""Maximum size of a request's body, in bytes."""
+MAX_BODY_BYTES = 65_536
+"""Maximum size of the body of a request."""
 BODY_SECONDS = 30
-"""Maximum time for a body to arrive."""
+"""Maximum time for a body to arrive, in seconds."""
 _HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
@@ -53,35 +53,36 @@ def review_app(
     """Create the ASGI application of the review page of a report.
 
     All URLs are relative, so the application can be mounted under another path. It checks all
-    requests itself, see :func:`make_rules`. ``app.state.desk`` has the open database; call
-    ``app.state.desk.store.close()`` at the end.
+    requests itself, see :func:`make_rules`. It keeps the database open until you call
+    ``app.state.controller.store.close()``.
 
     Args:
         report: ``BenchmarkReport.json``, or its folder.
-        database: The file of judgments; created if missing.
+        database: The review database; created if missing.
         modes: Two to eight of the report's modes; all of them if ``None``.
         depth: Number of results of each mode, 1 to 100.
-        seed: The seed of the order of queries and columns; random for a new file if ``None``.
+        seed: The seed of the order of queries and columns. ``None`` means that of the database, or
+            a random one if the database is new.
         key: The key that requests need, except for the page itself. Without a key, only requests to
-            loopback names are answered.
+            loopback names are accepted.
 
     Returns:
         The application.
 
     Raises:
-        UsageError: If modes or depth are out of range, or the seed differs from that of the file.
-        InputError: If the report or the file cannot be read.
-        IncomparableError: If the file contains judgments of other results.
+        UsageError: If the modes or the depth are out of range, or the database has another seed.
+        InputError: If the report or the database cannot be read.
+        IncomparableError: If the database contains judgments of other results.
     """
     material = load_material(report, modes, depth)
     app = FastAPI(title="Review", docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.desk = ReviewDesk(material, open_store(database, material, seed))
+    app.state.controller = ReviewController(material, open_store(database, material, seed))
     app.state.needs_key = key is not None
     app.include_router(_router)
     app.add_middleware(Guard, rules=make_rules(key))
     app.add_exception_handler(HTTPException, _on_http_error)
     app.add_exception_handler(RequestValidationError, _on_malformed)
-    app.add_exception_handler(UsageError, _on_refused)
+    app.add_exception_handler(UsageError, _on_usage_error)
     app.add_exception_handler(NoSessionError, _on_no_session)
     app.add_exception_handler(sqlite3.Error, _on_database_error)
     app.add_exception_handler(Exception, answer_problem)
@@ -91,9 +92,9 @@ def review_app(
 def make_rules(key: str | None) -> Rules:
     """Return the checks and limits of the review page.
 
-    Without a key, requests must be to a loopback name; another name that resolves to this machine
-    (DNS rebinding) is refused. With a key, all requests need it, except for the page itself.
-    Requests that change something must be JSON of at most 64 KiB, and must not come from another
+    Without a key, the host of a request must be a loopback name; other names that resolve to this
+    machine (DNS rebinding) are refused. With a key, all requests need it, except for the page
+    itself. Requests that change data must be JSON of at most 64 KiB, and must not come from another
     web page.
 
     Args:
@@ -122,11 +123,11 @@ def make_rules(key: str | None) -> Rules:
         if scope["method"] == "POST":
             _check_origin(headers)
 
-    return Rules(check, LARGEST_BODY, BODY_SECONDS, headers=_HEADERS, reads_ahead=True)
+    return Rules(check, MAX_BODY_BYTES, BODY_SECONDS, headers=_HEADERS, reads_ahead=True)
 
 
 def _check_origin(headers: Headers) -> None:
-    """Refuse requests that a browser can send for a page of another site."""
+    """Refuse requests that a browser sends on behalf of another site."""
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise ProblemError(
             415,
@@ -135,40 +136,42 @@ def _check_origin(headers: Headers) -> None:
             remedy="send Content-Type: application/json",
         )
     origin = headers.get("origin")
-    same = headers.get("sec-fetch-site", "same-origin") == "same-origin"
-    if same and origin is not None:
+    same_origin = headers.get("sec-fetch-site", "same-origin") == "same-origin"
+    if same_origin and origin is not None:
         try:
-            same = urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
+            same_origin = urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
         except ValueError:
-            same = False
-    if not same:
+            same_origin = False
+    if not same_origin:
         raise ProblemError(403, "foreign-site", "the request comes from a page of another site")
 
 
 _router = APIRouter()
 
 
-def _desk(request: Request) -> ReviewDesk:
-    desk: ReviewDesk = request.app.state.desk
-    return desk
+def _get_controller(request: Request) -> ReviewController:
+    controller: ReviewController = request.app.state.controller
+    return controller
 
 
-Desk = Annotated[ReviewDesk, Depends(_desk)]
+Controller = Annotated[ReviewController, Depends(_get_controller)]
 
 
 class NoSessionError(Exception):
     """The request has no valid session. The key is correct, so the status is not 401."""
 
 
-def _annotator(desk: Desk, x_review_session: Annotated[str, Header()] = "") -> Annotator:
-    found = annotator_of(desk.store, x_review_session)
+def _get_annotator(
+    controller: Controller, x_review_session: Annotated[str, Header()] = ""
+) -> Annotator:
+    found = find_session_annotator(controller.store, x_review_session)
     if found is None:
         raise NoSessionError
     return found
 
 
-Who = Annotated[Annotator, Depends(_annotator)]
-Number = Annotated[int, Path(ge=1)]
+CurrentAnnotator = Annotated[Annotator, Depends(_get_annotator)]
+QueryNumber = Annotated[int, Path(ge=1)]
 
 
 @_router.api_route("/", methods=["GET", "HEAD"], response_class=HTMLResponse)
@@ -178,46 +181,52 @@ def _show_page(request: Request) -> HTMLResponse:
 
 
 @_router.get("/api/about")
-def _show_about(desk: Desk) -> models.About:
-    return desk.about()
+def _show_about(controller: Controller) -> models.About:
+    return controller.about()
 
 
 @_router.post("/api/session")
-def _begin(desk: Desk, begin: models.Begin) -> models.Session:
-    return desk.begin(begin.name, begin.resume)
+def _begin(controller: Controller, begin: models.Begin) -> models.Session:
+    return controller.begin(begin.name, begin.resume)
 
 
 @_router.get("/api/progress")
-def _show_progress(desk: Desk, who: Who) -> models.Progress:
-    return desk.progress(who)
+def _show_progress(controller: Controller, annotator: CurrentAnnotator) -> models.Progress:
+    return controller.progress(annotator)
 
 
 @_router.get("/api/queries/{number}")
-def _show_query(desk: Desk, who: Who, number: Number) -> models.QueryView:
-    return desk.show(who, number)
+def _show_query(
+    controller: Controller, annotator: CurrentAnnotator, number: QueryNumber
+) -> models.QueryView:
+    return controller.show(annotator, number)
 
 
 @_router.post("/api/grades")
-def _grade(desk: Desk, who: Who, judged: models.GradeResult) -> models.State:
-    return desk.grade(who, judged.query, judged.doc_id, judged.grade, judged.flagged)
+def _grade(
+    controller: Controller, annotator: CurrentAnnotator, judged: models.GradeResult
+) -> models.State:
+    return controller.grade(annotator, judged.query, judged.doc_id, judged.grade, judged.flagged)
 
 
 @_router.post("/api/choices")
-def _choose(desk: Desk, who: Who, chosen: models.Choose) -> models.State:
-    return desk.choose(who, chosen.query, chosen.choice)
+def _choose(
+    controller: Controller, annotator: CurrentAnnotator, chosen: models.Choose
+) -> models.State:
+    return controller.choose(annotator, chosen.query, chosen.choice)
 
 
 @_router.post("/api/undo")
-def _undo(desk: Desk, who: Who, _: models.Undo) -> models.Undone:
-    return desk.undo(who)
+def _undo(controller: Controller, annotator: CurrentAnnotator, _: models.Undo) -> models.Undone:
+    return controller.undo(annotator)
 
 
 @cache
 def read_page(needs_key: bool = False) -> tuple[str, str]:
-    """Return the page, and a content security policy for its own style and script only.
+    """Return the page, and a content security policy that allows only its own style and script.
 
     Args:
-        needs_key: True if the page must ask for the key.
+        needs_key: True if the page must show a field for the key.
     """
     page = (resources.files(__package__) / "page.html").read_text(encoding="utf-8")
     hashes = {}
@@ -246,7 +255,7 @@ async def _on_http_error(_: Request, error: Exception) -> Response:
     return problem_response(ProblemError(error.status_code, "http-error", error.detail))
 
 
-async def _on_refused(_: Request, error: Exception) -> Response:
+async def _on_usage_error(_: Request, error: Exception) -> Response:
     return problem_response(ProblemError(422, "refused", str(error)))
 
 
@@ -260,8 +269,8 @@ async def _on_database_error(_: Request, __: Exception) -> Response:
         ProblemError(
             503,
             "not-kept",
-            "the file of judgments cannot be used",
-            remedy="try again; another program may have locked the file",
+            "the review database cannot be used",
+            remedy="try again; another program may have locked it",
         )
     )
 
@@ -273,7 +282,8 @@ class ReviewOptions:
     Attributes:
         modes: Two to eight of the report's modes; all of them if ``None``.
         depth: Number of results of each mode, 1 to 100.
-        seed: The seed of the order of queries and columns; random for a new file if ``None``.
+        seed: The seed of the order of queries and columns. ``None`` means that of the database, or
+            a random one if the database is new.
         key: The key that annotators need; ``None`` for no key.
     """
 
@@ -296,17 +306,17 @@ def run_review(
 
     Args:
         report: ``BenchmarkReport.json``, or its folder.
-        database: The file of judgments; ``review.db`` in the report's folder if ``None``.
+        database: The review database; ``review.db`` in the report's folder if ``None``.
         options: Modes, depth, seed and key.
         host: The address to listen on; without a key it must be a loopback address.
         port: The port; 0 selects a free one.
-        notify: Called with each line about the server.
+        notify: Called with each line about the state of the server.
 
     Raises:
         UsageError: If other machines can reach the page and there is no key, or an option is out of
             range.
-        InputError: If it cannot listen, or the report or the file cannot be read.
-        IncomparableError: If the file contains judgments of other results.
+        InputError: If the server cannot listen, or the report or the database cannot be read.
+        IncomparableError: If the database contains judgments of other results.
     """
     options = options or ReviewOptions()
     given = FilePath(report)
@@ -320,9 +330,9 @@ def run_review(
             seed=options.seed,
             key=options.key,
         )
-        desk = app.state.desk
+        controller = app.state.controller
         try:
-            for note in desk.material.notes:
+            for note in controller.material.notes:
                 notify(f"note: {note}")
             notify(f"judgments  {file}")
             address = f"http://{format_host(host)}:{listener.getsockname()[1]}/"
@@ -331,4 +341,4 @@ def run_review(
         except KeyboardInterrupt:
             notify("stopped; all judgments are saved")
         finally:
-            desk.store.close()
+            controller.store.close()

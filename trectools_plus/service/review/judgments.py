@@ -15,10 +15,10 @@ from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels
 from trectools_plus.service.review.store import Store, utc_now
 
-NO_CHOICE = ""
-"""The choice of an annotator who chooses none of the columns."""
+NONE_CHOSEN = ""
+"""The choice of an annotator who would choose none of the columns."""
 
-_CURRENT = """
+_CURRENT_JUDGMENTS = """
     SELECT query_id, doc_id, grade, flagged, choice FROM judgment WHERE id IN (
         SELECT max(id) FROM judgment
         WHERE annotator = ? AND undone_at IS NULL {where} GROUP BY query_id, doc_id)"""
@@ -29,9 +29,9 @@ class Annotator:
     """A person who judges.
 
     Attributes:
-        number: The id in the file.
-        name: The name as first written.
-        key: The normalised name, equal for all its spellings.
+        number: The id in the database.
+        name: The name as it was first entered.
+        key: The normalised name, equal for all spellings that differ only in case or blanks.
     """
 
     number: int
@@ -45,7 +45,7 @@ class Grade:
 
     Attributes:
         grade: 0 to 3; ``None`` for not judged.
-        flagged: True if it should not be a result at all; its grade is 0.
+        flagged: True if the document should not be a result at all; then the grade is 0.
     """
 
     grade: int | None = None
@@ -53,12 +53,13 @@ class Grade:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class QueryJudgments:
     """The judgments of a query's results by one annotator.
 
     Attributes:
-        grades: Grades by document, without documents that are not judged.
-        choice: The chosen mode, :data:`NO_CHOICE` for none of them, ``None`` for no answer.
+        grades: Grades by document id, without documents that are not judged.
+        choice: The chosen mode; :data:`NONE_CHOSEN` if the annotator would choose none of them,
+            ``None`` if there is no answer yet.
     """
 
     grades: dict[str, Grade] = field(default_factory=dict)
@@ -82,16 +83,16 @@ def find_annotator(store: Store, name: str) -> Annotator | None:
 
 
 def begin_session(store: Store, name: str, *, resume: bool) -> str | None:
-    """Start a session of a new annotator, or resume the work of a known one.
+    """Start a session of a new or a known annotator.
 
     Args:
-        store: The file.
+        store: The database.
         name: The name of the annotator.
-        resume: True to resume the work under a known name, false for a new name.
+        resume: True if the name must be known, false if it must be new.
 
     Returns:
-        A secret that identifies the annotator; ``None`` if the name is known without ``resume``, or
-        unknown with it.
+        The secret of the session, which identifies the annotator; ``None`` if the name is new and
+        ``resume`` is true, or known and ``resume`` is false.
 
     Raises:
         UsageError: If the name is invalid.
@@ -111,8 +112,8 @@ def begin_session(store: Store, name: str, *, resume: bool) -> str | None:
     return secret
 
 
-def annotator_of(store: Store, secret: str) -> Annotator | None:
-    """Return the annotator of a secret from :func:`begin_session`."""
+def find_session_annotator(store: Store, secret: str) -> Annotator | None:
+    """Return the annotator whose session has a secret; ``None`` if there is no such session."""
     rows = store.rows(
         "SELECT a.id, a.name, a.key FROM session s JOIN annotator a ON a.id = s.annotator "
         "WHERE s.digest = ?",
@@ -124,9 +125,9 @@ def annotator_of(store: Store, secret: str) -> Annotator | None:
 def record_grade(
     store: Store, annotator: Annotator, query_id: str, doc_id: str, grade: Grade
 ) -> None:
-    """Record a grade; it is on the disk when this function returns.
+    """Record a grade, synced to disk when this function returns.
 
-    Recording the same grade again, for example after a lost answer, changes nothing.
+    Recording the current grade again, for example after a lost response, changes nothing.
     """
     with store.writing() as connection:
         before = _current(connection, annotator, query_id).grades.get(doc_id, Grade())
@@ -139,7 +140,7 @@ def record_grade(
 
 
 def record_choice(store: Store, annotator: Annotator, query_id: str, choice: str | None) -> None:
-    """Record the chosen mode; see :class:`Judged`."""
+    """Record the chosen mode; see :class:`QueryJudgments`."""
     with store.writing() as connection:
         if _current(connection, annotator, query_id).choice != choice:
             connection.execute(
@@ -149,10 +150,11 @@ def record_choice(store: Store, annotator: Annotator, query_id: str, choice: str
 
 
 def undo_last(store: Store, annotator: Annotator) -> tuple[str, str | None] | None:
-    """Undo the last judgment of an annotator, and restore the one before.
+    """Undo the last judgment of an annotator, and restore the judgment that it replaced.
 
     Returns:
-        Its query and document (``None`` for a choice), or ``None`` if there is no judgment.
+        Query and document of the undone judgment (a choice has the document ``None``); ``None`` if
+        there is no judgment.
     """
     with store.writing() as connection:
         last = connection.execute(
@@ -167,64 +169,65 @@ def undo_last(store: Store, annotator: Annotator) -> tuple[str, str | None] | No
     return query_id, doc_id
 
 
-def read_judged(store: Store, annotator: Annotator, query_id: str) -> Judged:
+def read_query_judgments(store: Store, annotator: Annotator, query_id: str) -> QueryJudgments:
     """Return the current judgments of one query."""
     with store.reading() as connection:
         return _current(connection, annotator, query_id)
 
 
-def read_all_judged(store: Store, annotator: Annotator) -> dict[str, Judged]:
+def read_all_judgments(store: Store, annotator: Annotator) -> dict[str, QueryJudgments]:
     """Return the current judgments by query, without queries that have none."""
     by_query: dict[str, list[_Row]] = {}
-    for query_id, *row in store.rows(_CURRENT.format(where=""), annotator.number):
+    for query_id, *row in store.rows(_CURRENT_JUDGMENTS.format(where=""), annotator.number):
         by_query.setdefault(query_id, []).append(tuple(row))
     return {query_id: _judged(rows) for query_id, rows in by_query.items()}
 
 
 _Row = tuple[Any, ...]
-"""Document, grade, flag and choice."""
+"""Columns of a judgment: document, grade, flag and choice."""
 
 
-def _current(connection: sqlite3.Connection, annotator: Annotator, query_id: str) -> Judged:
-    statement = _CURRENT.format(where="AND query_id = ?")
+def _current(connection: sqlite3.Connection, annotator: Annotator, query_id: str) -> QueryJudgments:
+    statement = _CURRENT_JUDGMENTS.format(where="AND query_id = ?")
     rows = connection.execute(statement, (annotator.number, query_id)).fetchall()
     return _judged([row[1:] for row in rows])
 
 
-def _judged(rows: list[_Row]) -> Judged:
+def _judged(rows: list[_Row]) -> QueryJudgments:
     grades = {
         doc_id: Grade(grade, bool(flagged))
         for doc_id, grade, flagged, _ in rows
         if doc_id is not None and grade is not None
     }
     choice = next((choice for doc_id, _, _, choice in rows if doc_id is None), None)
-    return Judged(grades, choice)
+    return QueryJudgments(grades, choice)
 
 
 def _digest(secret: str) -> str:
     return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-LONGEST_NAME = 64
+MAX_NAME_LENGTH = 64
 """Maximum number of characters of a name."""
 
 
 def clean_name(text: str) -> str:
-    """Return a name with composed characters and single blanks.
+    """Return a name in Unicode form NFC with single spaces between its words.
 
     Raises:
-        UsageError: If it is empty, longer than 64 characters, or contains invisible characters.
+        UsageError: If it is empty, longer than 64 characters, or contains control characters or
+            other invisible characters.
     """
     name = " ".join(unicodedata.normalize("NFC", text).split())
-    if not name or len(name) > LONGEST_NAME:
-        raise UsageError(f"expected a name of 1 to {LONGEST_NAME} characters")
+    if not name or len(name) > MAX_NAME_LENGTH:
+        raise UsageError(f"expected a name of 1 to {MAX_NAME_LENGTH} characters")
     if any(unicodedata.category(character).startswith("C") for character in name):
         raise UsageError("the name contains an invisible character")
     return name
 
 
 def key_of(name: str) -> str:
-    """Return the normalised name, which is equal for "anna" and "Anna"."""
+    """Return the normalised name: ``anna`` for "anna" and "Anna"."""
     folded = unicodedata.normalize("NFKC", clean_name(name)).casefold()
     return " ".join(unicodedata.normalize("NFKC", folded).split())
 
@@ -233,10 +236,10 @@ MERGE_RULE = "the median of the annotators' grades; of two in the middle, the lo
 
 
 def grades_of(store: Store, annotator: Annotator) -> Qrels:
-    """Return the grades of one annotator, sorted by query and document; they can be empty."""
+    """Return the grades of one annotator, sorted by query and document; can be empty."""
     rows = [
         (query_id, "0", doc_id, one.grade)
-        for query_id, judged in read_all_judged(store, annotator).items()
+        for query_id, judged in read_all_judgments(store, annotator).items()
         for doc_id, one in judged.grades.items()
     ]
     frame = pl.DataFrame(rows, schema=QRELS_SCHEMA, orient="row")
@@ -244,7 +247,7 @@ def grades_of(store: Store, annotator: Annotator) -> Qrels:
 
 
 def merge_grades(all_grades: list[Qrels]) -> Qrels:
-    """Return one grade per query and document: the median, or the lower of the two medians.
+    """Return one grade per query and document: the median, the lower one of two middle grades.
 
     Args:
         all_grades: The grades of each annotator.
@@ -278,7 +281,7 @@ def export_qrels(store: Store, annotator: str | None = None) -> Qrels:
             raise UsageError(
                 f"unknown annotator '{annotator}'",
                 where="--annotator",
-                remedy=f"annotators: {names}",
+                remedy=f"known annotators: {names}",
             )
         qrels = grades_of(store, found)
     if qrels.frame.is_empty():

@@ -19,9 +19,9 @@ from trectools_plus.ranking import rank_documents
 from trectools_plus.service.names import dataset_name
 
 DEFAULT_DEPTH = 10
-MOST_DEPTH = 100
-MOST_MODES = 8
-LONGEST_TEXT = 20_000
+MAX_DEPTH = 100
+MAX_MODES = 8
+MAX_TEXT_LENGTH = 20_000
 """Maximum number of characters of a document to show."""
 
 
@@ -31,7 +31,7 @@ class Document:
 
     Attributes:
         title: The title; empty if there is none.
-        text: The text, at most :data:`LONGEST_TEXT` characters.
+        text: The text, at most :data:`MAX_TEXT_LENGTH` characters.
     """
 
     title: str = ""
@@ -63,7 +63,7 @@ class ReviewMaterial:
         depth: The number of results of each mode.
         queries: The queries with results, in the order of the runs.
         documents: Title and text of the documents, if available.
-        notes: Remarks, one sentence each.
+        notes: Notes on the results, one sentence each.
     """
 
     dataset: str
@@ -86,7 +86,7 @@ def load_material(
     """Read the results to judge.
 
     Texts come from the report's dataset if it can be read and its hashes are unchanged. Otherwise
-    ids are shown, and a note says so.
+    the page shows ids, and ``notes`` contains the reason.
 
     Args:
         report: ``BenchmarkReport.json``, or its folder.
@@ -100,9 +100,9 @@ def load_material(
     """
     source = ReportFolder(report)
     chosen = _choose_modes(source, modes)
-    if not 1 <= depth <= MOST_DEPTH:
+    if not 1 <= depth <= MAX_DEPTH:
         raise UsageError(
-            f"expected a depth from 1 to {MOST_DEPTH} but got {depth}",
+            f"expected a depth from 1 to {MAX_DEPTH} but got {depth}",
             where="--depth",
             remedy=f"{DEFAULT_DEPTH} is the default",
         )
@@ -133,27 +133,27 @@ def _choose_modes(source: ReportFolder, modes: Sequence[str] | None) -> tuple[st
             raise UsageError(
                 f"'{mode}' is not a mode of the report",
                 where=str(source.path),
-                remedy=f"name two or more of {', '.join(known)}",
+                remedy=f"choose two or more of {', '.join(known)}",
             )
     chosen = tuple(mode for mode in known if mode in wanted)
-    if not 2 <= len(chosen) <= MOST_MODES:
+    if not 2 <= len(chosen) <= MAX_MODES:
         raise UsageError(
-            f"expected 2 to {MOST_MODES} modes to show side by side but got {len(chosen)}",
+            f"expected 2 to {MAX_MODES} modes to show side by side but got {len(chosen)}",
             where=str(source.path),
-            remedy=f"name some with --modes: {', '.join(known)}",
+            remedy=f"select some with --modes: {', '.join(known)}",
         )
     return chosen
 
 
 def _first_results(run: Run, depth: int) -> dict[str, tuple[str, ...]]:
-    """Return ids of the first documents by query, in the order for scoring."""
+    """Return the ids of the first documents of each query, in the order used for scoring."""
     top = rank_documents(run.frame).filter(pl.col("rank") <= depth)
     grouped = top.group_by("query_id", maintain_order=True).agg("doc_id")
     return {query_id: tuple(doc_ids) for query_id, doc_ids in grouped.iter_rows()}
 
 
 def _find_dataset(source: ReportFolder) -> tuple[Dataset | None, tuple[str, ...]]:
-    """Return the report's dataset if it is unchanged, and a note if texts are missing."""
+    """Return the report's dataset if it is unchanged, and a note if texts are unavailable."""
     config = source.config
     if config.dataset is None:
         # Use the copy in the report's folder: the original may have been standard input.
@@ -176,7 +176,7 @@ def _read_documents(dataset: Dataset | None, queries: Sequence[ReviewQuery]) -> 
         return {}
     shown = {doc_id for query in queries for found in query.results.values() for doc_id in found}
     frame = dataset.corpus.find(pl.Series(list(shown), dtype=pl.String))
-    cut = frame.with_columns(pl.col("text").str.slice(0, LONGEST_TEXT))
+    cut = frame.with_columns(pl.col("text").str.slice(0, MAX_TEXT_LENGTH))
     return {
         doc_id: Document(title.strip(), text.strip()) for doc_id, title, text in cut.iter_rows()
     }

@@ -1,4 +1,4 @@
-"""The requests and answers of the API; no answer contains the name of a mode."""
+"""The requests and responses of the API; no response contains the name of a mode."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from trectools_plus.service.review.judgments import LONGEST_NAME, Grade
+from trectools_plus.service.review.judgments import MAX_NAME_LENGTH, Grade
 from trectools_plus.service.review.material import Document
 
 NONE_OF_THEM = "none"
@@ -23,7 +23,7 @@ class Message(BaseModel):
 class Begin(Message):
     """Start or resume a session."""
 
-    name: str = Field(min_length=1, max_length=4 * LONGEST_NAME)
+    name: str = Field(min_length=1, max_length=4 * MAX_NAME_LENGTH)
     resume: bool = False
 
 
@@ -58,7 +58,7 @@ class About(Message):
 
 
 class Session(Message):
-    """A started session; ``exists`` without ``session`` if the name is taken."""
+    """A session; ``session`` is null if a new name exists already, or a known one does not."""
 
     exists: bool
     name: str
@@ -110,7 +110,7 @@ class QueryView(Message):
 
 
 class Undone(Message):
-    """The undone judgment and the new state; all null if there was no judgment."""
+    """The undone judgment and the new state; all fields are null if there was no judgment."""
 
     what: Literal["grade", "choice"] | None
     doc_id: str | None

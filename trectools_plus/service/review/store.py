@@ -1,7 +1,7 @@
-"""The file of judgments: an SQLite database, synced to disk before a judgment is confirmed.
+"""The review database in SQLite, synced to disk before a judgment is confirmed.
 
-Judgments are never overwritten: each is a row, and the last row that was not undone is current. The
-file also contains the shown results, so the summary needs no other file.
+Judgments are never overwritten: each is a row, and the last row that has not been undone is
+current. The database also contains the shown results, so the summary needs no other file.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _TABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """The subject of a file of judgments.
+    """The reviewed results, as the review database records them.
 
     Attributes:
         dataset: The name of the dataset.
@@ -72,17 +72,17 @@ class Study:
 
 
 class Store:
-    """An open file of judgments, with one connection that one thread uses at a time.
+    """An open review database with one connection, which one thread uses at a time.
 
     Args:
-        connection: The connection to the file.
+        connection: The connection to the database.
         path: The file, for messages.
 
     Attributes:
-        study: The subject.
+        study: The reviewed results.
 
     Raises:
-        InputError: If it is not a file of judgments.
+        InputError: If it is not a review database.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: str) -> None:
@@ -108,21 +108,22 @@ class Store:
             return connection.execute(query, values).fetchall()
 
     def close(self) -> None:
-        """Close the file; SQLite moves its log into it."""
+        """Close the database; SQLite then moves its write-ahead log into the file."""
         with self._lock:
             self._connection.close()
 
 
 def open_store(path: str | Path, material: ReviewMaterial, seed: int | None = None) -> Store:
-    """Open the file of judgments of some results, or create it.
+    """Open the review database for some results, or create it.
 
     Args:
         path: The file.
         material: The shown results.
-        seed: The seed of the order; random for a new file if ``None``.
+        seed: The seed of the order of queries and columns. ``None`` means that of the database, or
+            a random one if the database is new.
 
     Raises:
-        InputError: If it cannot be opened, or is not a file of judgments.
+        InputError: If the file cannot be opened, or is not a review database.
         IncomparableError: If it contains judgments of other results.
         UsageError: If it was created with another seed.
     """
@@ -146,13 +147,13 @@ def open_store(path: str | Path, material: ReviewMaterial, seed: int | None = No
 
 
 def read_store(path: str | Path) -> Store:
-    """Open a file of judgments for reading; a server can write to it at the same time.
+    """Open a review database for reading, even while a server writes to it.
 
     Args:
         path: The file, or the report's folder with ``review.db``.
 
     Raises:
-        InputError: If it is missing, cannot be read, or is not a file of judgments.
+        InputError: If the file is missing, cannot be read, or is not a review database.
     """
     if Path(path).is_dir():
         path = Path(path) / DATABASE_NAME
@@ -170,7 +171,7 @@ def read_store(path: str | Path) -> Store:
 
 
 def utc_now() -> str:
-    """Return the time in UTC, ISO 8601, in milliseconds."""
+    """Return the current time in UTC in ISO 8601 format, with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -190,12 +191,12 @@ def _connect(path: str, mode: str) -> sqlite3.Connection:
 
 @contextmanager
 def _translated_errors(path: str) -> Iterator[None]:
-    """Convert errors of SQLite."""
+    """Convert errors of SQLite to :class:`InputError`."""
     try:
         yield
     except sqlite3.Error as error:
         raise InputError(
-            f"the file of judgments cannot be opened: {error}",
+            f"the review database cannot be opened: {error}",
             where=path,
             remedy=_OTHER_FILE,
         ) from error
@@ -245,10 +246,10 @@ def _read_study(connection: sqlite3.Connection, path: str) -> Study:
     try:
         about = dict(connection.execute("SELECT name, value FROM about"))
     except sqlite3.Error as error:
-        raise InputError("not a file of judgments", where=path, remedy=_OTHER_FILE) from error
+        raise InputError("not a review database", where=path, remedy=_OTHER_FILE) from error
     if about.get("format") != FORMAT:
         raise InputError(
-            "the file of judgments has the format of another version",
+            "the review database was written by another version",
             where=path,
             remedy=_OTHER_FILE,
         )
@@ -261,14 +262,14 @@ def _read_study(connection: sqlite3.Connection, path: str) -> Study:
 def _check_study(study: Study, material: ReviewMaterial, seed: int | None, path: str) -> None:
     if study.fingerprint != material.fingerprint:
         raise IncomparableError(
-            f"the file contains judgments of other results ({study.dataset}, depth {study.depth}, "
-            f"{', '.join(study.modes)})",
+            f"the review database contains judgments of other results ({study.dataset}, "
+            f"depth {study.depth}, {', '.join(study.modes)})",
             where=path,
             remedy="name another file with --database, or give the same report, modes and depth",
         )
     if seed is not None and seed != study.seed:
         raise UsageError(
-            "the file was created with another seed",
+            "the review database was created with another seed",
             where=path,
             remedy="omit --seed, or name another file with --database",
         )

@@ -1,4 +1,4 @@
-"""The results of a review: agreement of the annotators, and the modes that they choose."""
+"""Summarise a review: agreement of the annotators, chosen modes, and flags."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.service.review.judgments import (
     MERGE_RULE,
-    NO_CHOICE,
+    NONE_CHOSEN,
     Annotator,
-    Judged,
+    QueryJudgments,
     grades_of,
     list_annotators,
-    read_all_judged,
+    read_all_judgments,
 )
 from trectools_plus.service.review.store import Store, Study
 from trectools_plus.statistics.agreement import Agreement, cohens_kappa
@@ -48,9 +48,9 @@ class Share:
 def wilson_share(value: float, n: int, confidence: float = 0.95) -> Share:
     """Return a proportion with its Wilson score interval (Wilson 1927).
 
-    ``value * n`` need not be a whole number: if several people answered for a query, it counts with
-    the mean of their answers. Such values vary at most as much as values of 0 and 1, so the
-    interval can be too wide, but not too narrow.
+    ``value * n`` need not be a whole number: if several annotators answered for a query, it counts
+    with the mean of their answers. Such means vary at most as much as single answers of 0 or 1, so
+    the interval can be too wide, but not too narrow.
 
     Args:
         value: The proportion, 0 to 1.
@@ -65,12 +65,14 @@ def wilson_share(value: float, n: int, confidence: float = 0.95) -> Share:
     check_level(confidence, "share")
     if n < 1 or not 0.0 <= value <= 1.0:
         raise UsageError(
-            f"expected a proportion from 0 to 1 of at least 1 query but got {value} of {n}"
+            "expected a proportion from 0 to 1 and at least 1 query "
+            f"but got the proportion {value} and {n} queries"
         )
     z = float(norm.ppf(0.5 + confidence / 2.0))
     centre = (value + z * z / (2 * n)) / (1 + z * z / n)
     reach = z / (1 + z * z / n) * math.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
-    # The interval contains the proportion, even if rounding says otherwise near 0 and 1.
+    # Rounding errors must not exclude the proportion from its own interval, nor keep an end that is
+    # exactly 0 or 1 away from it.
     low, high = max(0.0, min(value, centre - reach)), min(1.0, max(value, centre + reach))
     if value in (0.0, 1.0):
         low, high = (0.0, high) if value == 0.0 else (low, 1.0)
@@ -82,16 +84,17 @@ def share_choices(
 ) -> dict[str, Share]:
     """Return the proportion of queries in which each mode is chosen.
 
-    Each query counts once, with the proportion of its annotators who chose the mode. So two
+    Each query counts once, with the proportion of its annotators who chose the mode: two
     annotators of one query do not count as two queries.
 
     Args:
-        choices: The chosen mode by query, for each annotator; ``""`` for none of them.
+        choices: The chosen mode by query, for each annotator; ``""`` if the annotator chose none.
         modes: All modes.
         confidence: The level of the intervals, between 0 and 1.
 
     Returns:
-        The proportions by mode and, last, ``""``; the values add up to 1. Empty without choices.
+        The proportions by mode and, in the last place, by ``""``; the values add up to 1. Empty if
+        there are no choices.
     """
     by_query: dict[str, list[str]] = {}
     for answers in choices:
@@ -100,9 +103,9 @@ def share_choices(
     if not by_query:
         return {}
     shares = {}
-    for mode in (*modes, NO_CHOICE):
-        parts = (answers.count(mode) / len(answers) for answers in by_query.values())
-        value = min(1.0, math.fsum(parts) / len(by_query))
+    for mode in (*modes, NONE_CHOSEN):
+        proportions = (answers.count(mode) / len(answers) for answers in by_query.values())
+        value = min(1.0, math.fsum(proportions) / len(by_query))
         shares[mode] = wilson_share(value, len(by_query), confidence)
     return shares
 
@@ -117,7 +120,7 @@ class AnnotatorSummary:
     Attributes:
         name: The name.
         graded: Number of graded results, over all queries.
-        flagged: Number of results with the flag irrelevant.
+        flagged: Number of results that are flagged as irrelevant.
         chosen: Number of queries with a choice.
         complete: Number of queries with a choice and a grade for every result.
         shares: The proportions of chosen modes; see :func:`share_choices`.
@@ -136,11 +139,10 @@ class PairAgreement:
     """The agreement of two annotators.
 
     Attributes:
-        first: The name of one.
+        first: The name of one annotator.
         second: The name of the other.
         grades: The agreement on results that both graded; ``None`` if there are none.
-        choices: Cohen's kappa of the chosen modes; ``None`` if there is no query with choices of
-            both.
+        choices: Cohen's kappa of the chosen modes; ``None`` if both have chosen for no query.
     """
 
     first: str
@@ -155,7 +157,7 @@ class ModeFlags:
 
     Attributes:
         judged: Number of judgments of the mode's results, over all annotators.
-        flagged: Number of these with the flag irrelevant.
+        flagged: Number of these that flag the result as irrelevant.
     """
 
     judged: int
@@ -167,7 +169,7 @@ class ReviewSummary:
     """The results of a review.
 
     Attributes:
-        study: The subject.
+        study: The reviewed results.
         queries: The number of queries.
         annotators: The annotators in the order of their first sessions.
         agreements: The agreement of each pair of annotators.
@@ -190,11 +192,12 @@ class ReviewSummary:
             **study,
             "queries": self.queries,
             "annotators": [
-                {**asdict(one), "shares": _shares(one.shares)} for one in self.annotators
+                {**asdict(annotator), "shares": _shares_as_json(annotator.shares)}
+                for annotator in self.annotators
             ],
-            "agreements": [_agreement(one) for one in self.agreements],
-            "would_choose": _shares(self.shares),
-            "flagged": {mode: asdict(one) for mode, one in self.flags.items()},
+            "agreements": [_agreement_as_json(pair) for pair in self.agreements],
+            "would_choose": _shares_as_json(self.shares),
+            "flagged": {mode: asdict(flags) for mode, flags in self.flags.items()},
             "methods": {"would_choose": METHOD, "kappa": KAPPA_METHOD, "merge": MERGE_RULE},
         }
 
@@ -206,7 +209,7 @@ def summarise_review(
     """Summarise the judgments so far.
 
     Args:
-        store: The judgments.
+        store: The review database.
         resampling: The level of all intervals, and the resamples of the intervals of kappa.
 
     Raises:
@@ -214,7 +217,7 @@ def summarise_review(
     """
     shown = _read_shown(store)
     annotators = list_annotators(store)
-    judged = {one: read_all_judged(store, one) for one in annotators}
+    judged = {one: read_all_judgments(store, one) for one in annotators}
     choices = {one: _choices(found) for one, found in judged.items()}
     modes = store.study.modes
     resampling = resampling or Resampling()
@@ -248,13 +251,13 @@ def _read_shown(store: Store) -> dict[str, dict[str, set[str]]]:
     return shown
 
 
-def _choices(judged: Mapping[str, Judged]) -> dict[str, str]:
+def _choices(judged: Mapping[str, QueryJudgments]) -> dict[str, str]:
     return {name: one.choice for name, one in judged.items() if one.choice is not None}
 
 
 def _summarise(
     annotator: Annotator,
-    judged: Mapping[str, Judged],
+    judged: Mapping[str, QueryJudgments],
     shown: Mapping[str, Mapping[str, set[str]]],
     shares: dict[str, Share],
 ) -> AnnotatorSummary:
@@ -297,7 +300,7 @@ def _compare_choices(
     if not both:
         return None
     labels = [[answers[query_id] for query_id in both] for answers in (one, other)]
-    return cohens_kappa(*labels, categories=[*modes, NO_CHOICE], **asdict(resampling))
+    return cohens_kappa(*labels, categories=[*modes, NONE_CHOSEN], **asdict(resampling))
 
 
 def _count_flags(
@@ -315,11 +318,11 @@ def _count_flags(
     return ModeFlags(len(grades), sum(grade.flagged for grade in grades))
 
 
-def _shares(shares: Mapping[str, Share]) -> dict[str, Any]:
+def _shares_as_json(shares: Mapping[str, Share]) -> dict[str, Any]:
     return {mode or "none": asdict(share) for mode, share in shares.items()}
 
 
-def _agreement(pair: PairAgreement) -> dict[str, Any]:
+def _agreement_as_json(pair: PairAgreement) -> dict[str, Any]:
     grades = pair.grades
     return {
         "first": pair.first,
@@ -329,13 +332,13 @@ def _agreement(pair: PairAgreement) -> dict[str, Any]:
         else {
             "pairs": grades.pairs,
             "agreed": grades.agreed,
-            "kappa": {name: _defined(one) for name, one in grades.kappas.items()},
+            "kappa": {name: _nan_as_null(kappa) for name, kappa in grades.kappas.items()},
         },
-        "choices": None if pair.choices is None else _defined(pair.choices),
+        "choices": None if pair.choices is None else _nan_as_null(pair.choices),
     }
 
 
-def _defined(agreement: Agreement) -> dict[str, Any]:
+def _nan_as_null(agreement: Agreement) -> dict[str, Any]:
     return {
         name: None if isinstance(value, float) and math.isnan(value) else value
         for name, value in asdict(agreement).items()

@@ -1,4 +1,4 @@
-"""Fixes of files: safe ones on request, others by name; the input is never changed."""
+"""Write fixed copies of files: safe fixes by default, others by name."""
 
 from trectools_plus.validation.draft import Applied, FixOptions
 from trectools_plus.validation.fixes.engine import fix_qrels, fix_run, split_fix_values

@@ -1,4 +1,4 @@
-"""Fixes of runs and qrels: steps in their order, and the reasons why nothing is written."""
+"""Fix runs and qrels: apply the steps in order, and refuse files that cannot be fixed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH, as_qrels_view, a
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
 from trectools_plus.validation.registry import Phase
-from trectools_plus.validation.rules.file.compression import note_compression
+from trectools_plus.validation.rules.file.compression import log_compression
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import wide_encoding
@@ -63,7 +63,7 @@ def split_fix_values(values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path | None]) -> None:
-    """Refuse to overwrite an input file, under the same or another name.
+    """Raise an error if the output is one of the inputs, under the same or another name.
 
     Raises:
         UsageError: If the output is one of the inputs, or standard output.
@@ -75,7 +75,7 @@ def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path | None]) 
     for given in inputs:
         if given is not None and str(given) != "-" and _is_same(given, output):
             raise UsageError(
-                "would overwrite its own input",
+                "would overwrite the input",
                 where=str(output),
                 remedy="name another file; the input is never changed",
             )
@@ -99,9 +99,9 @@ def fix_run(
 ) -> FixSummary:
     """Write a fixed copy of a run; the run itself is never changed.
 
-    Safe fixes are always applied, others only if named. A safe fix changes neither the ranking that
-    is evaluated nor fields of other rules. Fixing the output again with the same codes gives the
-    same bytes. Problems without a fix are copied unchanged, so validate the output too.
+    Safe fixes are always applied, others only if named. A safe fix does not change the ranking that
+    is evaluated. Fixing the output again with the same codes does not change it. Problems without
+    a fix are copied unchanged, so validate the output too.
 
     Nothing is written if the file has no rows, is truncated, has another format or kind, or
     contains bytes that are not text (not UTF-8 unless F103 is among the codes, NUL, single CRs).
@@ -111,8 +111,8 @@ def fix_run(
         output: The file to write; its suffix decides its compression.
         codes: Fixes to apply in addition to the safe ones, for example ``R108``.
         max_depth: For R161: results to keep per query; ``None`` for all.
-        options: Choices that some fixes need.
-        qrels: For P104 and P106: judgments whose spelling of ids is used.
+        options: Options of single fixes.
+        qrels: For P104 and P106: the qrels whose spelling of ids is used.
 
     Returns:
         The applied fixes, the fixes that were not applied, and the changes line by line.
@@ -141,7 +141,7 @@ def fix_qrels(
         path: The qrels; ``-`` is standard input.
         output: The file to write; its suffix decides its compression.
         codes: Fixes to apply in addition to the safe ones, for example ``Q142``.
-        options: Choices that some fixes need.
+        options: Options of single fixes.
         run: For P104: a run whose spelling of query ids is used.
 
     Returns:
@@ -168,10 +168,10 @@ def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
     why = _why_unreadable(draft)
     if why is None:
         draft = _apply_once(draft, job, "format")
-        why = _why_refused(draft)
+        why = _why_not_fixable(draft)
     if why is None:
         draft = _apply_rounds(draft, job)
-        why = _why_refused(draft)
+        why = _why_not_fixable(draft)
     if why is not None:
         return replace(summary, refused=why, notes=tuple(job.notes))
     return write_fixed(output, source, job, text, draft.data, draft.origin)
@@ -192,10 +192,10 @@ def write_fixed(
         source: The input.
         job: The log of the fixes.
         before: The input as UTF-8.
-        after: The fixed text.
-        origin: The line in ``before`` of each line of ``after``; ``None`` for 1, 2, 3, …
+        after: The fixed text, as UTF-8.
+        origin: For each line of ``after``, its line number in ``before``; ``None`` for 1, 2, 3, …
     """
-    repacked = note_compression(source, output, job)
+    repacked = log_compression(source, output, job)
     with open_output(output) as stream:
         stream.write(after)
     return FixSummary(
@@ -212,10 +212,10 @@ def write_fixed(
 
 
 def fix_bytes(data: bytes, job: Job) -> bytes:
-    """Apply the steps on the bytes of the file.
+    """Apply the steps of the phase ``bytes``.
 
     Raises:
-        UsageError: If Python does not know the given encoding.
+        UsageError: If the encoding in the options does not exist.
     """
     for step in CATALOGUE.steps(job.kind, "bytes"):
         data = step.apply(data, job)
@@ -231,15 +231,15 @@ def _apply_once(draft: Draft, job: Job, phase: Phase) -> Draft:
 def _apply_rounds(draft: Draft, job: Job) -> Draft:
     """Apply the steps on rows; if fixes were named, repeat until the file does not change.
 
-    A safe fix never makes another one necessary. Others can: after removing repeated documents, the
-    scores of most queries may rise with rank.
+    A safe fix never makes another one necessary, but other fixes can: after repeated documents are
+    removed, the scores of most queries may rise with rank.
     """
     for _ in range(_MAX_ROUNDS):
         before, n_notes = draft.data, len(job.notes)
         draft = _apply_once(draft, job, "rows")
-        if not job.asked or draft.data == before:
+        if not job.requested or draft.data == before:
             break
-        del job.notes[n_notes:]  # the next round adds those that still apply
+        del job.notes[n_notes:]  # the next round adds the notes that are still true
     return draft
 
 
@@ -258,7 +258,7 @@ def _why_unreadable(draft: Draft) -> str | None:
     return None
 
 
-def _why_refused(draft: Draft) -> str | None:
+def _why_not_fixable(draft: Draft) -> str | None:
     """Return why a file cannot be fixed; ``None`` if it can."""
     shape = draft.view.shape
     if shape.verdict == "other-format":
@@ -266,7 +266,7 @@ def _why_refused(draft: Draft) -> str | None:
     if shape.verdict == "wrong-kind":
         return "it is qrels (R104)" if draft.kind == "run" else "it is a run (Q104)"
     if shape.first_line is None:
-        hashed = draft.view.strays.height
+        hashed = draft.view.unparsed_lines.height
         return "all rows start with '#' (R112, Q112)" if hashed else "it has no rows (F101)"
     return None
 

@@ -1,7 +1,7 @@
-"""Fixes of YAML, JSON and JSON Lines, which put values in quotes and change nothing else.
+"""Put values in YAML, JSON and JSON Lines in quotes.
 
-The text is edited in place, so comments, order and layout stay. Edits are used only if the new text
-parses to the same tree apart from the quoted values.
+The text is edited in place, so comments, order and layout do not change. The edits are discarded
+unless the new text parses to the same tree, apart from the quoted values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trectools_plus.formats.topic_schema import Form
 from trectools_plus.validation.draft import Job
 from trectools_plus.validation.topics.cases import read_test_set
 from trectools_plus.validation.topics.loading import JsonLines
-from trectools_plus.validation.topics.view import Trouble, Troubles
+from trectools_plus.validation.topics.view import Problem, Problems
 
 _QUOTED = ("T114", "T115", "T117")
 
@@ -34,8 +34,8 @@ def quote_values(text: str, form: Form, job: Job) -> str:
         job: The requested fixes, and the log.
 
     Returns:
-        The fixed text with the same number of lines; the same text for other forms, and if it
-        cannot be parsed.
+        The fixed text, with the same number of lines. The text is unchanged if it has another form
+        or cannot be parsed.
     """
     try:
         places, trees = _read(text, form)
@@ -46,40 +46,44 @@ def quote_values(text: str, form: Form, job: Job) -> str:
     edits: dict[Place, tuple[str, str]] = {}
     for place, node in _scalars(trees):
         if place in wanted:
-            found = _written(lines[place[0] - 1][place[1] - 1 :], node, wanted[place])
+            found = _text_to_quote(lines[place[0] - 1][place[1] - 1 :], node, wanted[place])
             if found is not None:
                 edits[place] = found, json.dumps(found, ensure_ascii=False)
-    fixed = _edited(lines, edits)
-    if not _means_the_same(text, fixed, form, {place: old for place, (old, _) in edits.items()}):
+    fixed = _apply_edits(lines, edits)
+    if not _differs_only_in_quotes(
+        text, fixed, form, {place: old for place, (old, _) in edits.items()}
+    ):
         edits, fixed = {}, text
     for code in _QUOTED:
-        asked = [place for place, wants in wanted.items() if wants == code]
-        n_done = sum(place in edits for place in asked)
+        places_of_code = [place for place, needed in wanted.items() if needed == code]
+        n_done = sum(place in edits for place in places_of_code)
         if n_done:
             job.done(code, n_done)
-        if n_done < len(asked):
-            left = len(asked) - n_done
-            job.skip(code, f"{left:,} of {len(asked):,} have a tag, an anchor or several lines")
+        if n_done < len(places_of_code):
+            n_all = len(places_of_code)
+            job.skip(
+                code, f"{n_all - n_done:,} of {n_all:,} have a tag, an anchor or several lines"
+            )
     return fixed
 
 
-class _Places(Troubles):
-    """Troubles, and the places of the values that quotes would fix."""
+class _Places(Problems):
+    """The problems in a file, and the places of the values that quotes would fix."""
 
     def __init__(self) -> None:
         super().__init__()
         self.codes: dict[Place, str] = {}
 
-    def add(self, code: str, trouble: Trouble) -> None:
-        super().add(code, trouble)
-        if code in _QUOTED and trouble.fix != "no" and trouble.column is not None:
-            place = trouble.line, trouble.column
-            # A text that is both cut and a boolean needs one pair of quotes.
+    def add(self, code: str, problem: Problem) -> None:
+        super().add(code, problem)
+        if code in _QUOTED and problem.fix != "no" and problem.column is not None:
+            place = problem.line, problem.column
+            # One pair of quotes fixes a value with several problems.
             self.codes.setdefault(place, code)
 
 
 def _read(text: str, form: Form) -> tuple[dict[Place, str], list[Tree]]:
-    """Codes of the values that need quotes, by place, and the trees of these values."""
+    """Return the codes of the values that need quotes, by place, and the parsed trees."""
     places = _Places()
     if form == "jsonl":
         JsonLines(places).read(text)
@@ -102,7 +106,7 @@ def _parse(text: str, form: Form) -> Tree:
 
 
 def _nodes(trees: list[Tree]) -> Iterator[Node]:
-    """Yield every node once, including keys, in an order that depends only on the structure."""
+    """Yield every node once, including keys, in an order that quotes do not change."""
     seen: set[int] = set()
     todo: list[Node] = [tree.root for tree in trees if tree.root is not None]
     while todo:
@@ -121,17 +125,17 @@ def _scalars(trees: list[Tree]) -> Iterator[tuple[Place, Scalar]]:
     return (((n.line, n.column), n) for n in _nodes(trees) if isinstance(n, Scalar))
 
 
-def _written(rest: str, node: Scalar, code: str) -> str | None:
-    """Return the text to put in quotes; ``None`` if the value is not written as it is read."""
+def _text_to_quote(rest: str, node: Scalar, code: str) -> str | None:
+    """Return the text to put in quotes; ``None`` if the file writes the value in another way."""
     if not rest.startswith(node.text):
         return None
     if code != "T117":
         return node.text
-    behind = rest[len(node.text) :]
-    return rest.rstrip(" \t") if behind.lstrip(" \t").startswith("#") else None
+    after = rest[len(node.text) :]
+    return rest.rstrip(" \t") if after.lstrip(" \t").startswith("#") else None
 
 
-def _edited(lines: list[str], edits: dict[Place, tuple[str, str]]) -> str:
+def _apply_edits(lines: list[str], edits: dict[Place, tuple[str, str]]) -> str:
     by_line: defaultdict[int, list[tuple[int, str, str]]] = defaultdict(list)
     for (line, column), (old, new) in edits.items():
         by_line[line - 1].append((column - 1, old, new))
@@ -144,8 +148,8 @@ def _edited(lines: list[str], edits: dict[Place, tuple[str, str]]) -> str:
     return "\n".join(written)
 
 
-def _means_the_same(before: str, after: str, form: Form, quoted: dict[Place, str]) -> bool:
-    """Return whether two texts have the same tree, apart from quoted values, which are text now."""
+def _differs_only_in_quotes(before: str, after: str, form: Form, quoted: dict[Place, str]) -> bool:
+    """Return whether two texts have the same tree, apart from values quoted in ``after``."""
     try:
         old, new = (_trees(text, form, {line for line, _ in quoted}) for text in (before, after))
     except TreeError:
@@ -156,19 +160,19 @@ def _means_the_same(before: str, after: str, form: Form, quoted: dict[Place, str
         if isinstance(node, Scalar) and place in quoted:
             expected.append(("Scalar", quoted[place], "text"))
         else:
-            expected.append(_gist(node))
+            expected.append(_signature(node))
     same_repeats = [len(tree.repeats) for tree in old] == [len(tree.repeats) for tree in new]
-    return same_repeats and expected == [_gist(node) for node in _nodes(new)]
+    return same_repeats and expected == [_signature(node) for node in _nodes(new)]
 
 
 def _trees(text: str, form: Form, lines: set[int]) -> list[Tree]:
     if form != "jsonl":
         return [_parse(text, form)] if text.strip() else []
-    every = text.split("\n")
-    return [parse_json(every[line - 1], line) for line in sorted(lines)]
+    all_lines = text.split("\n")
+    return [parse_json(all_lines[line - 1], line) for line in sorted(lines)]
 
 
-def _gist(node: Node) -> tuple[str, str, str]:
+def _signature(node: Node) -> tuple[str, str, str]:
     if isinstance(node, Scalar):
         return "Scalar", node.text, node.meaning
     size = len(node.items) if isinstance(node, Items) else len(node.pairs) + len(node.merged)

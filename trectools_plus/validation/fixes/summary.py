@@ -1,4 +1,4 @@
-"""The result of fixing a file: a summary for people and programs, and a diff line by line."""
+"""The result of fixing a file: a summary as text and JSON, and a diff line by line."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LONGEST_SHOWN = 500
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A line with another text or position than before.
+    """A line whose text or position changed.
 
     Attributes:
         line: The line number in the input, from 1.
         before: The text, without LF.
-        after: The text in the output; ``None`` if the line was removed. It ends in LF only if the
-            input's last line did not.
-        moved_to: The line number in the output, if its order among the others changed.
+        after: The text in the output; ``None`` if the line was removed. It ends in LF only for the
+            last line of an input without a final line end.
+        moved_to: The line number in the output, if the line was moved past others.
     """
 
     line: int
@@ -63,13 +63,13 @@ class FixSummary:
     def iter_changes(self) -> Iterator[Change]:
         """Yield each changed line, in the order of the input; computed lazily.
 
-        A line with another encoding, byte order mark or line end is a changed one. The conversion
-        of a whole file from UTF-16 or the like is in :attr:`applied` alone.
+        A change of encoding, byte order mark or line end is a change of the line. If a whole file
+        is converted from UTF-16 or UTF-32, only :attr:`applied` shows it.
         """
         return self._changes()
 
     def iter_diff(self) -> Iterator[str]:
-        """Yield the diff as lines with LF: line number in the input, text before and after."""
+        """Yield the lines of a diff, with LF: line number in the input, text before and after."""
         for change in self.iter_changes():
             place = f"{self.path}:{change.line}"
             moved = "" if change.moved_to is None else f"  (now line {change.moved_to})"
@@ -81,7 +81,7 @@ class FixSummary:
                 yield f"{place}: + {_shown(change.after)}{moved}\n"
 
     def to_text(self) -> str:
-        """The summary for people, several lines."""
+        """Return the summary as text of several lines."""
         if self.output is None:
             lines = [f"{self.path}: not fixed, nothing written: {self.refused}"]
         elif self.applied:
@@ -97,7 +97,7 @@ class FixSummary:
         return "\n".join(lines) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as JSON values."""
+        """Return the summary as JSON values."""
         return {
             "path": self.path,
             "output": self.output,
@@ -124,7 +124,7 @@ _DIFF_SLICE = 10_000
 def iter_changes(
     raw: bytes, text: bytes, after: bytes, origin: LineNumbers | None
 ) -> Iterator[Change]:
-    r"""Yield the lines of a file that are removed, changed or moved.
+    r"""Yield the lines of a file that were removed, changed or moved.
 
     Changed line ends are shown: ``\r`` before LF, and the LF that was added to the last line. Bytes
     that are not UTF-8 are shown as escapes (``\xe9``).
@@ -133,9 +133,9 @@ def iter_changes(
         raw: The bytes of the file.
         text: The file as UTF-8 without byte order mark, with LF or CRLF.
         after: The fixed text, with LF.
-        origin: The line in ``text`` of each line of ``after``; ``None`` if no line was moved.
+        origin: For each line of ``after``, its line number in ``text``; ``None`` for 1, 2, 3, …
     """
-    old, new = _lines_as_they_were(raw, text), _lines_of(after)
+    old, new = _original_lines(raw, text), _lines_of(after)
     if after.endswith(b"\n") and not text.endswith(b"\n"):
         new = _with_line_end(new, old.len(), origin)
     if origin is None:
@@ -151,31 +151,31 @@ def iter_changes(
         | pl.col("moved_to").is_not_null()
     )
     for part in both.iter_slices(_DIFF_SLICE):
-        for line, then, now, place in part.iter_rows():
-            yield Change(line, then, now, place)
+        for line, old_text, new_text, place in part.iter_rows():
+            yield Change(line, old_text, new_text, place)
 
 
 def _with_line_end(new: pl.Series, last: int, origin: LineNumbers | None) -> pl.Series:
-    """Add LF to the new line that comes from the last line of the input, if it still exists."""
+    """Add LF to the new line that comes from the last line of the input, if it was kept."""
     at = np.array([last - 1]) if origin is None else np.flatnonzero(origin == last)
     return new.clone().scatter(at, new.gather(at) + "\n") if len(at) and new.len() else new
 
 
-def _lines_as_they_were(raw: bytes, text: bytes) -> pl.Series:
-    """The lines of a file before all fixes, with CR and byte order mark."""
+def _original_lines(raw: bytes, text: bytes) -> pl.Series:
+    """Return the lines of a file before all fixes, with CR and byte order mark."""
     lines = _lines_of(text)
     if raw == text:
         return lines
     if b"\n" not in raw and b"\r" in raw:
         raw = raw.replace(b"\r", b"\r\n")
-    if b"\0" in raw:  # UTF-16 and the like: all bytes change, but no line
+    if b"\0" in raw:  # UTF-16 or UTF-32: the bytes of every line change, but no text
         return lines
     before = _lines_of(raw.decode(errors="backslashreplace").encode())
     return before if before.len() == lines.len() else lines
 
 
 def _lines_of(data: bytes) -> pl.Series:
-    """The lines of a text without LF."""
+    """Split a text into lines without LF."""
     text = data.decode().removesuffix("\n")
     if not text:
         return pl.Series([], dtype=pl.String)
@@ -184,10 +184,9 @@ def _lines_of(data: bytes) -> pl.Series:
 
 
 def _moved(origin: LineNumbers) -> npt.NDArray[np.bool_]:
-    """Flag the lines that changed their order, by the simple count that flags fewer of them."""
+    """Flag the lines that were moved up or those that were moved down, whichever are fewer."""
     if not len(origin):
         return np.zeros(0, np.bool_)
-    # Lines after a later line, or lines before an earlier one.
-    sank = origin < np.maximum.accumulate(origin)
-    rose = origin > np.minimum.accumulate(origin[::-1])[::-1]
-    return sank if int(sank.sum()) <= int(rose.sum()) else rose
+    moved_down = origin < np.maximum.accumulate(origin)
+    moved_up = origin > np.minimum.accumulate(origin[::-1])[::-1]
+    return moved_down if int(moved_down.sum()) <= int(moved_up.sum()) else moved_up

@@ -1,4 +1,4 @@
-"""Fixes of topics: TSV line by line, other forms as far as their layout allows."""
+"""Fix topics and test sets: all fixes in TSV, only some in other forms."""
 
 from __future__ import annotations
 
@@ -39,14 +39,15 @@ def fix_topics(
 ) -> FixSummary:
     """Write a fixed copy of topics or a test set; see :func:`fix_run`.
 
-    TSV supports all fixes. In YAML, JSON and JSON Lines, ids and texts are put in quotes (T114,
-    T115, T117) and all other bytes stay; in SGML and XML, only encoding and line ends are fixed.
+    TSV supports all fixes. In YAML, JSON and JSON Lines, encoding and line ends are fixed, and ids
+    and texts are put in quotes (T114, T115, T117). In SGML and XML, only encoding and line ends are
+    fixed.
 
     Args:
         path: The topics; ``-`` is standard input.
         output: The file to write; its suffix decides its compression.
         codes: Fixes to apply in addition to the safe ones, for example ``T113``.
-        options: Choices that some fixes need.
+        options: Options of single fixes.
 
     Returns:
         The fixes applied and not applied, and the changed lines.
@@ -63,7 +64,7 @@ def fix_topics(
     except FormatError as error:
         return replace(summary, refused=error.what)
     data = fix_bytes(source.data, job)
-    why, kept = _why_refused(data), []
+    why, kept = _why_unreadable(data), []
     if why is None:
         text = data.decode()
         form = form_of(str(path), text)
@@ -71,14 +72,14 @@ def fix_topics(
         why = _why_not_written([line for _, line in kept], str(path), form, job)
     if why is not None:
         return replace(summary, refused=why, notes=tuple(job.notes))
-    # The last line of a tree needs no line end; an existing one is an empty line in ``kept``.
-    is_by_lines = form in ("tsv", "jsonl")
-    written = "\n".join(line for _, line in kept).encode() + b"\n" * is_by_lines
+    # Other forms need no line end at the end; an existing one is an empty line in ``kept``.
+    is_line_based = form in ("tsv", "jsonl")
+    written = "\n".join(line for _, line in kept).encode() + b"\n" * is_line_based
     origin = np.array([line for line, text in kept], dtype=np.uint32)
     return write_fixed(output, source, job, data, written, origin[: count_lines(written)])
 
 
-def _why_refused(data: bytes) -> str | None:
+def _why_unreadable(data: bytes) -> str | None:
     """Return why the lines of a file cannot be read; ``None`` if they can."""
     try:
         text = data.decode()
@@ -99,13 +100,13 @@ def _why_not_written(lines: Sequence[str], path: str, form: Form, job: Job) -> s
     start = "\n".join(lines[:100])
     if form == "tsv" and form_of(path, start) != "tsv":
         return "without its first lines, it is not TSV"  # a comment was removed
-    if form == "xml" and "F103" in job.asked and _ENCODING_DECLARED.match(start.lstrip()):
+    if form == "xml" and "F103" in job.requested and _ENCODING_DECLARED.match(start.lstrip()):
         return "its first line names another encoding than UTF-8; change it there as well"
     return None
 
 
 def _fix_structured(text: str, form: Form, job: Job) -> Iterator[tuple[int, str]]:
-    """Yield number and fixed text of each remaining line, for all forms but TSV."""
+    """Yield number and fixed text of each line that is kept, for all forms but TSV."""
     n_crlf = text.count("\r\n")
     if n_crlf:
         job.done("F104", n_crlf)
@@ -123,22 +124,22 @@ def _fix_structured(text: str, form: Form, job: Job) -> Iterator[tuple[int, str]
 
 
 def _fix_lines(data: str, job: Job) -> Iterator[tuple[int, str]]:
-    """Yield number and fixed text of each remaining line of TSV, and log the fixes."""
+    """Yield number and fixed text of each line of TSV that is kept, and log the fixes."""
     counts: Counter[str] = Counter()
     counts["F109"] = int(not data.endswith("\n"))
     texts: dict[str, str] = {}
-    first, n_without = True, 0
+    first, n_without_tab = True, 0
     for number, raw in enumerate(data.removesuffix("\n").split("\n"), 1):
         line = raw.removesuffix("\r")
         counts["F104"] += line != raw
         if line.startswith("#") or not line.strip(_BLANKS):
             counts["F107" if line.startswith("#") else "F108"] += 1
             continue
-        if "\t" not in line and "T101" in job.asked and (tabbed := with_tab(line)):
+        if "\t" not in line and "T101" in job.requested and (tabbed := with_tab(line)):
             counts["T101"] += 1
             line = tabbed
         query_id, tab, text = line.partition("\t")
-        n_without += not tab
+        n_without_tab += not tab
         if tab and first and is_header(query_id, text):
             counts["T103"] += 1
             first = False
@@ -146,25 +147,27 @@ def _fix_lines(data: str, job: Job) -> Iterator[tuple[int, str]]:
         first = False
         if tab:
             counts["T102"] += "\t" in text
-            query_id, text = _form_id(query_id, job, counts), text.replace("\t", " ")
-            known = text.strip(" ")
-            if texts.get(query_id) == known:
+            query_id, text = _formatted_id(query_id, job, counts), text.replace("\t", " ")
+            stripped = text.strip(" ")
+            if texts.get(query_id) == stripped:
                 counts["T111"] += 1
                 continue
-            texts.setdefault(query_id, known)
+            texts.setdefault(query_id, stripped)
             line = f"{query_id}\t{text}"
         yield number, line
     for rule in CATALOGUE.fixable("topics"):
         if counts[rule.code]:
             job.done(rule.code, counts[rule.code])
-    if n_without and "T101" in job.asked:
-        job.skip("T101", f"{plural(n_without, 'line')} without an id and a blank before the text")
+    if n_without_tab and "T101" in job.requested:
+        job.skip(
+            "T101", f"{plural(n_without_tab, 'line')} without an id and a blank before the text"
+        )
 
 
-def _form_id(query_id: str, job: Job, counts: Counter[str]) -> str:
-    """An id with ``_`` for inner blanks and without outer ones, if T113 was requested."""
-    formed = re.sub(r"\s+", "_", query_id.strip(" "))
-    if "T113" not in job.asked or formed in ("", query_id):
+def _formatted_id(query_id: str, job: Job, counts: Counter[str]) -> str:
+    """Strip an id and replace its inner white space by ``_``, if T113 was requested."""
+    formatted = re.sub(r"\s+", "_", query_id.strip(" "))
+    if "T113" not in job.requested or formatted in ("", query_id):
         return query_id
     counts["T113"] += 1
-    return formed
+    return formatted

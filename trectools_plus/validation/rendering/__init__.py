@@ -1,7 +1,7 @@
-"""Findings as text, JSON, GitHub annotations, SARIF and JUnit.
+"""Render findings as text, JSON, GitHub annotations, SARIF and JUnit.
 
-Every renderer takes reports one by one and yields its document in parts, so that a report can be
-freed once it is written: thousands of files need no more memory than one file.
+Every renderer reads reports one by one and yields its document in parts, so that thousands of files
+need no more memory than one file.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +16,7 @@ from trectools_plus.validation.rendering.text import iter_text
 
 
 def iter_concise(reports: Iterable[FileReport]) -> Iterator[str]:
-    """One line ``path:line:column: severity code: message`` per finding; none without findings."""
+    """Yield one line ``path:line:column: severity code: message`` per finding."""
     for report in reports:
         for finding in iter_occurrences(report):
             text = sentences(finding.message, finding.remedy)
@@ -27,7 +27,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def iter_github(reports: Iterable[FileReport]) -> Iterator[str]:
-    """One ``::error file=…,line=…::message`` line per finding; nothing without findings."""
+    """Yield one GitHub annotation ``::error file=…,line=…::message`` per finding."""
     for report in reports:
         for finding in iter_occurrences(report):
             yield f"{_annotation(finding)}\n"
@@ -63,11 +63,11 @@ RENDERERS: dict[str, Callable[[Iterable[FileReport]], Iterator[str]]] = {
     "sarif": iter_sarif,
     "junit": iter_junit,
 }
-"""Output formats by the name they have on the command line."""
+"""Renderers by the name of the output format on the command line."""
 
 
 def render(reports: Iterable[FileReport], output_format: str = "text") -> str:
-    """All findings in one of the formats of :data:`RENDERERS`, as one string."""
+    """Return all findings in one of the formats of :data:`RENDERERS`."""
     return "".join(RENDERERS[output_format](reports))
 
 

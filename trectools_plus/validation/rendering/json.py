@@ -26,8 +26,8 @@ def iter_json(
 
     Args:
         reports: Read once, one at a time.
-        statistics: Whether to add ``statistics``: code, name, severity, count and files per rule.
-        extras: Returns further keys of a file.
+        statistics: Add ``statistics``: code, name, severity, count and files per rule.
+        extras: Returns additional keys for a file.
     """
     tally = Tally()
     document: dict[str, Any] = {
@@ -52,7 +52,7 @@ def _file(report: FileReport, extras: FileExtras | None) -> dict[str, Any]:
 
 
 def _finding(finding: Finding, report: FileReport) -> dict[str, Any]:
-    # An array of line numbers would double in size as a list.
+    # ``lines`` may be an array; it is not converted to a list, which needs more memory.
     lines: Sequence[int] = finding.lines if report.line_text is None else finding.every_line
     return {
         "code": finding.code,
@@ -71,7 +71,7 @@ def _finding(finding: Finding, report: FileReport) -> dict[str, Any]:
 
 
 _INDENT = "  "
-_NOTHING = object()
+_END = object()
 
 
 _SCALARS = (str, int, float)
@@ -81,13 +81,13 @@ _BATCH = 4096
 
 
 def json_chunks(value: Any, depth: int = 0) -> Iterator[str]:
-    """Yield a JSON text in parts, indented, invisible characters as escapes.
+    """Yield an indented JSON text in parts; invisible characters become escapes.
 
     Args:
-        value: A value that ``json`` supports, or contains any iterables, which become lists and are
-            read one item at a time, and functions without arguments, which are called when they
-            are reached, for totals that are known only at the end. An item of a list that is
-            plain JSON is one line.
+        value: A value that ``json`` supports. It may also contain iterables, which become lists
+            and are read one item at a time, and functions without arguments, which are called
+            when they are reached, for totals that are known only at the end. An item of a list
+            that ``json`` supports is written on one line.
         depth: The nesting depth of the value in its document.
     """
     if callable(value):
@@ -102,8 +102,8 @@ def json_chunks(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _list(items: Iterator[Any], depth: int) -> Iterator[str]:
-    first = next(items, _NOTHING)
-    if first is _NOTHING:
+    first = next(items, _END)
+    if first is _END:
         yield "[]"
         return
     items = chain([first], items)
@@ -118,7 +118,7 @@ def _list(items: Iterator[Any], depth: int) -> Iterator[str]:
 
 
 def _compact(item: Any) -> Any:
-    """An item as JSON text, or the item itself if it contains iterables or functions."""
+    """Return an item as JSON text, or the item itself if ``json`` does not support it."""
     try:
         return _Text(json.dumps(item))
     except TypeError:

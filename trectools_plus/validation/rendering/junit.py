@@ -1,4 +1,4 @@
-"""Findings as JUnit XML for build servers: a suite per file, a case per finding."""
+"""Render findings as JUnit XML for build servers: a suite per file, a case per finding."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from trectools_plus.validation.rendering.places import iter_rows, line_ranges, p
 def iter_junit(reports: Iterable[FileReport], *, strict: bool = False) -> Iterator[str]:
     """Yield all findings as a JUnit document.
 
-    An error is a failed case, and if ``strict``, a warning too. All other findings are passed cases
-    with their text as output. A file without findings is one passed case.
+    An error is a failed case; with ``strict``, a warning too. Other findings are passed cases with
+    their text as output. A file without findings is one passed case.
     """
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="trectools-plus">\n'
@@ -43,14 +43,14 @@ def _case(finding: Finding, report: FileReport, *, failed: bool) -> Iterator[str
     path, title = _attribute(finding.path), _attribute(f"{finding.code} {finding.name}")
     line = "" if finding.line is None else f' line="{finding.line}"'
     yield f"    <testcase classname={path} name={title} file={path}{line}>\n"
-    said = sentences(finding.message, finding.remedy)
+    message = sentences(finding.message, finding.remedy)
     if failed:
-        yield f'      <failure type="{finding.code}" message={_attribute(said)}>'
+        yield f'      <failure type="{finding.code}" message={_attribute(message)}>'
     else:
         yield "      <system-out>"
     where = line_ranges(finding.lines, finding.count)
     more = f" [{where}]" if where else ""
-    yield _text(f"{finding.place}: {finding.severity} {finding.code}: {said}{more}")
+    yield _text(f"{finding.place}: {finding.severity} {finding.code}: {message}{more}")
     for number, text in iter_rows(report, finding):
         yield f"\n{number}: {_text(text)}"
     yield "</failure>\n" if failed else "</system-out>\n"

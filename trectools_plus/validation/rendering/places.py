@@ -1,4 +1,4 @@
-"""Files, lines and texts in outputs, and one finding for each place."""
+"""Format files, lines and texts, and split findings by place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trectools_plus.validation.findings import FileReport, Finding
 
 
 def printable(text: str) -> str:
-    """The whole ``text``, with escapes for invisible and control characters."""
+    """Return ``text`` with escapes for invisible and control characters."""
     return text if text.isprintable() else visible(text, len(text))
 
 
@@ -31,7 +31,7 @@ def file_uri(path: str) -> str:
 
 
 def line_ranges(lines: Sequence[int], count: int) -> str:
-    """``lines 1–3, 7, …``: the first lines of ``count`` places; ``""`` for one."""
+    """Return ``lines 1–3, 7, …`` for the first lines of ``count`` places; ``""`` for one line."""
     if len(lines) < 2:
         return ""
     spans: list[list[int]] = []
@@ -49,13 +49,13 @@ def line_ranges(lines: Sequence[int], count: int) -> str:
 
 
 LONGEST_ROW = 80
-"""Longest text of a row, in characters."""
+"""Length to which rows are cut in outputs, in characters."""
 
 
 def iter_occurrences(report: FileReport) -> Iterator[Finding]:
     """Yield the findings of a report; if all lines were requested, one for each line.
 
-    The message is about the first place. The text of the row replaces it for further places.
+    The message describes the first place. For the others, the text of the line replaces it.
     """
     for finding in report.findings:
         if report.line_text is None or len(finding.every_line) < 2:
@@ -85,7 +85,7 @@ def iter_rows(report: FileReport, finding: Finding) -> Iterator[tuple[int, str]]
 
 
 def row_text(report: FileReport, line: int) -> str:
-    """A printable, shortened line of the file; ``""`` if its text is not available."""
+    """Return a printable, shortened line of the file; ``""`` if it is not available."""
     if report.line_text is None:
         return ""
     text = report.line_text(line)[: LONGEST_ROW + 1]

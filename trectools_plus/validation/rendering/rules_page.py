@@ -1,4 +1,4 @@
-"""The rule catalogue as Markdown, generated from the rules themselves."""
+"""Render the rule catalogue as Markdown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIXES = {
 
 
 def render_rules_markdown() -> str:
-    """The whole catalogue as a Markdown page; each rule has its code as anchor."""
+    """Return the catalogue as a Markdown page; the code of each rule is an anchor."""
     return "\n".join(_page()) + "\n"
 
 
@@ -74,5 +74,5 @@ def _section(rule: Rule) -> Iterator[str]:
 
 def fix_of(rule: Rule) -> str:
     """Describe the fix of a rule, with its effect on the figures if it has one."""
-    effect = f". It {rule.repair.effect}" if rule.repair and rule.repair.effect else ""
+    effect = f". It {rule.rule_fix.effect}" if rule.rule_fix and rule.rule_fix.effect else ""
     return f"{FIXES[rule.fix]}{effect}"

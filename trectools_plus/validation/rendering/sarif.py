@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, the format of code scanning services."""
+"""Render findings as SARIF 2.1.0, the format of code scanning services."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def iter_sarif(reports: Iterable[FileReport]) -> Iterator[str]:
 
 
 def documentation_url() -> str | None:
-    """The URL of the documentation in the package's metadata; ``None`` if it is missing."""
+    """Return the documentation URL in the package's metadata; ``None`` if it is missing."""
     named = (url.partition(",") for url in _metadata("Project-URL"))
     return next((url.strip() for label, _, url in named if label == "Documentation"), None)
 
 
 def _metadata(key: str) -> list[str]:
-    """Values of a key of the package's metadata; empty if the package is not installed."""
+    """Return the values of a key of the metadata; empty if the package is not installed."""
     try:
         return metadata(PACKAGE).get_all(key) or []
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Counts of findings, for the summary line and ``--statistics``."""
+"""Count findings for the summary line and ``--statistics``."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _ORDER = list(Severity)
 
 
 class Tally:
-    """Numbers of findings and files, by rule.
+    """Counts of findings and files.
 
     Attributes:
         n_files: Number of files so far.
         n_with_findings: Number of files with findings.
         findings: Number of findings of each severity.
         fixes: Number of findings that can be fixed in each way.
-        asked: Codes of findings whose fix is applied only by name, in order of appearance.
+        needs_decision: Codes of findings whose fix is applied only by name, in order of appearance.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Tally:
         self.n_with_findings = 0
         self.findings = dict.fromkeys(Severity, 0)
         self.fixes = dict.fromkeys(Fix, 0)
-        self.asked: dict[str, None] = {}
+        self.needs_decision: dict[str, None] = {}
         self._places: Counter[tuple[str, str, Severity]] = Counter()
         self._files: Counter[tuple[str, str, Severity]] = Counter()
 
@@ -51,17 +51,17 @@ class Tally:
         self.findings[finding.severity] += 1
         self.fixes[finding.fix] += 1
         if finding.fix is Fix.ASK:
-            self.asked[finding.code] = None
+            self.needs_decision[finding.code] = None
         key = finding.code, finding.name, finding.severity
         self._places[key] += finding.count
         self._files[key] += 1
 
     def summary(self) -> dict[str, int]:
-        """Number of findings by severity, with the keys of the JSON document."""
+        """Return the number of findings by severity, with the keys of the JSON document."""
         return {f"{severity}s": self.findings[severity] for severity in Severity}
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """A record per rule and severity, worst and most frequent first."""
+        """Return a record per rule and severity, worst and most frequent first."""
         keys = sorted(
             self._places, key=lambda key: (_ORDER.index(key[2]), -self._places[key], key[0])
         )
@@ -77,7 +77,7 @@ class Tally:
         ]
 
     def as_table(self) -> Iterator[str]:
-        """Yield the same as a text table; nothing without findings."""
+        """Yield the records of :meth:`as_dicts` as lines of a table; nothing without findings."""
         rows = [
             (r["code"], r["name"], r["severity"], f"{r['count']:,}", f"{r['files']:,}")
             for r in self.as_dicts()
@@ -94,7 +94,7 @@ class Tally:
             yield printable("  ".join(cells))
 
     def sentence(self) -> str:
-        """The summary line: numbers of findings and files."""
+        """Return the summary line: numbers of findings and files."""
         files = plural(self.n_files, "file")
         found = [plural(n, severity) for severity, n in self.findings.items() if n]
         if not found:
@@ -105,20 +105,22 @@ class Tally:
         return f"Found {' and '.join([', '.join(most), last]) if most else last} in {files}."
 
     def fix_hints(self) -> list[str]:
-        """Lines about fixes: a command that keeps all rows and scores, and the other fixes."""
-        repairs = {code: CATALOGUE[code].repair for code in sorted(self.asked)}
-        effects = {code: repair.effect if repair else "" for code, repair in repairs.items()}
+        """Return lines that suggest fixes, and list those that change the figures."""
+        rule_fixes = {code: CATALOGUE[code].rule_fix for code in sorted(self.needs_decision)}
+        effects = {
+            code: rule_fix.effect if rule_fix else "" for code, rule_fix in rule_fixes.items()
+        }
         lines = self._command(",".join(code for code, effect in effects.items() if not effect))
         changing = [f"  {code} {effect}" for code, effect in effects.items() if effect]
         if changing:
             lines.append("Not suggested, because these fixes change the figures:")
         return lines + changing
 
-    def _command(self, asked: str) -> list[str]:
-        """The command that applies fixes; empty if there is nothing to fix."""
+    def _command(self, codes: str) -> list[str]:
+        """Return the line with the command that applies fixes; empty if there is nothing to fix."""
         safe = self.fixes[Fix.SAFE]
         if not safe:
-            return [f"Fix with --fix OUT --fix {asked}."] if asked else []
-        marked = "the one" if safe == 1 else f"the {safe:,}"
-        further = f"; for more, add --fix {asked}" if asked else ""
-        return [f"Fix {marked} marked * with --fix OUT{further}."]
+            return [f"Fix with --fix OUT --fix {codes}."] if codes else []
+        findings = "the finding" if safe == 1 else f"the {safe:,} findings"
+        further = f"; for more, add --fix {codes}" if codes else ""
+        return [f"Fix {findings} marked * with --fix OUT{further}."]

@@ -1,4 +1,4 @@
-"""Findings as text: grouped by file, worst first, aligned, with a summary line."""
+"""Render findings as text: grouped by file, worst first, with a summary line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trectools_plus.validation.rendering.places import iter_rows, line_ranges, p
 from trectools_plus.validation.rendering.tally import Tally
 
 WIDTH = 100
-"""Longest line, in columns, unless a single word (a path, an id) is longer."""
+"""Maximum width of a line, unless a single word (a path, an id) is longer."""
 
 _NARROWEST = 60
 _ORDER = list(Severity)
@@ -22,7 +22,7 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "b
 _SEVERITY_WIDTH = max(map(len, Severity))
 
 Line = list[tuple[str, str]]
-"""Parts of a line, each with its style; a style is a Rich style or empty."""
+"""Parts of a line, each with its Rich style (empty for none)."""
 
 
 def iter_text(
@@ -47,7 +47,7 @@ def print_text(
     statistics: bool = False,
     list_clean: bool = True,
 ) -> None:
-    """Write :func:`iter_text` to a stream; for a terminal, in its width and in colour.
+    """Write :func:`iter_text` to a stream, with the width and colours of a terminal.
 
     The environment variable ``NO_COLOR`` turns colours off.
     """
@@ -71,7 +71,7 @@ def text_lines(
     statistics: bool = False,
     list_clean: bool = True,
 ) -> Iterator[Line]:
-    """Lines of the report as parts with styles."""
+    """Yield the lines of :func:`iter_text` as parts with styles."""
     tally = Tally()
     for report in tally.count(reports):
         if not statistics and (report.findings or list_clean):
@@ -111,7 +111,7 @@ def _file_lines(report: FileReport, width: int) -> Iterator[Line]:
 
 
 def _head(finding: Finding, place: str) -> Line:
-    """``  line:column  severity  code``, with a mark for safe fixes."""
+    """Return ``  line:column  severity  code``; ``*`` marks safe fixes."""
     colour = _COLOURS[finding.severity]
     return [
         (f"  {place}  ", "dim"),
@@ -131,7 +131,7 @@ def _body(finding: Finding, width: int, *, every: bool) -> Iterator[tuple[str, s
 
 
 def _row_lines(report: FileReport, finding: Finding, margin: int, width: int) -> Iterator[Line]:
-    """Yield each line of a finding as in the file."""
+    """Yield number and text of each line of a finding."""
     digits = len(str(max(finding.every_line)))
     left = max(0, width - margin - digits - 3)
     for number, text in iter_rows(report, finding):
@@ -143,7 +143,7 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def _aligned(places: Sequence[tuple[int | None, int | None]]) -> list[str]:
-    """``line:column`` with aligned colons; ``-`` for a whole file."""
+    """Return ``line:column`` for each place, with aligned colons; ``-`` for a whole file."""
     lines = [str(line or "-") for line, _ in places]
     columns = [f":{column}" if column else "" for _, column in places]
     before, after = max(map(len, lines), default=0), max(map(len, columns), default=0)

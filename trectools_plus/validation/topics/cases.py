@@ -5,7 +5,7 @@
     {metadata: {…}, queries: [{query_id, text, relevant: [{doc_id, grade}], …}]}
     {queries: [{id, text, relevant: {doc_id: grade}}]}
     {queries: [{query_id, query_text, relevant_docs: [{doc_id, grade}]}]}
-    {metadata: {…}, test_cases: [{text, expected_hpo_ids: [HP:…]}]}     or the list alone
+    {metadata: {…}, test_cases: [{text, expected_hpo_ids: [HP:…]}]}     or only the list
     {query_id: {doc_id: grade}}     or {query_id: [doc_id, …]}
 
 The last form has only judgments. The first three are the forms of this package, with a fixed set of
@@ -48,11 +48,11 @@ from trectools_plus.text import listed, visible
 from trectools_plus.validation.topics.fields import (
     Entry,
     Schema,
-    note_constants,
-    note_repeats,
     read_grade,
     read_id,
     read_text,
+    report_constants,
+    report_repeated_keys,
 )
 from trectools_plus.validation.topics.view import (
     ENTRIES_SCHEMA,
@@ -61,37 +61,37 @@ from trectools_plus.validation.topics.view import (
     Cases,
     Content,
     Kind,
-    Trouble,
-    Troubles,
+    Problem,
+    Problems,
 )
 
 Fields = dict[str, tuple[Scalar, Node]]
 Judged = tuple[str, Node, float | None]
-"""Document id, its place, its grade; ``None`` if that is not a whole number."""
+"""Document id, its node, and its grade (``None`` if it is not a whole number)."""
 
 
-def read_test_set(tree: Tree, troubles: Troubles | None = None) -> Content:
+def read_test_set(tree: Tree, problems: Problems | None = None) -> Content:
     """Read a test set from its tree.
 
     Args:
         tree: The document.
-        troubles: Collects the problems; a new collection if not given.
+        problems: Collects the problems; a new collection if not given.
     """
-    reader = _Reader(Troubles() if troubles is None else troubles, tree.n_values)
-    note_repeats(tree, reader.troubles)
-    note_constants(tree, reader.troubles)
+    reader = _Reader(Problems() if problems is None else problems, tree.n_values)
+    report_repeated_keys(tree, reader.problems)
+    report_constants(tree, reader.problems)
     if tree.root is not None:
         reader.read(tree.root)
     return reader.content()
 
 
 class _Reader:
-    def __init__(self, troubles: Troubles, n_values: int) -> None:
-        self.troubles = troubles
-        self._unfolder = AliasResolver(n_values)
-        self._schema = Schema(self.troubles)
-        self._judgments = _JudgmentsReader(self.troubles, self._schema, self._unfolder)
-        self._notes = _NotesReader(self.troubles)
+    def __init__(self, problems: Problems, n_values: int) -> None:
+        self.problems = problems
+        self._aliases = AliasResolver(n_values)
+        self._schema = Schema(self.problems)
+        self._judgments = _JudgmentsReader(self.problems, self._schema, self._aliases)
+        self._notes = _NotesReader(self.problems)
         self._kind: Kind = "testset"
         self._entries: list[tuple[int, str | None, str | None, int]] = []
         self._cases: Cases | None = None
@@ -100,7 +100,7 @@ class _Reader:
         entries = pl.DataFrame(self._entries, schema=ENTRIES_SCHEMA, orient="row")
         judgments = pl.DataFrame(self._judgments.rows, schema=JUDGMENTS_SCHEMA, orient="row")
         languages = pl.DataFrame(self._notes.languages, schema=LANGUAGES_SCHEMA, orient="row")
-        return Content(entries, self.troubles, judgments, self._kind, languages, self._cases)
+        return Content(entries, self.problems, judgments, self._kind, languages, self._cases)
 
     def read(self, root: Node) -> None:
         try:
@@ -109,13 +109,13 @@ class _Reader:
             elif isinstance(root, Mapping):
                 self._read_mapping(root)
             elif not is_empty(root):
-                self._note_wrong_form(root, describe(root))
+                self._report_wrong_form(root, describe(root))
         except TooMuchError as error:
             what = f"aliases repeat more than {MAX_REPEATED:,} values; the rest is not read"
-            self.troubles.add("T104", Trouble(error.node.line, what, error.node.column))
+            self.problems.add("T104", Problem(error.node.line, what, error.node.column))
 
     def _read_mapping(self, root: Mapping) -> None:
-        pairs = self._unfolder.fields(root)
+        pairs = self._aliases.fields(root)
         fields = {key.text: value for key, value in pairs}
         keys = [key for key, _ in pairs]
         if "queries" in fields or "test_cases" in fields:
@@ -128,61 +128,63 @@ class _Reader:
         elif not fields or self._schema.check(keys, TOP_KEYS, only_near=True):
             return
         elif "metadata" in fields or any(isinstance(value, Scalar) for value in fields.values()):
-            self._note_wrong_form(root, listed(list(fields)))
+            self._report_wrong_form(root, listed(list(fields)))
         else:
             self._read_judgments_only(pairs)
 
     def _read_metadata(self, node: Node, cases: Cases) -> None:
         if isinstance(node, Mapping):
-            pairs = self._unfolder.fields(node)
+            pairs = self._aliases.fields(node)
             cases.metadata = {key.text: value for key, value in pairs}
             self._notes.read_metadata(pairs, strict=cases.strict)
         elif not is_empty(node):
-            self._notes.note_wrong(node, f"metadata is {describe(node)}, not a mapping", None)
+            self._notes.report_wrong_value(
+                node, f"metadata is {describe(node)}, not a mapping", None
+            )
 
-    def _note_wrong_form(self, node: Node, seen: str) -> None:
+    def _report_wrong_form(self, node: Node, seen: str) -> None:
         what = f"expected a list of test cases, 'queries' or 'test_cases' but got {seen}"
         remedy = "Give each test case an id, a text and its relevant documents"
-        self.troubles.add("T105", Trouble(node.line, what, node.column, remedy=remedy))
+        self.problems.add("T105", Problem(node.line, what, node.column, remedy=remedy))
 
     def _read_list(self, root: Items) -> None:
-        """Read a list of cases, whose fields determine the form."""
+        """Read a list of cases; the fields of the cases determine the form."""
         names = {
             key.text
-            for case in self._unfolder.items(root)
+            for case in self._aliases.items(root)
             if isinstance(case, Mapping)
-            for key, _ in self._unfolder.fields(case)
+            for key, _ in self._aliases.fields(case)
         }
         if not names.intersection(JUDGED_KEYS):
             self._kind = "topics"
-        foreign = names.intersection(LISTED_KEYS) and not names.intersection(GRADED_KEYS)
-        self._read_cases(root, Cases(strict=not foreign))
+        is_foreign = names.intersection(LISTED_KEYS) and not names.intersection(GRADED_KEYS)
+        self._read_cases(root, Cases(strict=not is_foreign))
 
     def _read_cases(self, node: Node, cases: Cases) -> None:
         self._cases = cases
         if isinstance(node, Mapping):
-            for key, case in self._unfolder.fields(node):
+            for key, case in self._aliases.fields(node):
                 self._read_case(case, cases, key)
         elif isinstance(node, Items):
-            for case in self._unfolder.items(node):
+            for case in self._aliases.items(node):
                 self._read_case(case, cases)
         elif not is_empty(node):
-            self._note_wrong_form(node, describe(node))
+            self._report_wrong_form(node, describe(node))
 
     def _read_case(self, case: Node, cases: Cases, key: Scalar | None = None) -> None:
         """Read a test case.
 
         Args:
             case: The case.
-            cases: The cases before it. Cases in a form of this package have an id, and only fields
-                of the schema.
-            key: Its id, if that is the key of the case.
+            cases: Collects the data of cases. If strict, an id is required, and only fields of the
+                schema are allowed.
+            key: Its key, which is its id, if the cases are a mapping.
         """
         if not isinstance(case, Mapping):
             what = f"expected a test case with id and text but got {describe(case)}"
-            self.troubles.add("T105", Trouble(case.line, what, case.column))
+            self.problems.add("T105", Problem(case.line, what, case.column))
             return
-        pairs = self._unfolder.fields(case)
+        pairs = self._aliases.fields(case)
         fields = {name.text: (name, value) for name, value in pairs}
         entry = Entry(case.line)
         missing = self._read_id_and_text(fields, entry, key)
@@ -197,7 +199,7 @@ class _Reader:
         )
         for what in sorted(missing - meant - {"judgments"}):
             seen = f"{what} is missing (fields: {listed(list(fields))})"
-            self.troubles.add("T105", Trouble(case.line, seen, case.column, entry.query_id))
+            self.problems.add("T105", Problem(case.line, seen, case.column, entry.query_id))
         cases.notes.append(self._notes.read_case(fields, entry, strict=cases.strict))
         self._entries.append(entry.as_row())
         first_row = len(self._judgments.rows)
@@ -205,34 +207,34 @@ class _Reader:
             self._judgments.read(value, entry, len(self._entries))
         cases.judged.append(range(first_row, len(self._judgments.rows)))
         if "judgments" in missing - meant:
-            self._judgments.note_none(case, entry)
+            self._judgments.report_missing_judgments(case, entry)
         elif judged and all(is_empty(value) for _, value in judged):
-            self._judgments.note_none(judged[0][0], entry)
+            self._judgments.report_missing_judgments(judged[0][0], entry)
 
     def _read_id_and_text(self, fields: Fields, entry: Entry, key: Scalar | None) -> set[str]:
-        """Read the two into ``entry``, and return the missing ones."""
+        """Read id and text into ``entry``, and return the missing ones."""
         missing = set()
         id_node: Node | None = next((fields[name][1] for name in ID_KEYS if name in fields), key)
         if id_node is None:
             missing.add("id")
         else:
-            entry.query_id = read_id(id_node, "id", entry, self.troubles)
+            entry.query_id = read_id(id_node, "id", entry, self.problems)
             entry.line = id_node.line
         text_node = next((fields[name][1] for name in TEXT_KEYS if name in fields), None)
         if text_node is None:
             missing.add("text")
         else:
-            entry.text = read_text(text_node, entry, self.troubles)
+            entry.text = read_text(text_node, entry, self.problems)
         return missing
 
     def _read_judgments_only(self, pairs: list[tuple[Scalar, Node]]) -> None:
-        """``{query_id: {doc_id: grade}}``."""
+        """Read ``{query_id: {doc_id: grade}}``."""
         for key, value in pairs:
             entry = Entry(key.line)
-            entry.query_id = read_id(key, "id", entry, self.troubles)
+            entry.query_id = read_id(key, "id", entry, self.problems)
             self._entries.append(entry.as_row())
             if is_empty(value):
-                self._judgments.note_none(key, entry)
+                self._judgments.report_missing_judgments(key, entry)
             self._judgments.read(value, entry, len(self._entries))
 
 
@@ -240,31 +242,31 @@ class _JudgmentsReader:
     """Reads the judgments of a case: a list of documents, of ``{doc_id, grade}``, or a mapping.
 
     Args:
-        troubles: Collects the problems.
+        problems: Collects the problems.
         schema: Reports unknown keys.
-        unfolder: Returns the fields of nodes.
+        aliases: Returns the fields and items of nodes, with aliases resolved.
 
     Attributes:
         rows: ``line, query_id, doc_id, grade`` of each judgment read so far.
     """
 
-    def __init__(self, troubles: Troubles, schema: Schema, unfolder: AliasResolver) -> None:
+    def __init__(self, problems: Problems, schema: Schema, aliases: AliasResolver) -> None:
         self.rows: list[tuple[int, str, str, float | None]] = []
-        self._troubles = troubles
+        self._problems = problems
         self._schema = schema
-        self._unfolder = unfolder
+        self._aliases = aliases
         self._seen: set[str] = set()
 
     def read(self, node: Node, entry: Entry, number: int) -> None:
-        """Read the judgments of a test case, the ``number``-th.
+        """Read the judgments of the test case with a number, from 1.
 
-        Of several cases with one id (T111, T112), only the judgments of the first are read.
+        If several cases have the same id (T111, T112), only the judgments of the first are read.
         """
         if is_empty(node):
             return
         if isinstance(node, Scalar):
             what = f"expected judged documents but got {describe(node)}"
-            self._troubles.add("T105", Trouble(node.line, what, node.column, entry.query_id))
+            self._problems.add("T105", Problem(node.line, what, node.column, entry.query_id))
             return
         query_id = entry.query_id or number_of_case(number)
         if query_id in self._seen:
@@ -273,60 +275,60 @@ class _JudgmentsReader:
         for doc_id, place, grade in self._iter(node, entry):
             self.rows.append((place.line, query_id, doc_id, grade))
 
-    def note_none(self, place: Node, entry: Entry) -> None:
+    def report_missing_judgments(self, place: Node, entry: Entry) -> None:
         """Report that a test case has no judgments (T131)."""
         query = f" for query {visible(entry.query_id)}" if entry.query_id is not None else ""
         what = f"no judgments{query}; it is left out of the mean"
-        self._troubles.add("T131", Trouble(place.line, what, place.column, entry.query_id))
+        self._problems.add("T131", Problem(place.line, what, place.column, entry.query_id))
 
     def _iter(self, node: Items | Mapping, entry: Entry) -> Iterator[Judged]:
         if isinstance(node, Mapping):
-            for key, value in self._unfolder.fields(node):
-                doc_id = read_id(key, "document id", entry, self._troubles)
+            for key, value in self._aliases.fields(node):
+                doc_id = read_id(key, "document id", entry, self._problems)
                 if doc_id is not None:
-                    yield doc_id, key, read_grade(value, doc_id, entry, self._troubles)
+                    yield doc_id, key, read_grade(value, doc_id, entry, self._problems)
             return
-        for item in self._unfolder.items(node):
+        for item in self._aliases.items(node):
             if isinstance(item, Mapping):
                 yield from self._iter_term(item, entry)
             else:
-                doc_id = read_id(item, "document id", entry, self._troubles)
+                doc_id = read_id(item, "document id", entry, self._problems)
                 if doc_id is not None:
                     yield doc_id, item, 1.0
 
     def _iter_term(self, term: Mapping, entry: Entry) -> Iterator[Judged]:
-        """``{doc_id: …, grade: …}``: one judgment, or none if the document is missing."""
-        pairs = self._unfolder.fields(term)
+        """Read ``{doc_id: …, grade: …}``: one judgment, or none if the document is missing."""
+        pairs = self._aliases.fields(term)
         fields = {key.text: value for key, value in pairs}
         missing = {name for name in TERM_KEYS if name not in fields}
         keys = (key for key, _ in pairs)
         meant = self._schema.check(keys, TERM_KEYS, entry.query_id, missing=missing)
         for what in sorted(missing - meant):
             seen = f"{what} of a relevant document is missing"
-            self._troubles.add("T105", Trouble(term.line, seen, term.column, entry.query_id))
+            self._problems.add("T105", Problem(term.line, seen, term.column, entry.query_id))
         if "doc_id" not in fields:
             return
-        doc_id = read_id(fields["doc_id"], "document id", entry, self._troubles)
+        doc_id = read_id(fields["doc_id"], "document id", entry, self._problems)
         if doc_id is None:
             return
         grade = fields.get("grade")
-        value = None if grade is None else read_grade(grade, doc_id, entry, self._troubles)
+        value = None if grade is None else read_grade(grade, doc_id, entry, self._problems)
         yield doc_id, fields["doc_id"], value
 
 
 class _NotesReader:
-    """Reads words, languages and remarks of cases and metadata, and reports invalid ones (T118).
+    """Reads categories, languages and remarks of cases and metadata; reports invalid ones (T118).
 
     Args:
-        troubles: Collects the problems.
+        problems: Collects the problems.
 
     Attributes:
         languages: ``line, query_id, language`` of each declaration read so far.
     """
 
-    def __init__(self, troubles: Troubles) -> None:
+    def __init__(self, problems: Problems) -> None:
         self.languages: list[tuple[int, str | None, str]] = []
-        self._troubles = troubles
+        self._problems = problems
 
     def read_case(self, fields: Fields, entry: Entry, *, strict: bool) -> dict[str, str]:
         """Read the notes of a test case.
@@ -334,7 +336,7 @@ class _NotesReader:
         Args:
             fields: Its fields.
             entry: The case.
-            strict: True for a form of this package; unknown words of other forms are left out.
+            strict: True for a form of this package; unknown words of other forms are ignored.
         """
         found = {}
         for name in NOTE_KEYS:
@@ -355,16 +357,16 @@ class _NotesReader:
             if key.text not in METADATA_KEYS:
                 continue
             if strict and not _is_text(node):
-                self.note_wrong(node, f"{key.text} of the metadata is {_shown(node)}", None)
+                self.report_wrong_value(node, f"{key.text} of the metadata is {_shown(node)}", None)
             elif key.text == "language" and isinstance(node, Scalar) and node.text:
                 self.languages.append((node.line, None, node.text))
 
-    def note_wrong(self, node: Node, what: str, query_id: str | None) -> None:
+    def report_wrong_value(self, node: Node, what: str, query_id: str | None) -> None:
         """Report a value of the wrong type."""
         remedy = None
         if isinstance(node, Scalar) and node.meaning not in ("text", "null"):
             remedy = f'Quote it: "{visible(node.text)}"'
-        self._troubles.add("T118", Trouble(node.line, what, node.column, query_id, remedy=remedy))
+        self._problems.add("T118", Problem(node.line, what, node.column, query_id, remedy=remedy))
 
     def _read(self, name: str, node: Node, query_id: str | None, *, strict: bool) -> str | None:
         if isinstance(node, Scalar) and node.meaning == "null":
@@ -375,12 +377,12 @@ class _NotesReader:
                 return node.text
             if strict:
                 what = f"{name} is {_shown(node)}, not one of {', '.join(words)}"
-                self.note_wrong(node, what, query_id)
+                self.report_wrong_value(node, what, query_id)
             return None
         if not isinstance(node, Scalar) or node.meaning not in (
             ("text",) if strict else ("text", "integer")
         ):
-            self.note_wrong(node, f"{name} is {_shown(node)}", query_id)
+            self.report_wrong_value(node, f"{name} is {_shown(node)}", query_id)
             return None
         if name == "language" and node.text:
             self.languages.append((node.line, query_id, node.text))

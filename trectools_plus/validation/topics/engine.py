@@ -1,4 +1,4 @@
-"""Running rules over topics and test sets."""
+"""Run rules over topics and test sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trectools_plus.validation.topics.loading import read_view
 from trectools_plus.validation.topics.view import TopicsView
 
 _NOT_FOR_TEST_SETS = frozenset({"Q134"})
-"""Rules that do not apply to test sets, which list only what is relevant."""
+"""Rules that do not apply to test sets, which usually contain only relevant documents."""
 
 
 def validate_topics(path: str | Path, *, every_line: bool = False) -> FileReport:
@@ -23,7 +23,7 @@ def validate_topics(path: str | Path, *, every_line: bool = False) -> FileReport
 
     Args:
         path: The file; ``-`` is standard input.
-        every_line: Whether findings keep the lines of all places and not only of the first few.
+        every_line: Put the line numbers of all places into findings, not only the first few.
 
     Returns:
         All findings of the file, of kind ``topics`` or ``testset``. A malformed file is a report
@@ -58,7 +58,7 @@ def _check_judgments(topics: TopicsView) -> list[Finding]:
     for rule in CATALOGUE:
         if rule.on != "qrels" or rule.code in _NOT_FOR_TEST_SETS:
             continue
-        # The reader has recorded grades that are not whole numbers; the table lacks them.
+        # The table lacks grades that are not whole numbers; the reader has recorded them.
         hit = recorded_hit(topics, rule.code, "place")
         if hit is None and rule.tables and topics.judgments.n_rows:
             hit = rule.check(topics.judgments)

@@ -1,4 +1,4 @@
-"""Keys, ids, texts and grades of a tree, and problems with them."""
+"""Read keys, ids, texts and grades of a tree, and collect their problems."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from trectools_plus.formats.nodes.model import JSON_CONSTANTS, Node, Scalar, Tre
 from trectools_plus.formats.topic_schema import ID_KEYS, JUDGED_KEYS, TEXT_KEYS
 from trectools_plus.text import quoted, visible
 from trectools_plus.validation.registry import SeverityName
-from trectools_plus.validation.topics.view import Trouble, Troubles
+from trectools_plus.validation.topics.view import Problem, Problems
 
-SPELLINGS_LOOKED_AT = 200
-"""Number of unknown keys for which a similar known key is searched."""
+MAX_SPELLINGS_CHECKED = 200
+"""Maximum number of unknown keys for which a similar known key is searched."""
 
 _PURPOSE = {
     **dict.fromkeys(ID_KEYS, "id"),
@@ -43,95 +43,102 @@ class Entry:
         return self.line, self.query_id, self.text, self.text_line or self.line
 
 
-def read_id(node: Node, what: str, entry: Entry, troubles: Troubles) -> str | None:
-    """Read an id as written.
+def read_id(node: Node, what: str, entry: Entry, problems: Problems) -> str | None:
+    """Read an id as it is written in the file.
 
     Args:
         node: The value.
-        what: Its name in messages: "id" or "document id".
+        what: The name of the value in messages: "id" or "document id".
         entry: The topic that it belongs to.
-        troubles: Collects the problems: null (T105), or not text for a loader (T114).
+        problems: Collects the problems: null (T105), or a value that loaders do not read as text
+            (T114).
     """
     if not isinstance(node, Scalar):
-        troubles.add("T105", _trouble(node, f"the {what} is {describe(node)}, not text", entry))
+        problems.add("T105", _problem(node, f"the {what} is {describe(node)}, not text", entry))
         return None
     if node.meaning == "null" or not node.text:
-        said = "null" if node.meaning == "null" else "empty"
-        troubles.add("T105", _trouble(node, f"{what} is {said}", entry))
+        state = "null" if node.meaning == "null" else "empty"
+        problems.add("T105", _problem(node, f"{what} is {state}", entry))
         return None
     if node.meaning != "text" and node.text not in JSON_CONSTANTS:
-        troubles.add("T114", _not_text(node, what, entry))
+        problems.add("T114", _not_text(node, what, entry))
     elif node.core is not None:
         shown = visible(node.text)
-        said, remedy = f"{what} {shown} is read as {node.core} by YAML 1.2", f'Quote it: "{shown}"'
-        troubles.add("T114", _trouble(node, said, entry, severity="warning", remedy=remedy))
+        message, remedy = (
+            f"{what} {shown} is read as {node.core} by YAML 1.2",
+            f'Quote it: "{shown}"',
+        )
+        problems.add("T114", _problem(node, message, entry, severity="warning", remedy=remedy))
     return node.text
 
 
-def _not_text(node: Scalar, what: str, entry: Entry) -> Trouble:
+def _not_text(node: Scalar, what: str, entry: Entry) -> Problem:
     shown = visible(node.text)
-    harmless: SeverityName | None = None
+    severity: SeverityName | None = None
     if node.meaning == "integer" and node.value is None:
-        # Converted to text, it is unchanged.
-        harmless = "warning"
-        said = f"{what} {shown} is a number, not text"
+        # The id does not change if a loader converts the number back to text.
+        severity = "warning"
+        message = f"{what} {shown} is a number, not text"
     else:
-        said = f"{what} {shown} is a number, not text"
+        message = f"{what} {shown} is a number, not text"
         if node.value is not None:
             by = " by YAML 1.1" if node.meaning == "integer" else ""
-            said = f"{what} {shown} is read as {node.value}{by}"
+            message = f"{what} {shown} is read as {node.value}{by}"
     remedy = f'Quote it: "{shown}"'
-    return _trouble(node, said, entry, severity=harmless, remedy=remedy)
+    return _problem(node, message, entry, severity=severity, remedy=remedy)
 
 
-def read_text(node: Node, entry: Entry, troubles: Troubles) -> str | None:
+def read_text(node: Node, entry: Entry, problems: Problems) -> str | None:
     """Read the text of a topic.
 
-    Reports null (T105), another type (T115), a cut text (T117) and an empty text (T121).
+    Reports null (T105), values of other types (T115), a text cut at '#' (T117) and an empty text
+    (T121).
     """
     entry.text_line = node.line
     if not isinstance(node, Scalar):
-        troubles.add("T105", _trouble(node, f"the text is {describe(node)}, not text", entry))
+        problems.add("T105", _problem(node, f"the text is {describe(node)}, not text", entry))
         return None
     if node.meaning == "null":
-        troubles.add("T105", _trouble(node, "text is null", entry))
+        problems.add("T105", _problem(node, "text is null", entry))
         return None
     if node.meaning != "text" and node.text not in JSON_CONSTANTS:
         shown = visible(node.text)
         same = node.meaning == "integer" and node.value is None
         read_as = node.value or f"the {node.meaning} {shown}"
-        said = f"text {shown} is {read_as if node.meaning == 'boolean' else f'read as {read_as}'}"
-        troubles.add(
+        message = (
+            f"text {shown} is {read_as if node.meaning == 'boolean' else f'read as {read_as}'}"
+        )
+        problems.add(
             "T115",
-            _trouble(
+            _problem(
                 node,
-                said,
+                message,
                 entry,
                 severity="warning" if same else None,
                 remedy=f'Quote it: "{shown}"',
             ),
         )
     if node.cut is not None:
-        trouble = _trouble(node, f"text cut at '#': {quoted(node.text)}", entry)
+        problem = _problem(node, f"text is cut at '#': {quoted(node.text)}", entry)
         if node.cut != node.line:  # it begins and ends on different lines
-            trouble = replace(trouble, line=node.cut, column=None, fix="no")
-        troubles.add("T117", trouble)
+            problem = replace(problem, line=node.cut, column=None, fix="no")
+        problems.add("T117", problem)
     if not node.text.strip():
-        troubles.add("T121", _trouble(node, no_text(entry.query_id), entry))
+        problems.add("T121", _problem(node, no_text(entry.query_id), entry))
     return node.text
 
 
-def read_grade(node: Node, doc_id: str, entry: Entry, troubles: Troubles) -> float | None:
-    """Read a grade; report null (T105), booleans (T115), fractions (Q111), others (Q110)."""
+def read_grade(node: Node, doc_id: str, entry: Entry, problems: Problems) -> float | None:
+    """Read a grade; report null (T105), booleans (T115), fractions (Q111), other values (Q110)."""
     found = _grade_problem(node)
     if found is None:
         assert isinstance(node, Scalar)
         return float(node.text)
-    code, said, remedy = found
+    code, message, remedy = found
     if code:
-        said = said.format(doc_id=visible(doc_id))
-        trouble = _trouble(node, said, entry, doc_id=doc_id, remedy=remedy)
-        troubles.add(code, replace(trouble, fix="no"))  # quotes fix a text, not a grade
+        message = message.format(doc_id=visible(doc_id))
+        problem = _problem(node, message, entry, doc_id=doc_id, remedy=remedy)
+        problems.add(code, replace(problem, fix="no"))  # quotes would not fix a grade
     return None
 
 
@@ -161,28 +168,28 @@ def no_text(query_id: str | None) -> str:
     return "no text" if query_id is None else f"topic {visible(query_id)} has no text"
 
 
-def note_repeats(tree: Tree, troubles: Troubles) -> None:
-    """Report every key that a mapping has twice (T116)."""
+def report_repeated_keys(tree: Tree, problems: Problems) -> None:
+    """Report the repeated keys of mappings (T116)."""
     for repeat in tree.repeats:
         first, here = repeat.first, repeat.value
         where = f"line {first.line}" if first.line != here.line else f"column {first.column}"
         if isinstance(first, Scalar) and isinstance(here, Scalar):
-            seen = f"({where}: {visible(first.text)}, here {visible(here.text)})"
+            seen = f"({where}: {visible(first.text)}; here: {visible(here.text)})"
         else:
             seen = f"(first on {where})"
         key = repeat.key
-        said = f"{visible(key.text)} again {seen}; loaders keep the last"
-        troubles.add("T116", Trouble(key.line, said, key.column))
+        message = f"key {visible(key.text)} is repeated {seen}; loaders keep the last value"
+        problems.add("T116", Problem(key.line, message, key.column))
 
 
-def note_constants(tree: Tree, troubles: Troubles) -> None:
-    """Report every NaN and infinity of a JSON document (T104)."""
+def report_constants(tree: Tree, problems: Problems) -> None:
+    """Report NaN and infinity in a JSON document (T104)."""
     for node in tree.constants:
         what, remedy = f"{node.text} is not valid JSON", "Write a number or null"
-        troubles.add("T104", Trouble(node.line, what, node.column, remedy=remedy))
+        problems.add("T104", Problem(node.line, what, node.column, remedy=remedy))
 
 
-def _trouble(
+def _problem(
     node: Node,
     message: str,
     entry: Entry,
@@ -190,19 +197,19 @@ def _trouble(
     doc_id: str | None = None,
     severity: SeverityName | None = None,
     remedy: str | None = None,
-) -> Trouble:
-    return Trouble(node.line, message, node.column, entry.query_id, doc_id, severity, remedy)
+) -> Problem:
+    return Problem(node.line, message, node.column, entry.query_id, doc_id, severity, remedy)
 
 
 class Schema:
-    """Reports keys that are not in the schema, and the most similar known key (T106).
+    """Reports keys that are not in the schema, with the most similar known key (T106).
 
     Args:
-        troubles: Collects the problems.
+        problems: Collects the problems.
     """
 
-    def __init__(self, troubles: Troubles) -> None:
-        self._troubles = troubles
+    def __init__(self, problems: Problems) -> None:
+        self._problems = problems
         self._near: dict[str, list[str]] = {}
 
     def check(
@@ -220,12 +227,12 @@ class Schema:
             keys: The keys of a mapping.
             known: The keys of the schema.
             query_id: The test case of the mapping.
-            missing: Fields that the mapping lacks, so a misspelled key may be one of them; any
-                known key if not given.
-            only_near: Report only misspelled keys of missing fields; allow all other keys.
+            missing: Fields that the mapping lacks, of which an unknown key may be a misspelling;
+                all known keys if not given.
+            only_near: Report only keys that seem to be misspellings of missing fields.
 
         Returns:
-            The ``missing`` fields that misspelled keys stand for.
+            The ``missing`` fields of which unknown keys seem to be misspellings.
         """
         meant: set[str] = set()
         for key in keys:
@@ -238,14 +245,16 @@ class Schema:
                 continue
             hint = f"; did you mean '{near}'?" if near is not None else ""
             remedy = None if near is not None else f"Known keys: {', '.join(known)}"
-            said = f"unknown key '{visible(key.text)}'{hint}"
-            self._troubles.add("T106", Trouble(key.line, said, key.column, query_id, remedy=remedy))
+            message = f"unknown key '{visible(key.text)}'{hint}"
+            self._problems.add(
+                "T106", Problem(key.line, message, key.column, query_id, remedy=remedy)
+            )
             if fills_gap and purpose is not None:
                 meant.add(purpose)
         return meant
 
     def _closest(self, key: str, known: tuple[str, ...]) -> str | None:
-        """Return the known key of similar spelling; ``None`` if there is none."""
-        if key not in self._near and len(self._near) < SPELLINGS_LOOKED_AT:
+        """Return the most similar known key; ``None`` if none is similar."""
+        if key not in self._near and len(self._near) < MAX_SPELLINGS_CHECKED:
             self._near[key] = get_close_matches(key[:64].lower(), known, 1, 0.75)
         return next((name for name in self._near.get(key, ()) if name in known), None)

@@ -1,4 +1,4 @@
-"""Loading topics and test sets for the rules: TSV, JSON Lines, TREC's SGML and XML, YAML and JSON.
+"""Read topics and test sets for the rules: TSV, JSON Lines, TREC's SGML and XML, YAML and JSON.
 
 TSV is read as a whole, JSON Lines line by line, SGML and XML topic by topic, so that an invalid
 topic does not hide the next one. Readers collect problems for the rules and raise no errors.
@@ -30,17 +30,17 @@ from trectools_plus.validation.topics.cases import read_test_set
 from trectools_plus.validation.topics.fields import (
     Entry,
     no_text,
-    note_constants,
-    note_repeats,
     read_id,
     read_text,
+    report_constants,
+    report_repeated_keys,
 )
 from trectools_plus.validation.topics.view import (
     ENTRIES_SCHEMA,
     Content,
+    Problem,
+    Problems,
     TopicsView,
-    Trouble,
-    Troubles,
 )
 from trectools_plus.validation.views.shape import Shape, has_only_bare_cr, wide_encoding
 
@@ -62,8 +62,8 @@ _OTHER_KINDS = {
         ("qrels", r"\S+ [0-9]+ \S+ -?[0-9]+"),
     )
 }
-_LOOKED_AT = 100
-"""Number of lines that are checked for another kind of file."""
+_LINES_CHECKED = 100
+"""Number of lines that are checked to recognise runs and qrels."""
 _TOP = re.compile("<top>", re.IGNORECASE)
 
 
@@ -79,11 +79,11 @@ def read_view(source: Source, form: Form | None = None) -> TopicsView:
     start = text if source.overlong is None else text + _head(source.overlong)
     form = form or form_of(source.path, start)
     if wide_encoding(columns) is not None or has_only_bare_cr(columns):
-        # A finding about the bytes explains all problems.
+        # A finding about the encoding or line ends explains all other problems.
         return TopicsView(columns, form, Content.empty(), Shape("not-text", first_line=1))
     if source.overlong is not None and form not in ("tsv", "jsonl"):
         return TopicsView(columns, form, Content.empty(), Shape(first_line=source.overlong.line))
-    # F106 reports NUL bytes; parsers must not stop there.
+    # F106 reports NUL bytes, so they must not stop the parser.
     content = _read(text.replace("\0", "\ufffd"), form)
     shape = Shape(first_line=_first_line(text, form, content))
     return TopicsView(columns, form, content, shape)
@@ -107,11 +107,11 @@ def _read(text: str, form: Form) -> Content:
 
 def _read_xml(text: str) -> Content:
     if not re.search(r"<topic\b", text, re.IGNORECASE):
-        troubles = Troubles()
+        problems = Problems()
         remedy = "Give topics as TSV, JSON Lines, TREC SGML or TREC XML"
         what = "expected <top> or <topic> elements but got none"
-        troubles.add("T104", Trouble(1, what, remedy=remedy))
-        return Content.empty(troubles)
+        problems.add("T104", Problem(1, what, remedy=remedy))
+        return Content.empty(problems)
     return read_xml(text)
 
 
@@ -119,14 +119,14 @@ def _read_tree(text: str, syntax: Syntax) -> Content:
     try:
         return read_test_set(parse_document(text, syntax))
     except TreeError as error:
-        troubles = Troubles()
-        troubles.add("T104", Trouble(error.line, error.what, error.column))
-        return Content.empty(troubles, "testset")
+        problems = Problems()
+        problems.add("T104", Problem(error.line, error.what, error.column))
+        return Content.empty(problems, "testset")
 
 
 def _first_line(text: str, form: Form, content: Content) -> int | None:
     """Return the line on which the data begins; ``None`` for an empty file."""
-    if content.entries.is_empty() and not content.troubles:
+    if content.entries.is_empty() and not content.problems:
         return None
     match = _CONTENT.get(form, _ANYTHING).search(text)
     return text.count("\n", 0, match.end()) + 1 if match else 1
@@ -138,26 +138,26 @@ def read_tsv(text: str) -> Content:
     Args:
         text: The file, without byte order mark.
     """
-    troubles = Troubles()
+    problems = Problems()
     rows = _rows(text)
     kind = _other_kind(text)
     if kind is not None:
-        what = f"no id TAB text, this looks like {kind}"
+        what = f"the lines are not 'id TAB text'; this looks like {kind}"
         remedy = f"Use '{kind.split()[-1].removesuffix('s')}s validate' for it"
-        troubles.add("T101", Trouble(rows["line"][0], what, remedy=remedy, fix="no"))
-        return Content.empty(troubles)
-    rows = rows.filter(~_header(rows, troubles))
+        problems.add("T101", Problem(rows["line"][0], what, remedy=remedy, fix="no"))
+        return Content.empty(problems)
+    rows = rows.filter(~_header(rows, problems))
     without_tab = rows.filter(pl.col("rest").is_null())
     for line, start in without_tab.select("line", "query_id").iter_rows():
         fix: FixName | None = None if with_tab(start) else "no"
         what = f"no tab between id and text in {quoted(start)}"
-        troubles.add("T101", Trouble(line, what, fix=fix))
+        problems.add("T101", Problem(line, what, fix=fix))
     rows = rows.filter(pl.col("rest").is_not_null())
     extra = rows.filter(pl.col("rest").str.contains("\t", literal=True))
     for line, query_id, rest in extra.select("line", "query_id", "rest").iter_rows():
         what = "tab inside the text, read as a blank"
         column = len(query_id) + 2 + rest.index("\t")
-        troubles.add("T102", Trouble(line, what, column, query_id))
+        problems.add("T102", Problem(line, what, column, query_id))
     entries = rows.select(
         "line",
         "query_id",
@@ -167,17 +167,17 @@ def read_tsv(text: str) -> Content:
     is_missing = pl.col("query_id").str.strip_chars(" ") == ""
     without_id = entries.filter(is_missing)
     for line, topic in without_id.select("line", "text").iter_rows():
-        troubles.add("T105", Trouble(line, f"no id before {quoted(topic)}", 1))
+        problems.add("T105", Problem(line, f"no id before {quoted(topic)}", 1))
     without_text = entries.filter(pl.col("text").str.strip_chars() == "")
     for line, query_id in without_text.select("line", "query_id").iter_rows():
-        troubles.add("T121", Trouble(line, no_text(query_id), query_id=query_id))
+        problems.add("T121", Problem(line, no_text(query_id), query_id=query_id))
     ids = pl.when(~is_missing).then("query_id").alias("query_id")
-    return Content(entries.with_columns(ids).cast(ENTRIES_SCHEMA), troubles)  # type: ignore[arg-type]
+    return Content(entries.with_columns(ids).cast(ENTRIES_SCHEMA), problems)  # type: ignore[arg-type]
 
 
 def _other_kind(text: str) -> str | None:
     """Return ``a run`` or ``qrels`` if every line is a row of such a file."""
-    lines = [line.rstrip(" \t\r") for line in text.split("\n", _LOOKED_AT)[:_LOOKED_AT]]
+    lines = [line.rstrip(" \t\r") for line in text.split("\n", _LINES_CHECKED)[:_LINES_CHECKED]]
     lines = [line for line in lines if line and not line.startswith("#")]
     for kind, row in _OTHER_KINDS.items():
         if lines and all(row.fullmatch(line) for line in lines):
@@ -186,7 +186,7 @@ def _other_kind(text: str) -> str | None:
 
 
 def with_tab(line: str) -> str | None:
-    """Return a line with a tab for its first blanks; ``None`` if the first word cannot be an id.
+    """Replace the first blanks of a line by a tab; ``None`` if the first word cannot be an id.
 
     Commas, semicolons and quotes in the first word indicate another separator.
     """
@@ -195,11 +195,11 @@ def with_tab(line: str) -> str | None:
 
 
 def _rows(text: str) -> pl.DataFrame:
-    """Return ``line, query_id, rest``, cut at the first tab; ``rest`` is null without one."""
+    """Split lines at the first tab: ``line, query_id, rest``; ``rest`` is null without a tab."""
     lines = pl.Series("line_text", [text]).str.split("\n").explode().str.strip_suffix("\r")
     numbers = pl.int_range(1, lines.len() + 1, dtype=pl.UInt32, eager=True).alias("line")
-    # Rules on files report blank lines and comments; a line with '#' and a tab is a topic with
-    # an id that cannot be written to a run.
+    # Rules on files report blank lines and comments. A line with '#' and a tab is a topic whose
+    # id cannot be written to a run.
     is_comment = lines.str.starts_with("#") & ~lines.str.contains("\t", literal=True)
     kept = lines.str.contains(r"[^ \t\x0b\x0c]") & ~is_comment
     frame = pl.DataFrame({"line": numbers, "line_text": lines}).filter(kept)
@@ -209,8 +209,8 @@ def _rows(text: str) -> pl.DataFrame:
     )
 
 
-def _header(rows: pl.DataFrame, troubles: Troubles) -> pl.Series:
-    """Flag the row that is a header, and report it."""
+def _header(rows: pl.DataFrame, problems: Problems) -> pl.Series:
+    """Flag the header, and report it."""
     flags = pl.repeat(False, rows.height, eager=True)
     if rows.is_empty():
         return flags
@@ -218,12 +218,12 @@ def _header(rows: pl.DataFrame, troubles: Troubles) -> pl.Series:
     if rest is None or not is_header(query_id, rest):
         return flags
     shown = visible(f"{query_id} {rest}".replace("\t", " "))
-    troubles.add("T103", Trouble(line, f"header line '{shown}'", 1))
+    problems.add("T103", Problem(line, f"header line '{shown}'", 1))
     return pl.int_range(rows.height, eager=True) == 0
 
 
-class _OddError(ValueError):
-    """A line for the slow parser."""
+class _IrregularLineError(ValueError):
+    """The fast parser cannot read a line completely."""
 
 
 class _Integer(str):
@@ -233,17 +233,17 @@ class _Integer(str):
 
 
 class JsonLines:
-    """A reader of JSON Lines, in which the first line determines the names of the fields.
+    """Reads JSON Lines; the first line determines the names of the fields.
 
-    Regular lines go through the standard library's fast parser. Any other line is parsed again,
-    into a tree with the positions of its values.
+    The fast parser of the standard library reads regular lines. Other lines are parsed again, into
+    a tree with the positions of values.
 
     Args:
-        troubles: Collects the problems; a new collection if not given.
+        problems: Collects the problems; a new collection if not given.
     """
 
-    def __init__(self, troubles: Troubles | None = None) -> None:
-        self._troubles = Troubles() if troubles is None else troubles
+    def __init__(self, problems: Problems | None = None) -> None:
+        self._problems = Problems() if problems is None else problems
         self._entries: list[tuple[int, str | None, str | None, int]] = []
         self._id_key = self._text_key = ""
 
@@ -258,7 +258,7 @@ class JsonLines:
             if line.strip(" \t\r\v\f"):
                 self._read_line(number, line.removesuffix("\r"))
         entries = pl.DataFrame(self._entries, schema=ENTRIES_SCHEMA, orient="row")
-        return Content(entries, self._troubles)
+        return Content(entries, self._problems)
 
     def _read_line(self, number: int, line: str) -> None:
         try:
@@ -267,7 +267,7 @@ class JsonLines:
             record = None
         if isinstance(record, dict) and self._id_key and self._text_key:
             query_id, text = record.get(self._id_key), record.get(self._text_key)
-            # Surrogates and integers (of type _Integer) are for the slow parser.
+            # The slow parser reads surrogates and integers (of type _Integer).
             if type(query_id) is not str or type(text) is not str or "\\u" in line:
                 self._read_slowly(number, line)
                 return
@@ -280,14 +280,14 @@ class JsonLines:
         try:
             tree = parse_json(line, number)
         except TreeError as error:
-            remedy = "Write one JSON object a line"
-            self._troubles.add("T104", Trouble(error.line, error.what, error.column, remedy=remedy))
+            remedy = "Write one JSON object per line"
+            self._problems.add("T104", Problem(error.line, error.what, error.column, remedy=remedy))
             return
-        note_repeats(tree, self._troubles)
-        note_constants(tree, self._troubles)
+        report_repeated_keys(tree, self._problems)
+        report_constants(tree, self._problems)
         if not isinstance(tree.root, Mapping):
             what = f"expected a JSON object but got {describe(tree.root) if tree.root else ''}"
-            self._troubles.add("T104", Trouble(number, what))
+            self._problems.add("T104", Problem(number, what))
             return
         self._add(number, tree.root)
 
@@ -299,11 +299,11 @@ class JsonLines:
             self._text_key = next((key for key in TEXT_KEYS if key in fields), "")
         entry = Entry(number)
         if self._id_key and self._id_key in fields:
-            entry.query_id = read_id(fields[self._id_key], "id", entry, self._troubles)
+            entry.query_id = read_id(fields[self._id_key], "id", entry, self._problems)
         else:
             self._missing(number, self._id_key, LINE_ID_KEYS, "id", fields)
         if self._text_key and self._text_key in fields:
-            entry.text = read_text(fields[self._text_key], entry, self._troubles)
+            entry.text = read_text(fields[self._text_key], entry, self._problems)
         else:
             self._missing(number, self._text_key, TEXT_KEYS, "text", fields)
         self._entries.append(entry.as_row())
@@ -314,28 +314,30 @@ class JsonLines:
         seen = f" (fields: {listed(list(fields))})" if fields else ""
         wanted = quoted(key) if key else f"for the {what} ({', '.join(keys)})"
         remedy = "Give every line the same fields as the first" if key else None
-        trouble = Trouble(number, f"field {wanted} is missing{seen}", remedy=remedy)
-        self._troubles.add("T105", trouble)
+        problem = Problem(number, f"field {wanted} is missing{seen}", remedy=remedy)
+        self._problems.add("T105", problem)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
-        raise _OddError
+        raise _IrregularLineError
     return record
 
 
-def _odd(_: str) -> NoReturn:
-    raise _OddError
+def _reject_constant(_: str) -> NoReturn:
+    raise _IrregularLineError
 
 
-# Integers are not converted: long ones are slow, or exceed a limit of Python.
-_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_odd, parse_int=_Integer)
+# Integers are not converted, because long ones are slow or exceed a limit of Python.
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_pairs, parse_constant=_reject_constant, parse_int=_Integer
+)
 
 
 class _Collector:
     def __init__(self) -> None:
-        self.troubles = Troubles()
+        self.problems = Problems()
         self._entries: list[tuple[int, str | None, str | None, int]] = []
 
     def take(self, line: int, make: Callable[[], Topic]) -> None:
@@ -343,19 +345,19 @@ class _Collector:
             topic = make()
         except FormatError as error:
             code = "T105" if "missing" in error.what else "T104"
-            self.troubles.add(code, Trouble(line, error.what, remedy=_capital(error.remedy)))
+            self.problems.add(code, Problem(line, error.what, remedy=_capitalised(error.remedy)))
             self._entries.append((line, None, None, line))
             return
         text_line = line if topic.text_line is None else line - topic.line + topic.text_line
         if not topic.text:
-            self.troubles.add(
-                "T121", Trouble(text_line, no_text(topic.query_id), query_id=topic.query_id)
+            self.problems.add(
+                "T121", Problem(text_line, no_text(topic.query_id), query_id=topic.query_id)
             )
         self._entries.append((line, topic.query_id, topic.text, text_line))
 
     def content(self) -> Content:
         entries = pl.DataFrame(self._entries, schema=ENTRIES_SCHEMA, orient="row")
-        return Content(entries, self.troubles)
+        return Content(entries, self.problems)
 
 
 def read_sgml(text: str) -> Content:
@@ -378,13 +380,13 @@ def read_xml(text: str) -> Content:
     try:
         elements = parse_elements(text.encode(), "topic")
     except TreeError as error:
-        trouble = Trouble(error.line, error.what, error.column, remedy=_capital(error.remedy))
-        found.troubles.add("T104", trouble)
+        problem = Problem(error.line, error.what, error.column, remedy=_capitalised(error.remedy))
+        found.problems.add("T104", problem)
         return found.content()
     for element in elements:
         found.take(element.line, lambda one=element: xml_topic(one, ""))  # type: ignore[misc]
     return found.content()
 
 
-def _capital(text: str | None) -> str | None:
+def _capitalised(text: str | None) -> str | None:
     return text and text[:1].upper() + text[1:]

@@ -1,4 +1,4 @@
-"""Topics for the rules: ids and texts as a table, and the problems that the reader found."""
+"""The view of topics: ids and texts as a table, and the problems that the reader found."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ JUDGMENTS_SCHEMA: dict[str, type[pl.DataType]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class Problem:
     """A problem that a reader found and a rule reports.
 
     Attributes:
@@ -65,38 +65,38 @@ class Trouble:
     fix: FixName | None = None
 
 
-class Troubles:
+class Problems:
     """The problems that a reader found, by the code of the rule that reports them.
 
-    Stores the first problem of each code and severity, and only the lines of the others. If any of
-    them has a fix, the first is reported as fixable.
+    Stores the first problem of each code and severity, and only the lines of the others. If one of
+    them can be fixed, the first is reported as fixable.
     """
 
     def __init__(self) -> None:
-        self._first: dict[tuple[str, SeverityName | None], Trouble] = {}
+        self._first: dict[tuple[str, SeverityName | None], Problem] = {}
         self._lines: dict[tuple[str, SeverityName | None], array[int]] = {}
         self._unfixable: Counter[tuple[str, SeverityName | None]] = Counter()
 
-    def add(self, code: str, trouble: Trouble) -> None:
+    def add(self, code: str, problem: Problem) -> None:
         """Add a problem."""
-        key = code, trouble.severity
+        key = code, problem.severity
         first = self._first.get(key)
         if first is None:
-            self._first[key] = trouble
+            self._first[key] = problem
             self._lines[key] = array("I")
-        elif first.fix != trouble.fix and first.fix == "no":
-            self._first[key] = replace(first, fix=trouble.fix)
-        self._lines[key].append(trouble.line)
-        self._unfixable[key] += trouble.fix == "no"
+        elif first.fix != problem.fix and first.fix == "no":
+            self._first[key] = replace(first, fix=problem.fix)
+        self._lines[key].append(problem.line)
+        self._unfixable[key] += problem.fix == "no"
 
     def __bool__(self) -> bool:
         return bool(self._first)
 
-    def worst(self, code: str) -> tuple[Trouble, Sequence[int], int] | None:
+    def worst(self, code: str) -> tuple[Problem, Sequence[int], int] | None:
         """Return the problems of a code's worst severity.
 
         Returns:
-            The first problem; the lines of all; the number of those that no program fixes.
+            The first problem, the lines of all, and the number of those that no program can fix.
         """
         for severity in ("error", None, "warning", "info"):
             found = self._first.get((code, severity))
@@ -108,12 +108,12 @@ class Troubles:
 
 @dataclass(slots=True)
 class Cases:
-    """Test cases beyond their ids, texts and judgments.
+    """Further data of the cases of a test set.
 
     Attributes:
         strict: True for a form of this package; other forms allow additional fields.
-        notes: Category, language and the like of each case, by field.
-        judged: The rows of each case in the table of judgments.
+        notes: For each case, its category, language and other remarks, by field.
+        judged: For each case, its rows in the table of judgments.
         metadata: The metadata of the set, by field.
         lines: The lines of the keys of the document.
     """
@@ -127,35 +127,35 @@ class Cases:
 
 @dataclass(slots=True)
 class Content:
-    """The content of a file, as far as it can be read.
+    """The readable content of a file.
 
     Attributes:
-        entries: ``line, query_id, text, text_line`` of each topic or test case: its id with its
-            line, its text with its line; null where missing.
-        troubles: The problems in it.
+        entries: ``line, query_id, text, text_line`` of each topic or test case: its id and text,
+            with their lines; null if missing.
+        problems: The problems in the file.
         judgments: ``line, query_id, doc_id, grade`` of a test set; the grade is null if it is
             not a whole number.
         kind: ``testset`` for a file with queries and judgments.
-        languages: ``line, query_id, language`` of each declaration of a test set's language, the
-            one of its metadata without a query id.
+        languages: ``line, query_id, language`` of each language declared in a test set; without a
+            query id for the metadata.
         cases: Further data of the cases of a test set; ``None`` for files without cases.
     """
 
     entries: pl.DataFrame
-    troubles: Troubles
+    problems: Problems
     judgments: pl.DataFrame | None = None
     kind: Kind = "topics"
     languages: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LANGUAGES_SCHEMA))
     cases: Cases | None = None
 
     @classmethod
-    def empty(cls, troubles: Troubles | None = None, kind: Kind = "topics") -> Content:
+    def empty(cls, problems: Problems | None = None, kind: Kind = "topics") -> Content:
         """Return the content of a file without topics."""
-        return cls(pl.DataFrame(schema=ENTRIES_SCHEMA), troubles or Troubles(), kind=kind)
+        return cls(pl.DataFrame(schema=ENTRIES_SCHEMA), problems or Problems(), kind=kind)
 
 
 class TopicsView(TableView):
-    """Topics or a test set as rules see them.
+    """Topics or a test set in the form that the rules check.
 
     Args:
         columns: The bytes and facts of the file; its rows are not used.
@@ -165,8 +165,8 @@ class TopicsView(TableView):
 
     Attributes:
         frame: ``line, query_id, text, text_line`` of each topic.
-        troubles: The problems that the reader found.
-        judgments: The judgments of a test set, as rules for qrels see them.
+        problems: The problems that the reader found.
+        judgments: The judgments of a test set, for the rules on qrels.
         languages: The languages that a test set declares.
         cases: Further data of the cases of a test set; ``None`` for files without cases.
     """
@@ -175,10 +175,10 @@ class TopicsView(TableView):
         super().__init__(columns.source.path, columns, shape)
         self.kind = content.kind
         self.form = form
-        self.is_by_lines = form in ("tsv", "jsonl")
+        self.is_line_based = form in ("tsv", "jsonl")
         self.has_comments = form == "tsv"
         self.frame = content.entries
-        self.troubles = content.troubles
+        self.problems = content.problems
         self.languages = content.languages
         self.cases = content.cases
         self.judgments = None
@@ -205,5 +205,5 @@ class JudgmentsView(QrelsView):
             "query_id", "doc_id", iteration=pl.lit("0"), relevance=pl.col("grade").fill_null(np.nan)
         )
         super().__init__(path, None, Shape(), frame)
-        # Replaces the property of the base class, which needs a file with columns.
+        # Replaces the cached property of the base class, which needs a file with columns.
         self.__dict__["line_numbers"] = table["line"].to_numpy()

@@ -1,1 +1,1 @@
-"""Files as rules see them."""
+"""Views: runs, qrels and pairs of them in the form that the rules check."""

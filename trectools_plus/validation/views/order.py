@@ -1,16 +1,14 @@
-"""Queries and neighbours of rows, in file, rank and score order.
+"""Rows grouped by query, and sorted by rank or by score.
 
-All arrays are NumPy arrays over rows. A valid run is already grouped by query and sorted by rank
-and score; then every order is the order of the file, and nothing is sorted. Otherwise only the
-affected queries are sorted.
+All arrays are NumPy arrays with one element per row. A valid run is already grouped by query and
+sorted by rank and score, so nothing is sorted. Otherwise only the affected queries are sorted.
 
-Millions of rows are processed in stretches that fit into the cache of the processor, because
-allocating an array over all rows takes longer than the computation. Tests of a condition on all
-rows, and searches for a few rows, need no such array.
+Millions of rows are processed in slices that fit into the cache of the processor, because
+allocating an array for all rows takes longer than the computation.
 
-Pairs of query and document are compared by keys: the number of the query and part of a hash of the
-document id. Pairs with different keys differ. Pairs with one key are compared with their real ids,
-so a collision costs time but does not change the result.
+Pairs of query and document are compared by 64-bit keys: the number of the query and part of a hash
+of the document id. Pairs with equal keys are then compared by their ids, so a collision costs time
+but does not change the result.
 """
 
 from __future__ import annotations
@@ -43,9 +41,9 @@ _MAX_MARK_BITS = 24
 
 
 def keys_of(query: npt.NDArray[np.uint32], doc_ids: pl.Series, seed: int = 0) -> Keys:
-    """Return a key for each pair.
+    """Return a 64-bit key for each pair of query number and document id.
 
-    Different pairs with equal keys have different keys with another ``seed``.
+    Different pairs can have equal keys; with another ``seed``, these keys differ.
     """
     key = query.astype(np.uint64)
     key <<= _HASH_BITS
@@ -55,12 +53,12 @@ def keys_of(query: npt.NDArray[np.uint32], doc_ids: pl.Series, seed: int = 0) ->
 
 @dataclass(frozen=True, eq=False)
 class KeyTable:
-    """Keys that are searched among many others, a stretch at a time.
+    """A table of keys in which many other keys are looked up, a slice at a time.
 
     Attributes:
         keys: The sorted keys.
-        order: The place of each key before sorting.
-        marks: Flags of the keys that may exist, by their last bits, for a quick test.
+        order: The position of each key before sorting.
+        marks: For the last bits of a key: whether such a key exists, to exclude most keys quickly.
     """
 
     keys: Keys
@@ -69,24 +67,24 @@ class KeyTable:
 
     @classmethod
     def of(cls, keys: Keys) -> KeyTable:
-        """A table of these keys, in any order."""
+        """Return a table of these keys, which may be in any order."""
         order = np.argsort(keys, kind="stable")
         n_bits = min(_MAX_MARK_BITS, (len(keys) * _MARKS_PER_KEY).bit_length())
         marks = np.zeros(1 << n_bits, np.bool_)
         marks[_mark(keys, marks)] = True
         return cls(keys[order], order, marks)
 
-    def find(self, asked: Keys) -> tuple[Rows, Rows]:
-        """Find the keys that are in the table.
+    def find(self, keys: Keys) -> tuple[Rows, Rows]:
+        """Find those of ``keys`` that are in the table.
 
         Returns:
-            Places among ``asked``, ascending, and the original place of each in the table (of the
-            first, if several are equal).
+            Their positions in ``keys``, ascending, and their positions in the table before sorting
+            (the first, if several are equal).
         """
-        # Marks exclude nearly all keys; the others are searched.
-        places = np.flatnonzero(self.marks.take(_mark(asked, self.marks)))
-        at = np.searchsorted(self.keys, asked[places])
-        found = self.keys.take(at, mode="clip") == asked[places]
+        # The marks exclude nearly all keys; only the others are searched.
+        places = np.flatnonzero(self.marks.take(_mark(keys, self.marks)))
+        at = np.searchsorted(self.keys, keys[places])
+        found = self.keys.take(at, mode="clip") == keys[places]
         return places[found], self.order[at[found]]
 
 
@@ -94,54 +92,54 @@ def _mark(keys: Keys, marks: npt.NDArray[np.bool_]) -> Rows:
     return (keys & np.uint64(len(marks) - 1)).view(np.int64)
 
 
-STRETCH_ROWS = 1 << 16
+ROWS_PER_SLICE = 1 << 16
 _WORTH_THREADS = 8
 _T = TypeVar("_T")
 
 
-Stretch = tuple[int, int]
+RowSlice = tuple[int, int]
 
 
-def stretches(n_rows: int, starts: npt.NDArray[np.int64] | None = None) -> list[Stretch]:
-    """Cut rows into stretches of about ``STRETCH_ROWS``.
+def row_slices(n_rows: int, starts: npt.NDArray[np.int64] | None = None) -> list[RowSlice]:
+    """Cut rows into slices of about ``ROWS_PER_SLICE``.
 
     Args:
         n_rows: Number of rows.
-        starts: Rows at which a stretch may begin, ascending from 0, for example the first rows of
-            queries. Any row if not given.
+        starts: Rows at which a slice may begin, ascending from 0, for example the first rows of
+            queries. By default, a slice may begin at any row.
 
     Returns:
-        The first row and the end of each stretch.
+        The first row of each slice, and the row after its last.
     """
-    cuts = np.arange(0, n_rows, STRETCH_ROWS)
+    cuts = np.arange(0, n_rows, ROWS_PER_SLICE)
     if starts is not None and n_rows:
         cuts = np.unique(starts[np.searchsorted(starts, cuts, "right") - 1])
     ends = [*cuts[1:].tolist(), n_rows]
     return list(zip(cuts.tolist(), ends, strict=True)) if n_rows else []
 
 
-def map_stretches(work: Callable[[int, int], _T], cuts: Sequence[Stretch]) -> list[_T]:
-    """Apply a function to every stretch, in threads, because NumPy and Polars release the GIL."""
+def map_slices(work: Callable[[int, int], _T], cuts: Sequence[RowSlice]) -> list[_T]:
+    """Apply a function to every slice, in threads, because NumPy and Polars release the GIL."""
     if len(cuts) < _WORTH_THREADS:
         return [work(begin, end) for begin, end in cuts]
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         return list(pool.map(lambda cut: work(*cut), cuts))
 
 
-def find_rows(work: Callable[[int, int], Rows], cuts: Sequence[Stretch]) -> Rows:
-    """Concatenate the rows that a function finds in each stretch."""
-    return np.concatenate([np.empty(0, np.int64), *map_stretches(work, cuts)])
+def find_rows(work: Callable[[int, int], Rows], cuts: Sequence[RowSlice]) -> Rows:
+    """Concatenate the rows that a function finds in each slice."""
+    return np.concatenate([np.empty(0, np.int64), *map_slices(work, cuts)])
 
 
 def places_in_query(query: npt.NDArray[np.uint32]) -> Rows:
-    """0, 1, 2, … within each block of rows of one query."""
+    """Number the rows of each block of one query: 0, 1, 2, …."""
     places = np.arange(len(query))
     heads = np.concatenate([[True], query[1:] != query[:-1]])
     return places - np.maximum.accumulate(np.where(heads, places, 0))
 
 
-def holds_everywhere(test: Callable[[int, int], bool], cuts: Sequence[Stretch]) -> bool:
-    """Return whether a test holds on every stretch; the first failure ends the search."""
+def holds_everywhere(test: Callable[[int, int], bool], cuts: Sequence[RowSlice]) -> bool:
+    """Return whether a test is true for every slice; stop at the first failure."""
     failed = False
 
     def unless_failed(begin: int, end: int) -> bool:
@@ -150,7 +148,7 @@ def holds_everywhere(test: Callable[[int, int], bool], cuts: Sequence[Stretch]) 
             failed = True
         return not failed
 
-    return all(map_stretches(unless_failed, cuts))
+    return all(map_slices(unless_failed, cuts))
 
 
 Ranks = npt.NDArray[np.int64 | np.float64]
@@ -161,12 +159,12 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class QueryBlocks:
-    """Runs of neighbouring rows with the same query id.
+    """Blocks of adjacent rows with the same query id.
 
     Attributes:
         query: For each row, the number of its query, by first appearance (uint32).
-        starts: Row of each block's first row.
-        query_ids: The distinct ids, by first appearance; ``query`` counts into them.
+        starts: First row of each block.
+        query_ids: The distinct ids, by first appearance; ``query`` contains positions in them.
         block_query: For each block, the number of its query.
     """
 
@@ -177,12 +175,12 @@ class QueryBlocks:
 
     @property
     def interleaved(self) -> bool:
-        """Return whether a query has rows after those of another query."""
+        """Return whether a query has several blocks."""
         return len(self.starts) > self.query_ids.len()
 
     @cached_property
-    def returns(self) -> Rows:
-        """First rows of blocks whose query already has an earlier block."""
+    def repeated_starts(self) -> Rows:
+        """First rows of blocks whose query has an earlier block."""
         _, first = np.unique(self.block_query, return_index=True)
         again = np.ones(len(self.starts), np.bool_)
         again[first] = False
@@ -207,7 +205,7 @@ class QueryBlocks:
 
 
 def find_blocks(query_ids: pl.Series) -> QueryBlocks:
-    """Number the queries of a column of ids; only the first id of each block is hashed."""
+    """Find the blocks in a column of query ids; only the first id of each block is hashed."""
     block = query_ids.rle_id().to_numpy()
     n_blocks = int(block[-1]) + 1 if len(block) else 0
     starts: Rows = np.searchsorted(block, np.arange(n_blocks, dtype=block.dtype))
@@ -223,13 +221,13 @@ def find_blocks(query_ids: pl.Series) -> QueryBlocks:
 
 @dataclass(frozen=True)
 class Ordered:
-    """Rows in some order, grouped by query.
+    """Rows in some order, always grouped by query; a place is a position in this order.
 
     Attributes:
-        row: Positions in the file's rows, or ``None`` when the order is the file's own.
+        row: The row of the file at each place; ``None`` for the order of the file.
         query: Query number at each place.
-        rank: Rank at each place: int64, or float64 with NaN for a text that is not a whole number.
-        score: Score at each place (float64, NaN for a text that is not a number).
+        rank: Rank at each place: int64, or float64 with NaN for what is not a whole number.
+        score: Score at each place (float64, NaN for what is not a number).
     """
 
     row: Rows | None
@@ -239,36 +237,36 @@ class Ordered:
 
     @cached_property
     def same_query(self) -> Flags:
-        """For places 1, 2, …: whether the place before has the same query."""
+        """For places 1, 2, …: whether the previous place has the same query."""
         same: Flags = self.query[1:] == self.query[:-1]
         return same
 
     @cached_property
     def score32(self) -> npt.NDArray[np.float32]:
-        """Scores in 32 bits, as in trec_eval 9; infinite beyond 3.4e38."""
+        """Scores as float32, as in trec_eval 9; infinite beyond 3.4e38."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             return self.score.astype(np.float32)
 
     @cached_property
-    def in_step(self) -> bool:
-        """Return whether every rank is one above the rank before in the same query."""
+    def ranks_are_consecutive(self) -> bool:
+        """Return whether every rank is 1 higher than the previous one of the query."""
 
         def test(begin: int, end: int) -> bool:
             query, rank = self.query[max(0, begin - 1) : end], self.rank[max(0, begin - 1) : end]
             return bool(((rank[1:] - rank[:-1] == 1) | (query[1:] != query[:-1])).all())
 
-        return holds_everywhere(test, stretches(len(self.query)))
+        return holds_everywhere(test, row_slices(len(self.query)))
 
     @cached_property
     def rank_steps(self) -> Ranks:
-        """For places 1, 2, …: rank minus the rank before; 1 where another query begins."""
-        if self.in_step:
+        """For places 1, 2, …: rank minus the previous rank; 1 where another query begins."""
+        if self.ranks_are_consecutive:
             return np.broadcast_to(np.int64(1), max(0, len(self.query) - 1))
         return np.where(self.same_query, np.diff(self.rank), self.rank.dtype.type(1))
 
     @cached_property
-    def falls(self) -> bool:
-        """Return whether every score is below the one before, even in 32 bits."""
+    def scores_fall(self) -> bool:
+        """Return whether every score is below the previous one of the query, even in 32 bits."""
 
         def test(begin: int, end: int) -> bool:
             query = self.query[max(0, begin - 1) : end]
@@ -276,7 +274,7 @@ class Ordered:
                 score = self.score[max(0, begin - 1) : end].astype(np.float32)
             return bool(((score[1:] < score[:-1]) | (query[1:] != query[:-1])).all())
 
-        return holds_everywhere(test, stretches(len(self.query)))
+        return holds_everywhere(test, row_slices(len(self.query)))
 
     @cached_property
     def heads(self) -> Rows:
@@ -284,19 +282,19 @@ class Ordered:
         changes: Rows = np.flatnonzero(self.query[1:] != self.query[:-1]) + 1
         return np.concatenate([np.zeros(min(1, len(self.query)), np.int64), changes])
 
-    def firsts(self, n: int) -> Rows:
-        """The first ``n`` places of each query, or as many as it has, in order."""
+    def first_places(self, n: int) -> Rows:
+        """Return the first ``n`` places of each query (all of a shorter query)."""
         sizes = np.diff(self.heads, append=len(self.query))
         numbers = np.arange(n)
         places: Rows = (self.heads[:, None] + numbers)[numbers < sizes[:, None]]
         return places
 
     def rows(self, places: npt.NDArray[np.int64]) -> Rows:
-        """File rows of ``places``."""
+        """Return the rows of the file at ``places``."""
         return places if self.row is None else self.row[places]
 
     def sorted_by(self, key: npt.NDArray[np.int64 | np.float64]) -> Ordered:
-        """Sort the rows by query and then ``key``, lowest first; ties keep their order.
+        """Sort the rows of each query by ``key``, lowest first; ties keep their order.
 
         Only the queries that are out of order are sorted.
         """
@@ -308,7 +306,7 @@ class Ordered:
         row = np.arange(len(key)) if self.row is None else self.row.copy()
         rank, score = self.rank.copy(), self.score.copy()
         row[places], rank[places], score[places] = row[moved], rank[moved], score[moved]
-        # The rows are grouped by query, so rows change places only within a query.
+        # Rows move only within their query, so ``query`` does not change.
         return Ordered(row, self.query, rank, score)
 
 
@@ -321,13 +319,13 @@ def find_repeats(
         query: The number of each row's query.
         doc_ids: Its document.
         starts: The first rows of the queries, if the rows are grouped by query. Then rows are
-            compared only within stretches.
+            compared only within slices of whole queries.
 
     Returns:
         ``row``, ``first``: a row, and the first row with the same pair, in file order.
     """
 
-    def suspects(begin: int, end: int) -> Rows:
+    def candidates(begin: int, end: int) -> Rows:
         key = keys_of(query[begin:end], doc_ids.slice(begin, end - begin))
         ordered = np.sort(key)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
@@ -335,7 +333,7 @@ def find_repeats(
 
     n_rows = len(query)
     whole = [(0, n_rows)] if n_rows else []
-    rows = find_rows(suspects, whole if starts is None else stretches(n_rows, starts))
+    rows = find_rows(candidates, whole if starts is None else row_slices(n_rows, starts))
     pairs = pl.DataFrame({"row": rows, "query": query[rows], "doc_id": doc_ids.gather(rows)})
     with_first = pairs.with_columns(first=pl.col("row").min().over("query", "doc_id"))
     return with_first.filter(pl.col("row") > pl.col("first")).select("row", "first")

@@ -25,7 +25,7 @@ from trectools_plus.validation.views.order import (
     Rows,
     find_rows,
     keys_of,
-    stretches,
+    row_slices,
 )
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -37,8 +37,8 @@ class DocumentIds:
     """The document ids of a collection.
 
     Attributes:
-        ids: All of them; ``None`` if there is no list.
-        pattern: A regular expression (without look-around) that each id matches as a whole.
+        ids: All document ids; ``None`` if there is no list.
+        pattern: A regular expression (without look-around) that must match each id as a whole.
 
     Raises:
         UsageError: If the pattern is not a regular expression.
@@ -64,7 +64,7 @@ class DocumentIds:
         return f"^(?:{self.pattern})$"
 
     def lacks(self, doc_ids: pl.Series) -> Flags:
-        """Return, for each id, whether the collection lacks it."""
+        """Return, for each id, whether it is not in the collection."""
         known = pl.repeat(True, doc_ids.len(), eager=True)
         if self.ids is not None:
             known &= doc_ids.is_in(self.ids.implode())
@@ -89,7 +89,7 @@ def read_document_ids(path: str | Path) -> pl.Series:
 def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     reasons = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
-    return reasons[0] if reasons else "it cannot be read"
+    return reasons[0] if reasons else "it cannot be parsed"
 
 
 JUDGED_CUTOFF = 10
@@ -102,7 +102,7 @@ class PairView:
         run: The run.
         qrels: The qrels, if given.
         topic_ids: The query ids of the topics, if given.
-        at: The side that findings are reported on: its path and its line numbers.
+        report_on: The file whose path and line numbers the findings contain.
         collection: The document ids of the collection, if known.
     """
 
@@ -111,24 +111,24 @@ class PairView:
         run: RunView,
         qrels: QrelsView | None = None,
         topic_ids: list[str] | None = None,
-        at: Literal["run", "qrels"] = "run",
+        report_on: Literal["run", "qrels"] = "run",
         collection: DocumentIds | None = None,
     ) -> None:
         self.run = run
         self.qrels = qrels
         self.topic_ids = topic_ids
-        self.at = at
+        self.report_on = report_on
         self.collection = collection
 
     @property
-    def here(self) -> TableView:
-        """The side that findings are reported on."""
-        return self.run if self.at == "run" or self.qrels is None else self.qrels
+    def reported_view(self) -> TableView:
+        """The file that findings are reported on."""
+        return self.run if self.report_on == "run" or self.qrels is None else self.qrels
 
     @property
-    def there(self) -> TableView:
-        """The other side."""
-        return self.qrels if self.at == "run" and self.qrels is not None else self.run
+    def other_view(self) -> TableView:
+        """The other file of the two."""
+        return self.qrels if self.report_on == "run" and self.qrels is not None else self.run
 
     @cached_property
     def run_ids(self) -> list[str]:
@@ -149,7 +149,7 @@ class PairView:
 
     @cached_property
     def near_queries(self) -> dict[str, tuple[str, str]]:
-        """Query ids of the run with a judged id in another spelling: that id, and the cause."""
+        """For query ids of the run that the qrels spell differently: the other id and the cause."""
         near = near_matches(self.run_ids, self.qrels_ids)
         topics = set(self.topic_ids or ())
         # Two topics are two queries, even if their ids are similar.
@@ -161,7 +161,7 @@ class PairView:
 
     @cached_property
     def judgments(self) -> pl.DataFrame:
-        """``query, doc_id``: judgments of the run's queries, by their numbers in the run."""
+        """``query, doc_id`` of the judgments of the run's queries, numbered as in the run."""
         assert self.qrels is not None
         numbers = pl.DataFrame({"id": self.run.blocks.query_ids}).with_row_index("query")
         ids = pl.DataFrame({"id": self.qrels.blocks.query_ids})
@@ -183,7 +183,7 @@ class PairView:
             keys = keys_of(query[begin:end], doc_ids.slice(begin, end - begin))
             return table.find(keys)[0] + begin
 
-        rows = find_rows(find, stretches(self.run.n_rows))
+        rows = find_rows(find, row_slices(self.run.n_rows))
         likely = pl.DataFrame({"query": query[rows], "doc_id": doc_ids.gather(rows), "row": rows})
         found = likely.join(judgments, on=["query", "doc_id"], how="semi", maintain_order="left")
         return found["row"].to_numpy()
@@ -203,15 +203,18 @@ class PairView:
         return flags
 
     def judged_at_cutoff(self) -> float:
-        """Share of judged documents among the first 10 of each judged query."""
+        """Return Judged@10: the share of judged documents in the first 10 results, from 0 to 1.
+
+        The mean is over all these results of the judged queries.
+        """
         scored = self.run.scored
-        rows = scored.rows(scored.firsts(JUDGED_CUTOFF))
+        rows = scored.rows(scored.first_places(JUDGED_CUTOFF))
         rows = rows[self.in_shared_query[rows]]
         return float(self.judged[rows].mean()) if len(rows) else 0.0
 
     @cached_property
     def near_documents(self) -> pl.DataFrame:
-        """``row, doc_id, other``: unjudged rows, and a judged id that differs only in spelling.
+        """``doc_id, row, other``: unjudged rows, and a judged id that differs only in spelling.
 
         ``other`` equals ``doc_id`` apart from case, normal form or invisible characters.
         """
@@ -224,29 +227,29 @@ class PairView:
         def find(begin: int, end: int) -> Rows:
             ours = doc_ids.slice(begin, end - begin)
             if folds_to_itself(ours):
-                # Without differences in spelling on both sides, an id is judged or different.
+                # If no id changes when folded, equal folded ids are equal ids.
                 return np.empty(0, np.int64) if all_plain else self._unjudged(table, begin, ours)
             return self._unjudged(table, begin, folded(ours))
 
-        rows = find_rows(find, stretches(self.run.n_rows))
+        rows = find_rows(find, row_slices(self.run.n_rows))
         ours = pl.DataFrame({"query": query[rows], "doc_id": doc_ids.gather(rows), "row": rows})
         ours = ours.with_columns(fold=folded(ours["doc_id"]))
         near = ours.join(theirs, on=["query", "fold"], maintain_order="left_right")
         return near.unique("row", keep="first").sort("row").select("doc_id", "row", "other")
 
     def _unjudged(self, table: KeyTable, begin: int, folds: pl.Series) -> Rows:
-        """Rows of a stretch, not judged, whose folded document may be in ``table``."""
+        """Return unjudged rows of a slice whose folded document id may be in ``table``."""
         query = self.run.blocks.query[begin : begin + folds.len()]
         rows = table.find(keys_of(query, folds))[0] + begin
         return rows[~self.judged[rows]]
 
     @cached_property
     def document_affix(self) -> tuple[str, str, Rows] | None:
-        """An affix that the document ids of one side have, if no document is judged.
+        """A prefix or suffix that only the document ids of one file have, if no document is judged.
 
         Returns:
-            The side with the affix ("run" or "qrels"), the affix as "prefix 'x'", and the rows of
-            the run that have it.
+            The file with the affix ("run" or "qrels"), the affix as "prefix 'x'", and the rows of
+            the run that have it (for "qrels": that lack it).
         """
         if self.qrels is None or len(self.judged_rows):
             return None

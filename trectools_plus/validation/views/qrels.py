@@ -15,11 +15,11 @@ from trectools_plus.validation.views.tables import NO_REPEATS, Numbers, TableVie
 
 
 class QrelsView(TableView):
-    """Qrels as rules see them.
+    """Qrels in the form that the rules check.
 
     Attributes:
-        grade: Grade of each row (float64), NaN for a text that is not a whole number. Numbers
-            beyond 53 bits are rounded, which does not affect the rules.
+        grade: Grade of each row (float64); NaN if it is not a whole number. Numbers of more than
+            53 bits are rounded, which does not affect the rules.
     """
 
     kind = "qrels"
@@ -35,7 +35,7 @@ class QrelsView(TableView):
 
     @classmethod
     def of_file(cls, columns: Columns) -> QrelsView:
-        """A view of a lexed file with any content."""
+        """Return the view of a lexed file, valid or not."""
         shape = shape_of_qrels(columns)
         types = _BEIR_TYPES if columns.n_fields == BEIR_FIELDS else _QRELS_TYPES
         frame = None if shape.header_in_rows else columns.typed(types)
@@ -47,7 +47,7 @@ class QrelsView(TableView):
 
     @classmethod
     def of_table(cls, qrels: Qrels) -> QrelsView:
-        """A view of qrels in memory."""
+        """Return the view of qrels in memory."""
         return cls(qrels.path or "qrels", None, Shape(), qrels.frame)
 
     @cached_property
@@ -60,19 +60,19 @@ class QrelsView(TableView):
             return False
         if third[0].upper() in ("0", "Q0"):
             return True
-        # One document judged for several subtopics looks the same, apart from their names.
+        # One document judged for several subtopics looks similar, but subtopics are numbers.
         pairs = self.frame.select("query_id", "iteration")
         are_names = not bool(second.str.contains(r"^[0-9]{1,3}$").all())
         return are_names and pairs.height > pairs["query_id"].n_unique()
 
     @cached_property
     def repeats(self) -> pl.DataFrame:
-        """As in the base class, but empty if column 3 does not hold the documents."""
+        """As in the base class, but empty if columns 2 and 3 are swapped."""
         return NO_REPEATS if self.documents_in_column_2 else self.find_repeats()
 
     @cached_property
     def highest(self) -> Numbers:
-        """Highest grade of each query, by query number; NaN if a grade cannot be read."""
+        """Highest grade of each query, by query number; NaN if one of its grades is NaN."""
         highest = np.full(self.blocks.query_ids.len(), -np.inf)
         with np.errstate(invalid="ignore"):
             np.maximum.at(highest, self.blocks.query, self.grade)
@@ -91,7 +91,7 @@ _BEIR_TYPES = {name: dtype for name, dtype in _QRELS_TYPES.items() if name != "i
 
 
 def _parse_qrels(strings: pl.DataFrame) -> pl.DataFrame:
-    """Columns of qrels from their texts; a grade that is not a whole number becomes NaN."""
+    """Convert columns of strings; a grade that is not a whole number becomes NaN."""
     grade = strings["relevance"].cast(pl.Float64, strict=False)
     whole = strings["relevance"].str.contains(INTEGER)
     no_iteration = pl.repeat("0", strings.height, dtype=pl.String, eager=True)

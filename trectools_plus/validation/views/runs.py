@@ -1,4 +1,4 @@
-"""The view of a run, and signs that its columns are swapped."""
+"""The view of a run, and the detection of swapped columns."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from trectools_plus.validation.views.tables import NO_REPEATS, Numbers, TableVie
 
 
 @dataclass(frozen=True, slots=True)
-class SecondAndThird:
+class DocumentSwapSigns:
     """Signs that columns 2 and 3 are swapped.
 
     Attributes:
         third: The values of column 3; two of them if there are more.
-        some_second: True if column 2 has values other than 'Q0'.
+        has_other_second: True if column 2 has values other than 'Q0'.
         several_rows: True if a query has several rows.
-        repeated: True if a query has a value in column 2 several times.
+        repeats_second: True if a query has the same value in column 2 several times.
     """
 
     third: frozenset[str] = frozenset()
-    some_second: bool = False
+    has_other_second: bool = False
     several_rows: bool = False
-    repeated: bool = False
+    repeats_second: bool = False
 
     @classmethod
-    def of(cls, frame: pl.DataFrame) -> SecondAndThird:
-        """The signs in some rows; if column 3 varies, the other signs are not computed."""
+    def of(cls, frame: pl.DataFrame) -> DocumentSwapSigns:
+        """Return the signs in some rows; if column 3 varies, the other signs are not computed."""
         third = frame["doc_id"]
         if third.is_empty():
             return cls()
@@ -52,13 +52,13 @@ class SecondAndThird:
             bool(pairs.is_duplicated().any()),
         )
 
-    def __add__(self, other: SecondAndThird) -> SecondAndThird:
-        """The signs in the rows of both, which must have different queries."""
-        return SecondAndThird(
+    def __add__(self, other: DocumentSwapSigns) -> DocumentSwapSigns:
+        """Combine the signs of two sets of rows, which must have different queries."""
+        return DocumentSwapSigns(
             frozenset(sorted(self.third | other.third)[:2]),
-            self.some_second or other.some_second,
+            self.has_other_second or other.has_other_second,
             self.several_rows or other.several_rows,
-            self.repeated or other.repeated,
+            self.repeats_second or other.repeats_second,
         )
 
     @property
@@ -67,57 +67,58 @@ class SecondAndThird:
         if len(self.third) != 1:
             return False
         if next(iter(self.third)).upper() == "Q0":
-            return self.some_second
+            return self.has_other_second
         # A repeated document is another problem, unless column 2 distinguishes the rows.
-        return self.several_rows and not self.repeated
+        return self.several_rows and not self.repeats_second
 
 
 @dataclass(frozen=True, slots=True)
-class RankAndScore:
+class ScoreSwapSigns:
     """Signs that columns 4 and 5 are swapped.
 
     Attributes:
-        no_rank: True if column 4 has values other than whole numbers.
+        has_other_rank: True if column 4 has values other than whole numbers.
         several_rows: True if a query has several rows.
-        agree: True if column 4 has falling decimals, and column 5 counts 1, 2, 3.
+        looks_swapped: True if, in each query, column 4 has falling decimal numbers and column 5
+            counts up by 1.
     """
 
-    no_rank: bool = False
+    has_other_rank: bool = False
     several_rows: bool = False
-    agree: bool = True
+    looks_swapped: bool = True
 
     @classmethod
-    def of(cls, grouped: Ordered, fourth: pl.Series) -> RankAndScore:
-        """The signs in some rows.
+    def of(cls, grouped: Ordered, fourth: pl.Series) -> ScoreSwapSigns:
+        """Return the signs in some rows.
 
         Args:
             grouped: The rows by query.
-            fourth: The texts of column 4, in the order of the file.
+            fourth: Column 4 as strings, in the order of the file.
         """
         same = grouped.same_query
         counting = (grouped.score[1:] == grouped.score[:-1] + 1) | ~same
-        no_rank, several_rows = bool(np.isnan(grouped.rank).any()), bool(same.any())
+        has_other_rank, several_rows = bool(np.isnan(grouped.rank).any()), bool(same.any())
         if not counting.all():
-            return cls(no_rank, several_rows, agree=False)
+            return cls(has_other_rank, several_rows, looks_swapped=False)
         decimals = fourth.cast(pl.Float64, strict=False).to_numpy()
         if grouped.row is not None:
             decimals = decimals[grouped.row]
         falling = (decimals[1:] <= decimals[:-1]) | ~same
-        agree = bool(np.isfinite(decimals).all()) and bool(falling.all())
-        return cls(no_rank, several_rows, agree)
+        looks_swapped = bool(np.isfinite(decimals).all()) and bool(falling.all())
+        return cls(has_other_rank, several_rows, looks_swapped)
 
-    def __add__(self, other: RankAndScore) -> RankAndScore:
-        """The signs in the rows of both, which must have different queries."""
-        return RankAndScore(
-            self.no_rank or other.no_rank,
+    def __add__(self, other: ScoreSwapSigns) -> ScoreSwapSigns:
+        """Combine the signs of two sets of rows, which must have different queries."""
+        return ScoreSwapSigns(
+            self.has_other_rank or other.has_other_rank,
             self.several_rows or other.several_rows,
-            self.agree and other.agree,
+            self.looks_swapped and other.looks_swapped,
         )
 
     @property
     def are_swapped(self) -> bool:
-        """Return whether column 5 holds the ranks."""
-        return self.no_rank and self.several_rows and self.agree
+        """Return whether column 5 contains the ranks."""
+        return self.has_other_rank and self.several_rows and self.looks_swapped
 
 
 MAX_TAG_LENGTH = 64
@@ -129,11 +130,11 @@ TREC_MAX_DEPTH = 1000
 
 
 class RunView(TableView):
-    """A run as rules see it.
+    """A run in the form that the rules check.
 
     Attributes:
-        rank: Rank of each row: int64, or float64 with NaN for a text that is not a whole number.
-        score: Score of each row (float64), NaN for a text that is not a number, or is NaN.
+        rank: Rank of each row: int64, or float64 with NaN for what is not a whole number.
+        score: Score of each row (float64); NaN for what is not a number.
         max_depth: Results allowed per query; ``None`` for no limit.
         max_tag_length: Characters allowed in the run tag.
     """
@@ -159,7 +160,7 @@ class RunView(TableView):
     def of_file(
         cls, columns: Columns, max_depth: int | None = None, shape: Shape | None = None
     ) -> RunView:
-        """A view of a lexed file with any content.
+        """Return the view of a lexed file, valid or not.
 
         Args:
             columns: The file, or a chunk of one.
@@ -178,12 +179,12 @@ class RunView(TableView):
 
     @classmethod
     def of_table(cls, run: Run, max_depth: int | None = None) -> RunView:
-        """A view of a run in memory."""
+        """Return the view of a run in memory."""
         return cls(run.path or run.name, None, Shape(), run.frame, max_depth)
 
     @cached_property
     def grouped(self) -> Ordered:
-        """Rows by query, in the file's order within each."""
+        """Rows by query, in the order of the file within each query."""
         if not self.blocks.interleaved:
             return Ordered(None, self.blocks.query, self.rank, self.score)
         order: Rows = np.argsort(self.blocks.query, kind="stable")
@@ -192,7 +193,7 @@ class RunView(TableView):
     @cached_property
     def ranked(self) -> Ordered:
         """Rows by query and rank; rows without a rank come last in their query."""
-        if self.grouped.in_step or bool((self.grouped.rank_steps >= 0).all()):
+        if self.grouped.ranks_are_consecutive or bool((self.grouped.rank_steps >= 0).all()):
             return self.grouped
         return self.grouped.sorted_by(self.grouped.rank)
 
@@ -200,15 +201,15 @@ class RunView(TableView):
     def scored(self) -> Ordered:
         """Rows by query and falling score; rows with equal scores are in rank order."""
         ranked = self.ranked
-        if ranked.falls:
+        if ranked.scores_fall:
             return ranked
         falling = (ranked.score[1:] <= ranked.score[:-1]) | ~ranked.same_query
         return ranked if bool(falling.all()) else ranked.sorted_by(-ranked.score)
 
     @cached_property
     def ties32(self) -> Rows:
-        """Places of :attr:`scored` whose score equals the one before in 32 bits."""
-        if self.grouped.falls:
+        """Positions in :attr:`scored` whose score equals the previous one in 32 bits."""
+        if self.grouped.scores_fall:
             return np.empty(0, np.int64)
         scored = self.scored
         equal = (scored.score32[1:] == scored.score32[:-1]) & scored.same_query
@@ -217,24 +218,24 @@ class RunView(TableView):
     @cached_property
     def documents_in_column_2(self) -> bool:
         """Return whether columns 2 and 3 are swapped: 'Q0', or a single value, in column 3."""
-        return self.columns is not None and SecondAndThird.of(self.frame).are_swapped
+        return self.columns is not None and DocumentSwapSigns.of(self.frame).are_swapped
 
     @cached_property
     def repeats(self) -> pl.DataFrame:
-        """As in the base class, but empty if column 3 does not hold the documents."""
+        """As in the base class, but empty if columns 2 and 3 are swapped."""
         return NO_REPEATS if self.documents_in_column_2 else self.find_repeats()
 
     @cached_property
     def swapped_columns(self) -> bool:
-        """Return whether rank and score are swapped: decimals in column 4, 1, 2, 3 in column 5."""
+        """Return whether columns 4 and 5 (rank and score) are swapped."""
         if self.columns is None or self.n_rows < 2 or self.rank.dtype == np.int64:
             return False
-        return bool(np.isnan(self.rank).any()) and self.rank_and_score.are_swapped
+        return bool(np.isnan(self.rank).any()) and self.score_swap_signs.are_swapped
 
     @property
     def why_not_ordered(self) -> str | None:
-        """Reason why the rows cannot be put in order; ``None`` if they can."""
-        if self.strays.height:
+        """Reason why the rows cannot be sorted; ``None`` if they can."""
+        if self.unparsed_lines.height:
             return "some rows cannot be read, and their places would be lost"
         if self.swapped_columns:
             return "columns 4 and 5 look swapped (R121)"
@@ -243,16 +244,16 @@ class RunView(TableView):
         return None
 
     def cannot_be_ordered(self) -> bool:
-        """Return whether no fix can put the rows in order."""
+        """Return whether fixes cannot sort the rows."""
         return self.why_not_ordered is not None
 
     @property
-    def rank_and_score(self) -> RankAndScore:
-        """Signs that columns 4 and 5 of a file are swapped."""
-        return RankAndScore.of(self.grouped, self.texts(4))
+    def score_swap_signs(self) -> ScoreSwapSigns:
+        """Signs that columns 4 and 5 are swapped."""
+        return ScoreSwapSigns.of(self.grouped, self.texts(4))
 
 
-_FAR = 1 << 53
+_MAX_EXACT = 1 << 53
 _RUN_TYPES: dict[str, type[pl.DataType]] = {
     "query_id": pl.String,
     "q0": pl.String,
@@ -267,16 +268,16 @@ _RUN_WORDS = ("q0", "tag")
 
 
 def _ranks(ranks: pl.Series) -> Ranks:
-    """Ranks as int64, or as float64 if some are unknown or their differences exceed int64."""
-    if ranks.dtype == pl.Int64 and ranks.is_between(-_FAR, _FAR).all():
+    """Return ranks as int64, or as float64 if some are unknown or very large."""
+    if ranks.dtype == pl.Int64 and ranks.is_between(-_MAX_EXACT, _MAX_EXACT).all():
         return ranks.to_numpy()
     return ranks.cast(pl.Float64).to_numpy()
 
 
 def _parse_run(strings: pl.DataFrame) -> pl.DataFrame:
-    """Columns of a run from their texts; a text that is not a number becomes NaN.
+    """Convert columns of strings; what is not a number becomes NaN.
 
-    Polars casts exactly decimal numbers and the words for NaN and infinity.
+    The cast of Polars accepts only decimal numbers and the words for NaN and infinity.
     """
     return pl.DataFrame(
         {
@@ -291,10 +292,10 @@ def _parse_run(strings: pl.DataFrame) -> pl.DataFrame:
 
 
 def _parse_ranks(texts: pl.Series) -> pl.Series:
-    """Ranks as float64, NaN for a text that is not a whole number; ``1.0`` is one."""
+    """Return ranks as float64; NaN for what is not a whole number (``1.0`` is one)."""
     ranks = texts.cast(pl.Int64, strict=False)
-    odd = ranks.is_null().arg_true()
+    unparsed = ranks.is_null().arg_true()
     numbers = ranks.cast(pl.Float64)
-    if odd.len():
-        numbers = numbers.scatter(odd, parse_ranks(texts.gather(odd)).cast(pl.Float64))
+    if unparsed.len():
+        numbers = numbers.scatter(unparsed, parse_ranks(texts.gather(unparsed)).cast(pl.Float64))
     return numbers.fill_null(np.nan)

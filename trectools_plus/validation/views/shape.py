@@ -1,7 +1,7 @@
 """The shape of a file, which is determined before its rows: a header, another format or kind.
 
-If a whole file is something else, one finding reports it, and rules on single rows report nothing:
-ten thousand rows of the wrong width have one cause.
+If a whole file has another format or kind, one finding reports it, and the rules on single rows
+report nothing, because all misshapen rows have the same cause.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Shape:
 
     Attributes:
         verdict: ``rows`` is the right kind; any other verdict explains all misshapen rows
-            (``not-text``: two or four bytes per character, or only CR as line end).
+            (``not-text``: UTF-16, UTF-32, or only CR as line end).
         format: For ``other-format``: the name of the format, for example "JSON".
         header: Line number and text of a header line, if there is one.
         header_in_rows: True if that line has as many fields as a row.
@@ -57,7 +57,7 @@ class Shape:
 
     @property
     def has_rows(self) -> bool:
-        """Return whether the lines are rows of the expected kind, so that rules on rows apply."""
+        """Return whether the file has the expected kind, so that rules on rows apply."""
         return self.verdict in ("rows", "beir")
 
 
@@ -99,7 +99,7 @@ def shape_of_qrels(columns: Columns) -> Shape:
 
 
 def lex_qrels(source: Source) -> Columns:
-    """Lex qrels into the number of columns that most rows have.
+    """Lex qrels as four columns, or as BEIR's three columns.
 
     Returns:
         Four columns; for files with BEIR's header, three columns with the header as first row.
@@ -114,12 +114,12 @@ def lex_qrels(source: Source) -> Columns:
 
 
 def other_format(data: bytes, n_rows: int) -> str | None:
-    """Name the format of a file's first 4 KiB if it clearly has no columns.
+    """Return the name of a file's format, if its first 4 KiB are clearly not columns.
 
     Args:
         data: The content of the file, or its beginning.
-        n_rows: Number of rows of the right shape. The first character of files with such rows is
-            not tested, because ids may start with a brace or a quote.
+        n_rows: Number of rows with the right number of columns. If there are any, the file is not
+            tested for JSON and HTML, because ids may start with a brace.
     """
     head = data[:SNIFFED_BYTES].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     lines = [line for line in head.splitlines() if line.strip()][:20]
@@ -150,13 +150,13 @@ def _is_separated(line: str, separator: str, *, strict: bool) -> bool:
 
 
 def wide_encoding(columns: Columns) -> str | None:
-    """``utf-16be`` and the like, if the bytes of ASCII characters are combined with NULs."""
+    """Return the UTF-16 or UTF-32 encoding that the bytes seem to have; ``None`` for others."""
     guess = columns.facts.encoding_guess
     return guess if guess is not None and guess.startswith("utf-") else None
 
 
 def has_only_bare_cr(columns: Columns) -> bool:
-    """Return whether the only line ends are CR, as old Macintosh programs wrote them."""
+    """Return whether all line ends are CR, as in old Macintosh files."""
     facts = columns.facts
     return bool(facts.bare_cr) and facts.n_lf + facts.n_crlf == 0
 
@@ -189,26 +189,29 @@ def _all_match(columns: Columns, field: int, pattern: str, skip: int = 0) -> boo
 
 
 def field_of(texts: pl.Series, field: int) -> pl.Series:
-    """Field number ``field`` (from 1) of each line of ``texts``; null for shorter lines."""
+    """Return field number ``field`` (from 1) of each line; null for lines with fewer fields."""
     blanks = " \t\x0b\x0c\r"
     pattern = rf"^[{blanks}]*(?:[^{blanks}]+[{blanks}]+){{{field - 1}}}([^{blanks}]+)"
     return texts.str.extract(pattern, 1)
 
 
 def fields_of(text: str) -> list[str]:
-    """The fields of a line; unlike ``str.split()`` it splits at ASCII blanks only."""
+    """Split a line at ASCII white space only, unlike ``str.split()``."""
     return re.findall(r"[^ \t\x0b\x0c\r]+", text)
 
 
 def _is_name(text: str) -> bool:
-    """Return whether a field is the name of a column, in place of a number."""
+    """Return whether a field that should be a number looks like the name of a column."""
     return bool(_WORD.fullmatch(text)) and not _NUMBER_WORD.match(text)
 
 
 def _header(
     columns: Columns, number_fields: tuple[int, ...], name_field: int
 ) -> tuple[tuple[int, str] | None, bool]:
-    """The first line, if its number fields are names and a valid row follows."""
+    """Return a header line, and whether it has as many fields as a row.
+
+    The first line is a header if it has words in place of numbers, and a valid row follows.
+    """
     first_line = _first_line(columns)
     in_rows = columns.n_rows > 0 and columns.lines[0] == first_line
     if first_line is None or columns.n_rows < 1 + in_rows:

@@ -1,8 +1,8 @@
 """The base class of views of runs and qrels, with access to the lines of the file.
 
-A view is made from a lexed file or from a table. Both have the same interface, but a table has no
-lines. Shared work (numbering the queries, sorting, parsing numbers) is done once, on first use; for
-a valid file, most of it is not needed.
+A view is made from a lexed file or from a table in memory. Both have the same interface, but a
+table has no line numbers. Work that several rules share (numbering the queries, sorting, parsing
+numbers) is done once, on first use.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BLOCK_BYTES = 1 << 18
 
 
 class LineIndex:
-    """Random access to the lines of a file, for the cost of counting the line ends.
+    """Random access to the lines of a file; only the line ends up to a line are counted.
 
     Args:
         data: The content of the file.
@@ -52,7 +52,7 @@ class LineIndex:
         self._ends = np.empty(0, np.int64)
 
     def text(self, line: int) -> str:
-        """Text of a line (from 1) without its end; bytes that are not UTF-8 show as U+FFFD."""
+        """Return a line (from 1) without its end; bytes that are not UTF-8 become U+FFFD."""
         begin = self._end_of(line - 1) + 1 if line > 1 else self._start
         end = self._end_of(line)
         text = self._data[begin:end]
@@ -61,12 +61,12 @@ class LineIndex:
         return text.decode("utf-8", "replace")
 
     def field(self, line: int, field: int) -> str:
-        """Text of a field (from 1) of a line that has as many."""
+        """Return a field (from 1) of a line (from 1), which must exist."""
         found: list[str] = _FIELD.findall(self.text(line))
         return found[field - 1]
 
     def _end_of(self, line: int) -> int:
-        """Offset of the LF of a line; the end of the file if it has none."""
+        """Return the offset of the LF of a line; the size of the file if there is none."""
         while self._ends_before[-1] < line:
             begin = (len(self._ends_before) - 1) * _BLOCK_BYTES
             if begin >= len(self._data):
@@ -81,7 +81,7 @@ class LineIndex:
         return int(self._ends[line - 1 - self._ends_before[number]])
 
     def column_of_field(self, line: int, field: int) -> int:
-        """Character column, from 1, at which a field (from 1) of a line begins."""
+        """Return the character column, from 1, at which a field (from 1) of a line begins."""
         seen, before = 0, " "
         text = self.text(line)
         for column, character in enumerate(text, 1):
@@ -93,7 +93,7 @@ class LineIndex:
         return max(1, len(text))
 
     def column_of_character(self, line: int, character: str) -> int | None:
-        """Character column, from 1, of the first such character on a line."""
+        """Return the column, from 1, of the first ``character`` on a line; ``None`` if missing."""
         return self.text(line).find(character) + 1 or None
 
 
@@ -101,7 +101,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 class TableView:
-    """The common part of views of runs and qrels.
+    """The base class of views.
 
     Args:
         path: The file as the user named it, or a name for the table.
@@ -109,21 +109,22 @@ class TableView:
         shape: The shape of the file.
 
     Attributes:
-        kind: ``run`` or ``qrels``.
+        kind: ``run``, ``qrels``, ``topics`` or ``testset``.
         frame: One row per data row: ``query_id``, ``doc_id`` and further columns of the kind.
         every_line: True if hits contain the lines of all places, not only the first few.
         optional_rules: True if rules that are off by default are run too.
-        is_by_lines: True if each line is an entry, so blank and very long lines are reported.
+        is_line_based: True if each line is a record, so blank and very long lines are reported.
         has_comments: True if a line that begins with '#' is a comment, which is reported.
-        is_chunk: True for a chunk of a file, which does not know the line numbers of the file.
-        lacks_field: The number of a field of this kind that the rows of this file lack.
+        is_chunk: True for a chunk of a file, whose line numbers differ from those of the file.
+        lacks_field: The number, from 1, of a column that this file lacks (BEIR's qrels have no
+            column 2).
     """
 
     kind: str
     frame: pl.DataFrame
     every_line: bool = False
     optional_rules: bool = False
-    is_by_lines: bool = True
+    is_line_based: bool = True
     has_comments: bool = True
     is_chunk: bool = False
     lacks_field: int | None = None
@@ -135,7 +136,7 @@ class TableView:
 
     @property
     def name(self) -> str:
-        """The file's name without its folders, for the middle of a message."""
+        """The file's name without its folders, for messages."""
         return Path(self.path).name or self.path
 
     @property
@@ -145,7 +146,7 @@ class TableView:
 
     @property
     def rows_are_missing(self) -> bool:
-        """Return whether some rows could not be read, so that gaps have no meaning."""
+        """Return whether some rows could not be read, so that gaps between ranks prove nothing."""
         if self.columns is None:
             return False
         n_misshapen = self.columns.misshapen.height
@@ -154,7 +155,10 @@ class TableView:
 
     @property
     def misshapen(self) -> pl.DataFrame:
-        """``line, n_fields, text`` of misshapen rows not explained by the shape of the file."""
+        """``line, n_fields, text`` of rows with a wrong number of columns.
+
+        Empty if the shape of the whole file explains them.
+        """
         if self.columns is None:
             return pl.DataFrame(schema=_MISSHAPEN)
         found = self.columns.misshapen
@@ -164,7 +168,7 @@ class TableView:
         return found if header is None else found.filter(pl.col("line") != header[0])
 
     @cached_property
-    def rows_behind_hash(self) -> pl.DataFrame:
+    def commented_out_rows(self) -> pl.DataFrame:
         """Comment lines (``line, text``) that would be rows if '#' did not begin a comment."""
         if self.columns is None:
             return pl.DataFrame(schema={"line": pl.UInt32, "text": pl.String})
@@ -181,11 +185,11 @@ class TableView:
         return comments.filter(is_row & has_number)
 
     @cached_property
-    def strays(self) -> pl.DataFrame:
-        """``line, text`` of lines that are not rows, but that fixes must not remove.
+    def unparsed_lines(self) -> pl.DataFrame:
+        """``line, text`` of lines that are not read as rows, but that fixes must not remove.
 
-        These are rows of the wrong width and rows that were commented out. They are copied
-        unchanged. If there are any, the rows keep their order and their ranks.
+        These are rows with a wrong number of columns and rows that are commented out. Fixes copy
+        them unchanged. If there are any, all rows keep their order and their ranks.
         """
         assert self.columns is not None
         found = [self.columns.misshapen.select("line", "text")]
@@ -195,11 +199,11 @@ class TableView:
                 found = [found[0].filter(pl.col("line") != line)]
             elif self.shape.header_in_rows:
                 found.append(pl.DataFrame({"line": [line], "text": [text]}, found[0].schema))
-        found.append(self.rows_behind_hash.select("line", "text"))
+        found.append(self.commented_out_rows.select("line", "text"))
         return pl.concat(found).sort("line")
 
     def drops_header(self) -> bool:
-        """Return whether there is a header followed by a row, which fixes remove."""
+        """Return whether fixes remove the header, because a row follows it."""
         columns, shape = self.columns, self.shape
         if columns is None or shape.verdict != "rows" or shape.header is None:
             return False
@@ -210,29 +214,29 @@ class TableView:
         return not between.any()
 
     def header_stays(self) -> bool:
-        """Return whether fixes keep the header, because the line below it is not a row either."""
+        """Return whether fixes keep a header, because the line after it is not a row."""
         return self.shape.verdict == "rows" and not self.drops_header()
 
-    def ends_in_stray(self) -> bool:
-        """Return whether the last line is a stray without line end, so the file is truncated."""
+    def ends_in_unparsed_line(self) -> bool:
+        """Return whether the last line is unparsed and has no line end: the file is truncated."""
         assert self.columns is not None
         data = self.columns.source.data
-        if data.endswith(b"\n") or self.strays.is_empty():
+        if data.endswith(b"\n") or self.unparsed_lines.is_empty():
             return False
-        return int(self.strays["line"][-1]) == data.count(b"\n") + 1
+        return int(self.unparsed_lines["line"][-1]) == data.count(b"\n") + 1
 
     @cached_property
     def blocks(self) -> QueryBlocks:
-        """The rows' queries by number."""
+        """The blocks of adjacent rows with the same query."""
         return find_blocks(self.frame["query_id"])
 
     @cached_property
     def repeats(self) -> pl.DataFrame:
-        """``row, first``: rows whose (query, document) occurred before, and where first."""
+        """``row, first``: rows whose (query, document) occurred before, and its first row."""
         return self.find_repeats()
 
     def find_repeats(self) -> pl.DataFrame:
-        """Look for :attr:`repeats`."""
+        """Compute :attr:`repeats`."""
         if self.columns is not None and self.columns.facts.bad_utf8 is not None:
             return NO_REPEATS  # invalid bytes are read as U+FFFD, which makes ids equal
         starts = None if self.blocks.interleaved else self.blocks.starts
@@ -240,37 +244,40 @@ class TableView:
 
     @cached_property
     def line_index(self) -> LineIndex | None:
-        """Access to the texts of the file's lines; ``None`` for a table."""
+        """Access to the lines of the file; ``None`` for a table."""
         return None if self.columns is None else LineIndex(self.columns.source.data)
 
     @cached_property
     def line_numbers(self) -> npt.NDArray[np.uint32] | None:
-        """The file's own line number of each row; ``None`` for a table."""
+        """The line number in the file of each row; ``None`` for a table."""
         if self.columns is None:
             return None
         lines = self.columns.lines.to_numpy()
         return lines[int(self.shape.header_in_rows) :]
 
     def lines(self, rows: Iterable[int]) -> Sequence[int]:
-        """Line numbers of the first few of ``rows``, or of all; none for a table."""
+        """Return the line numbers of the first few ``rows``, or of all if :attr:`every_line`.
+
+        Empty for a table.
+        """
         if self.line_numbers is None:
             return []
         if self.every_line:
             places = rows if isinstance(rows, np.ndarray) else np.fromiter(rows, np.int64)
-            # There can be millions of places, so they are not a list of Python integers.
+            # An array, because there can be millions of places.
             return array("I", self.line_numbers[places].astype(np.uintc).tobytes())
         return [int(self.line_numbers[row]) for row in islice(rows, LINES_KEPT)]
 
     def query_id(self, row: int) -> str:
-        """Query id of a row."""
+        """Return the query id of a row."""
         return str(self.frame["query_id"][int(row)])
 
     def doc_id(self, row: int) -> str:
-        """Document id of a row."""
+        """Return the document id of a row."""
         return str(self.frame["doc_id"][int(row)])
 
     def at_line(self, row: int) -> str:
-        """``line 5``, for the middle of a message; the row's number for a table."""
+        """Return ``line 5`` for messages; ``row 5`` for a table."""
         if self.is_chunk:
             return "an earlier row"
         lines = self.lines([row])
@@ -286,7 +293,7 @@ class TableView:
         remedy: str | None = None,
         fix: FixName | None = None,
     ) -> Hit:
-        """A hit on some rows, at a field of the first; see :class:`Hit` for the rest."""
+        """Return a hit on some rows, with the place of a field of the first one."""
         return Hit(
             message,
             self.lines(rows),
@@ -301,19 +308,19 @@ class TableView:
 
     @cached_property
     def strings(self) -> pl.DataFrame:
-        """The rows as the file spells them, ``c1`` …; empty for a table."""
+        """The rows as strings, with columns ``c1``, ``c2``, …; empty for a table."""
         if self.columns is None or self.frame.is_empty():
             return pl.DataFrame(schema={f"c{field}": pl.String for field in range(1, 7)})
         return self.columns.rows[int(self.shape.header_in_rows) :]
 
     def text(self, row: int, field: int) -> str:
-        """A field as the file spells it."""
+        """Return a field (from 1) of a row as a string."""
         assert self.line_index is not None
         assert self.line_numbers is not None
         return self.line_index.field(int(self.line_numbers[row]), self.place_of(field))
 
     def texts(self, field: int, rows: Rows | None = None) -> pl.Series:
-        """A field of every row, or of some rows, as the file spells it; empty for a table."""
+        """Return a field (from 1) of all or some rows as strings; empty for a table."""
         if self.columns is None or self.frame.is_empty():
             return pl.Series(dtype=pl.String)
         if rows is not None and len(rows) <= _FEW_ROWS:
@@ -322,14 +329,14 @@ class TableView:
         return texts if rows is None else texts.gather(rows)
 
     def column(self, row: int, field: int) -> int | None:
-        """Character column, from 1, at which a field of a row begins; ``None`` for a table."""
+        """Return the character column, from 1, of a field of a row; ``None`` for a table."""
         if self.line_index is None or self.line_numbers is None:
             return None
         line = int(self.line_numbers[row])
         return self.line_index.column_of_field(line, self.place_of(field))
 
     def place_of(self, field: int) -> int:
-        """The number of a field of the usual layout in this file, both from 1."""
+        """Return the number, in this file, of a field of the usual layout; both from 1."""
         return field - (self.lacks_field is not None and field > self.lacks_field)
 
 
@@ -342,7 +349,10 @@ NO_REPEATS = pl.DataFrame(schema={"row": pl.Int64, "first": pl.Int64})
 def texts_of(
     columns: Columns, schema: Mapping[str, type[pl.DataType]], compact: Container[str] = ()
 ) -> pl.DataFrame:
-    """The rows as texts, with the names of ``schema``; see ``Columns.typed`` for ``compact``."""
+    """Return the rows as strings, with the names of ``schema``.
+
+    See ``Columns.typed`` for ``compact``.
+    """
     texts = columns.typed(dict.fromkeys(schema, pl.String), compact=compact)
     if texts is None:
         texts = columns.rows.drop("line").rename(

@@ -1,4 +1,4 @@
-"""The view of a test set, with an ontology and the other parts of a split."""
+"""The view of a test set with its ontology and the other parts of its split."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trectools_plus.validation.views.tables import TableView
 
 
 class TermState(Protocol):
-    """The meaning of an id."""
+    """The state of an id in an ontology."""
 
     @property
     def status(self) -> str:
@@ -37,10 +37,10 @@ class Terms(Protocol):
 
 
 class TestSetView:
-    """A test set, with its ontology and other parts.
+    """A test set with its ontology and the other parts of its split.
 
     Args:
-        topics: The view of the set for rules on topics.
+        topics: The queries and judgments of the set.
         terms: The ontology of its ids; ``None`` if ids are not checked.
         parts: The earlier parts of the split.
     """
@@ -55,7 +55,7 @@ class TestSetView:
         self._parts = tuple(parts)
 
     @property
-    def here(self) -> TableView:
+    def reported_view(self) -> TableView:
         """The view that findings are reported on."""
         return self.topics
 
@@ -70,19 +70,19 @@ class TestSetView:
 
     @property
     def is_test_set(self) -> bool:
-        """Return whether there are queries with texts, in a form with judgments."""
+        """Return whether the file has judgments, and queries with texts."""
         texts = self.topics.frame["text"]
         return self.topics.kind == "testset" and texts.null_count() < texts.len()
 
     @cached_property
     def queries(self) -> pl.DataFrame:
-        """``query_id, line, text, text_line`` of each query; ``case-001`` and so on without ids."""
+        """``line, query_id, text, text_line`` of each query; missing ids are ``case-001``, …."""
         numbered = pl.format("case-{}", (pl.int_range(pl.len()) + 1).cast(pl.String).str.zfill(3))
         return self.topics.frame.with_columns(query_id=pl.col("query_id").fill_null(numbered))
 
     @cached_property
     def texts(self) -> pl.DataFrame:
-        """The same for queries with a text, without repeated ids."""
+        """Those of :attr:`queries` that have a text, each id once."""
         return self.queries.filter(pl.col("text").str.strip_chars() != "").unique(
             "query_id", keep="first", maintain_order=True
         )
@@ -99,7 +99,7 @@ class TestSetView:
         return judgments.frame.select(lines, "query_id", "doc_id", grade=grade)
 
     def relevant(self, query_id: str) -> frozenset[str]:
-        """The terms with a grade above 0 of a query."""
+        """Return the terms of a query with a grade above 0."""
         return self._relevant.get(query_id, frozenset())
 
     @cached_property
@@ -109,12 +109,12 @@ class TestSetView:
 
     @cached_property
     def languages(self) -> pl.DataFrame:
-        """``line, query_id, language, primary`` of each declaration, in the file's order."""
+        """``line, query_id, language, primary`` of each declared language, in file order."""
         primary = pl.col("language").map_elements(primary_language, return_dtype=pl.String)
         return self.topics.languages.with_columns(primary=primary).sort("line", maintain_order=True)
 
     @property
     def language(self) -> str:
-        """The declared language; empty for none or several."""
+        """The declared language, without region; empty for none or several."""
         found = self.languages["primary"].unique()
         return str(found[0]) if found.len() == 1 else ""

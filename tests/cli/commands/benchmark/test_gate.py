@@ -1,4 +1,4 @@
-"""``benchmark gate`` as workflows call it: exit codes, the summary, one comment, the action."""
+"""Tests of ``benchmark gate`` in workflows: exit codes, summary, comment, the GitHub action."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 
 
 class Comments:
-    """A stand-in for GitHub's REST API: the comments of one pull request."""
+    """A fake of GitHub's REST API, with the comments of one pull request."""
 
     def __init__(self) -> None:
         self.bodies: dict[int, str] = {}
@@ -107,7 +107,7 @@ def pull_request(call: Call, api: Comments, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def reports(bench: Any) -> tuple[Path, Path]:
-    """A baseline, and a report in which 4 of 60 queries lost their only relevant document."""
+    """Write a baseline, and a report in which 4 of 60 queries miss their only relevant document."""
     before = bench.make("before", {"bm25": {}})
     return before, bench.make("after", {"bm25": dict.fromkeys(range(4), 0)})
 
@@ -181,7 +181,7 @@ def test_one_comment_is_posted_and_then_updated(
     assert "failed" in api.bodies[131]
     assert call("--current", before, "--baseline", after, "--post-comment")[0] == 0
     assert "passed" in api.bodies[131]
-    # What can no longer be compared must not leave "passed" as the last word.
+    # If the reports can no longer be compared, the last comment must not contain "passed".
     assert call("--current", "nowhere", "--baseline", before, "--post-comment")[0] == 2
     assert "not compared" in api.bodies[131]
     assert len(api.bodies) == 131

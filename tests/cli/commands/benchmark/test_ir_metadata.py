@@ -1,4 +1,4 @@
-"""``benchmark run --ir-metadata``: the option reaches the files."""
+"""Tests of ``benchmark run --ir-metadata``: the annotated runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``benchmark compare``, ``verify``, ``merge``, ``list`` and ``show`` as people call them."""
+"""Tests of ``benchmark compare``, ``verify``, ``merge``, ``list`` and ``show``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``benchmark run`` as scripts and people call it: exit codes, streams, files, help."""
+"""Tests of ``benchmark run``: exit codes, streams, files, help."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Call = Callable[..., tuple[int, str, str]]
 def call(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Call:
-    """Call ``benchmark run`` as the console command does: exit code, stdout, stderr."""
+    """Call ``benchmark run`` like its console command; return exit code, stdout and stderr."""
     app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command("run")(benchmark_run)
     app.callback()(lambda: None)
@@ -266,4 +266,4 @@ def test_runs_of_terms_with_an_ontology(call: Call, tmp_path: Path) -> None:
     assert "— none.obo" in err
     code, _, err = call(*given, "--annotations", "x.hpoa")
     assert code == 2
-    assert "no measure uses them — --annotations" in err
+    assert "no measure uses the annotations — --annotations" in err

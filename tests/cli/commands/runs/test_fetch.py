@@ -102,8 +102,8 @@ def test_settings_reach_the_manifest(collection: list[str], tmp_path: Path) -> N
             f"unknown backend 'nosuch' — --backend — use one of {', '.join(BACKENDS)}",
         ),
         (["--dataset", "hpo"], "exclude each other"),
-        (["--test-file", "x.yaml"], "goes with --dataset hpo only"),
-        (["--ontology", "x.obo"], "--ontology goes with --dataset hpo only"),
+        (["--test-file", "x.yaml"], "needs --dataset hpo"),
+        (["--ontology", "x.obo"], "--ontology needs --dataset hpo"),
         (["--set", "k1"], "has no '='"),
         (["--set", "k1=1", "--set", "k1=2"], "is set twice"),
         (["--set", "k1=much"], "--set k1"),
@@ -216,7 +216,7 @@ def test_fuse_refuses_strangers_and_its_own_input(tmp_path: Path) -> None:
 
 def test_settings_of_embedded_modes_are_not_for_other_backends(collection: list[str]) -> None:
     options = ["--retriever", "m:f", "--set", "k1=1"]
-    assert "the backend python takes no --set" in refusal(*collection, *options)
+    assert "the backend python does not use --set" in refusal(*collection, *options)
 
 
 def test_a_file_says_modes_and_depth_unless_options_do(

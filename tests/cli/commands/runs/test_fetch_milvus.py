@@ -1,4 +1,4 @@
-"""The commands with ``--backend milvus``, as a user calls them."""
+"""Tests of the commands with ``--backend milvus``."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_cranfield_from_end_to_end(ir_datasets_home: Path, monkeypatch: pytest.M
     assert done.exit_code == 0, done.output
     modes = json.loads(Path("out/BenchmarkReport.json").read_text())["modes"]
     means = {mode: result["measures"]["nDCG@10"]["mean"] for mode, result in modes.items()}
-    # What the embedded backend reaches; Milvus breaks ties within its fusion otherwise.
+    # The values of the embedded backend; Milvus orders ties within its fusion differently.
     assert means["lexical"] == pytest.approx(0.3227, abs=5e-5)
     assert means["vector"] == pytest.approx(0.2966, abs=5e-5)
     assert means["hybrid"] == pytest.approx(0.3417, abs=2e-3)

@@ -1,4 +1,4 @@
-"""``runs validate`` and ``qrels validate``: exit codes, formats, choices, settings, fixing."""
+"""Tests of ``runs validate`` and ``qrels validate``: exit codes, formats, settings, fixes."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_exit_codes(arguments: tuple[str, ...], code: int) -> None:
         (("nul\x00.run",), InputError, "no such file"),
         (("none.run", "--qrels", "none"), SeveralFilesError, "none — check the path\nno such file"),
         (("good.run", "--qrels", "none"), InputError, "none"),
-        (("-", "--qrels", "-"), UsageError, "read once"),
+        (("-", "--qrels", "-"), UsageError, "read only once"),
         (("good.run", "--select", "X"), UsageError, "X"),
         (("good.run", "--profile", "x"), UsageError, "default, trec, submission"),
         (("good.run", "--docid-pattern", "("), UsageError, "regular expression"),
@@ -157,7 +157,7 @@ def test_broken_topics_are_reported_beside_the_rest(kind: str) -> None:
     assert [one["code"] for one in files[1]["findings"]] == ["T112"]
     assert {"R131", "Q142"} & {one["code"] for one in files[0]["findings"]}
     assert result.exit_code == 1
-    # Topics that could not be looked at never pass for good ones.
+    # Topics that cannot be read fail the check.
     result = _invoke(kind, bad, "--topics", "twice.tsv", "--ignore", "T112")
     assert isinstance(result.exception, InputError)
 
@@ -211,7 +211,7 @@ def test_the_depth_of_a_run_is_no_matter_of_the_qrels() -> None:
 def test_text_names_the_place_and_the_remedy() -> None:
     lines = _invoke("runs", "bad.run").stdout.splitlines()
     assert lines[1].split()[:3] == ["2:6", "error", "R131"]
-    assert "a again in query 1 (line 1, score 2.5; here 1.5)." in lines[1]
+    assert "a is repeated in query 1 (line 1: score 2.5; here: 1.5)." in lines[1]
     assert "Found 1 error in 1 file." in lines
 
 
@@ -332,7 +332,7 @@ def test_fix_writes_over_nothing_that_is_read(command: str, target: str, folder:
     before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
     result = _invoke(*command.split(), "--fix", target)
     assert isinstance(result.exception, UsageError)
-    assert re.search("its own input|same name", str(result.exception))
+    assert re.search("overwrite the input|same name", str(result.exception))
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -444,6 +444,8 @@ def test_the_suggested_command_of_qrels_keeps_every_judgment(tmp_path: Path) -> 
     qrels = tmp_path / "qrels.txt"
     qrels.write_text("1 0 a 1\n1 0 a 0\n1 0 b 1\n2 0 c -2", encoding="utf-8")
     lines = _invoke("qrels", str(qrels)).stdout.splitlines()
-    assert [line for line in lines if "--fix" in line] == ["Fix the one marked * with --fix OUT."]
+    assert [line for line in lines if "--fix" in line] == [
+        "Fix the finding marked * with --fix OUT."
+    ]
     changing = [line.split()[0] for line in lines[lines.index(CHANGING) + 1 :]]
     assert changing == ["Q132", "Q142"]

@@ -1,4 +1,4 @@
-"""``testset …`` and ``benchmark multilingual`` as typed: exit codes, outputs, files."""
+"""Tests of ``testset …`` and ``benchmark multilingual``: exit codes, outputs, files."""
 
 from __future__ import annotations
 

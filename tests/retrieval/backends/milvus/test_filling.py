@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Document
-from trectools_plus.retrieval.backends.milvus.collection import batches, join_terms
+from trectools_plus.retrieval.backends.milvus.collection import join_terms, split_into_batches
 
 MAX_TEXT_BYTES = 65_535
 MAX_ROWS = 1_000
@@ -42,7 +42,7 @@ def test_batches_are_bounded(groups: list[tuple[int, int]]) -> None:
         for text in ["x" * size]
         for place in range(count)
     ]
-    made = list(batches(iter(documents)))
+    made = list(split_into_batches(iter(documents)))
     assert [document for batch in made for document in batch] == documents
     sizes = [sum(len(document.text) for document in batch) for batch in made]
     for batch, size in zip(made, sizes, strict=True):

@@ -98,7 +98,7 @@ def test_the_rule_names_the_bounds(tmp_path: Path) -> None:
     (tmp_path / "qrels.txt").write_text(QRELS, encoding="utf-8")
     report = validate_run(tmp_path / "run.txt", qrels=tmp_path / "qrels.txt")
     finding = next(finding for finding in report.findings if finding.code == "P111")
-    assert finding.message == "ties move AP between 0.6389 and 0.8056"
+    assert finding.message == "the order of ties changes AP from 0.6389 to 0.8056"
     assert (finding.line, finding.count) == (None, 1)
 
 

@@ -16,20 +16,25 @@ from trectools_plus.provenance import format_command
 
 def benchmark_compare(
     first: Annotated[
-        Path, typer.Argument(metavar="A", help="A report, its folder, or a benchmark.yaml to run.")
+        Path,
+        typer.Argument(
+            metavar="A", help="A BenchmarkReport.json, its folder, or a benchmark.yaml to run."
+        ),
     ],
     second: Annotated[
-        Path, typer.Argument(metavar="B", help="The report that is compared with A.")
+        Path, typer.Argument(metavar="B", help="The report or configuration to compare with A.")
     ],
     output_format: Annotated[
         Literal["table", "markdown", "json"],
-        typer.Option("--format", help="table to read, markdown for a page, json for programs."),
+        typer.Option(
+            "--format", help="Output format: table to read, markdown for a page, json for programs."
+        ),
     ] = "table",
 ) -> None:
-    """Every mode that both contain is compared on every measure that both contain, with intervals,
-    tests, latency, and the queries that changed most. Reports on other qrels, queries or documents
-    are refused with exit code 3. A file ending in .yaml is a configuration: it runs first, and its
-    report is written to the folder that the configuration names.
+    """The modes and measures that both reports contain are compared, with intervals, tests,
+    latency, and the queries that changed most. A file ending in .yaml is a configuration: its
+    benchmark runs first, and writes its report to the folder that the configuration names. Exit
+    code 3: the reports use different qrels, queries or documents.
 
     \b
     Examples:

@@ -46,8 +46,8 @@ def benchmark_compare_vectors(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Aggregation strategies with commas: label_only, label_synonyms_min, "
-            "label_synonyms_max, all_max, all_weighted [default: all].",
+            help="Aggregation strategies, comma-separated: label_only, label_synonyms_min, "
+            "label_synonyms_max, all_max, all_weighted.  [default: all]",
             autocompletion=completion.complete_list(STRATEGIES),
         ),
     ] = None,
@@ -55,8 +55,8 @@ def benchmark_compare_vectors(
         bool,
         typer.Option(
             "--no-single",
-            help="Leave out the search with one vector for each document, and compare every pair "
-            "of strategies.",
+            help="Leave out the search with one vector per document, and compare every pair of "
+            "strategies.",
         ),
     ] = False,
     embedding_model: EmbeddingModel = None,
@@ -71,9 +71,10 @@ def benchmark_compare_vectors(
     no_cache: NoCache = False,
     output_format: TextOrJson = "text",
 ) -> None:
-    """A benchmark whose modes are the single-vector search and the multi-vector search with each
-    aggregation strategy. The report is that of benchmark run, with every strategy compared to
-    the single vector. Without data, it uses --dataset hpo.
+    """The command runs a benchmark whose modes are single-vector search, and multi-vector search
+    with each aggregation strategy. It writes the same report as benchmark run, in which every
+    strategy is compared with single-vector search. Without --dataset and --corpus, it uses
+    --dataset hpo.
 
     \b
     Examples:

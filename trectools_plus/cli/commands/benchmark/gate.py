@@ -17,26 +17,35 @@ from trectools_plus.errors import TrectoolsPlusError
 
 def benchmark_gate(
     current: Annotated[
-        Path, typer.Option(metavar="FILE", help="The report under test, or its folder.")
+        Path,
+        typer.Option(
+            metavar="REPORT", help="The report to check: a BenchmarkReport.json, or its folder."
+        ),
     ],
     baseline: Annotated[
-        Path, typer.Option(metavar="FILE", help="The report to compare with, or its folder.")
+        Path,
+        typer.Option(
+            metavar="REPORT",
+            help="The report to compare with: a BenchmarkReport.json, or its folder.",
+        ),
     ],
     measure: Annotated[list[str] | None, measure_option("R@10")] = None,
     max_drop: Annotated[
-        str, typer.Option(metavar="SHARE", help="Allowed drop, such as 5% or 0.05.")
+        str, typer.Option(metavar="SHARE", help="Allowed drop, for example 5% or 0.05.")
     ] = "5%",
     absolute: Annotated[
         bool,
         typer.Option(
-            "--absolute", help="The drop is in units of the measure, not a share of the baseline."
+            "--absolute",
+            help="Read --max-drop in units of the measure, not as a share of the baseline.",
         ),
     ] = False,
     require_significant: Annotated[
         bool,
         typer.Option(
             "--require-significant",
-            help="Fail only if the drop is also significant; needs per_query.parquet.",
+            help="Fail only if the drop is also significant; needs per_query.parquet of both "
+            "reports.",
         ),
     ] = False,
     output_format: TextMarkdownJson = "text",
@@ -44,14 +53,15 @@ def benchmark_gate(
         bool,
         typer.Option(
             "--post-comment",
-            help="Post the Markdown on the pull request, or update it there; needs GITHUB_TOKEN.",
+            help="Post the result as a comment on the pull request, or update the comment; needs "
+            "GITHUB_TOKEN.",
         ),
     ] = False,
 ) -> None:
-    """Each mode of the baseline is compared with the same mode of the current report. Exit code 1:
-    a mean dropped by more than allowed. 2: something is missing or cannot be read. 3: the reports
-    use different qrels, queries, documents or dataset versions, or a mean is undefined. If
-    GITHUB_STEP_SUMMARY is set, the Markdown is appended to that file.
+    """Each mode of the baseline is compared with the same mode of the current report. Exit code: 1
+    if a mean dropped by more than allowed, 2 if a file, mode or measure is missing or cannot be
+    read, 3 if the reports use different qrels, queries, documents or dataset versions, or a mean
+    is undefined. If GITHUB_STEP_SUMMARY is set, the result is appended to that file as Markdown.
 
     \b
     Examples:
@@ -69,7 +79,7 @@ def benchmark_gate(
     try:
         result = benchmark.run_gate(current, baseline, rules)
     except TrectoolsPlusError as error:
-        # An older comment that says "passed" must not stay the latest one.
+        # Replace an older comment, which may contain "passed".
         _publish(reporting.render_refusal_markdown(str(error)), target, final=False)
         raise
     markdown = reporting.render_gate_markdown(result)
@@ -89,7 +99,7 @@ def _print(result: benchmark.GateResult, markdown: str, output_format: str) -> N
 
 
 def _publish(markdown: str, target: reporting.PullRequest | None, *, final: bool) -> None:
-    """Write summary and comment; an error there must not hide a failure of the gate."""
+    """Write summary and comment; unless ``final``, an error only prints a note."""
     try:
         reporting.append_step_summary(markdown)
         if target is not None:

@@ -16,20 +16,23 @@ def benchmark_metrics(
     report: Report,
     textfile: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a .prom file for node_exporter to pick up."),
+        typer.Option(metavar="FILE", help="Write the metrics to a .prom file for node_exporter."),
     ] = None,
     pushgateway: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Push to a Pushgateway, such as http://host:9091."),
+        typer.Option(
+            metavar="URL",
+            help="Push the metrics to a Pushgateway, for example http://host:9091.",
+        ),
     ] = None,
     prefix: Annotated[
-        str, typer.Option(help="The start of the names of metrics.")
+        str, typer.Option(metavar="PREFIX", help="Prefix of the names of metrics.")
     ] = "trectools_plus",
     job: Annotated[
-        str, typer.Option(metavar="NAME", help="The group of the metrics at the Pushgateway.")
+        str, typer.Option(metavar="NAME", help="Job label of the metrics at the Pushgateway.")
     ] = "trectools_plus",
 ) -> None:
-    """Without --textfile and --pushgateway the metrics are printed. Needs the extra service.
+    """Without --textfile and --pushgateway, the metrics are printed. Needs the extra service.
 
     \b
     Examples:

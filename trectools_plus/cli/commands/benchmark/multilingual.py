@@ -38,7 +38,7 @@ def benchmark_multilingual(
     ],
     modes: Modes = None,
     output_dir: Annotated[
-        Path, output_dir_option("Folder for all reports, with a subfolder for each language.")
+        Path, output_dir_option("Folder for all reports, with a sub-folder for each language.")
     ] = Path("results/multilingual"),
     searching: RetrievalOptions,
     ontology: OntologyFile = None,
@@ -48,10 +48,11 @@ def benchmark_multilingual(
     no_cache: NoCache = False,
     output_format: TextMarkdownJson = "text",
 ) -> None:
-    """Each language has its own report, in a folder named after it. Over their means, the command
-    reports the unweighted mean, the variance across languages and the gap between best and worst.
-    No figure combines queries of two languages; two sets of one language, or a set in several
-    languages, are refused. It also writes MultilingualReport.json and MultilingualComparison.md.
+    """The command writes a report for each language, in a folder named after the language. In
+    MultilingualReport.json and MultilingualComparison.md, it writes for each measure the unweighted
+    mean of the languages' means, their variance, and the difference between the best and the worst
+    language. Queries of different languages are never averaged together. Two sets of one language,
+    or a set in several languages, are refused.
 
     \b
     Examples:

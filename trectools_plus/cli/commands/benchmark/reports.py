@@ -18,7 +18,7 @@ from trectools_plus.text import plural
 
 def benchmark_list(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="The folder of the output folders.")
+        Path, typer.Argument(metavar="FOLDER", help="Folder that contains the report folders.")
     ] = Path("results"),
     output_format: TextOrJson = "text",
 ) -> None:
@@ -44,8 +44,8 @@ def benchmark_show(
         Literal["text", "markdown", "json", "latex", "csv"],
         typer.Option(
             "--format",
-            help="text to read, markdown and json for the whole report; latex and csv for its "
-            "comparison table alone.",
+            help="Output format: text, markdown or json for the whole report; latex or csv for "
+            "its comparison table only.",
         ),
     ] = "text",
     table: Annotated[
@@ -53,7 +53,7 @@ def benchmark_show(
         typer.Option(
             metavar="FILE",
             help="Write the comparison table to a file ending in .tex, .md, .csv, .json or "
-            ".parquet, and print nothing; repeatable.",
+            ".parquet, instead of printing the report; repeatable.",
         ),
     ] = None,
 ) -> None:
@@ -81,9 +81,9 @@ def benchmark_show(
 
 
 def benchmark_verify(report: Report) -> None:
-    """Every mean, interval, difference and p-value, and every value per query, is computed from the
-    run files and the qrels beside the report. Exit code 1: a figure differs or a file changed;
-    each is named. 2: a file is missing or cannot be read.
+    """Every mean, interval, difference and p-value, and every value per query, is computed again
+    from the run files and the qrels in the report's folder. Differences are listed. Exit code: 1 if
+    a value differs or a file changed, 2 if a file is missing or cannot be read.
 
     \b
     Examples:
@@ -107,12 +107,12 @@ def benchmark_merge(
         str,
         typer.Option(
             metavar="NAME=FILE",
-            help="The run to add, and its name; FILE may be - for standard input.",
+            help="Name and file of the run to add; - is standard input.",
         ),
     ],
 ) -> None:
-    """The run is scored against the report's judgments, and compared with every mode in it. A run
-    of other queries is refused with exit code 3.
+    """The run is scored against the report's judgments, and compared with every mode of the report.
+    Exit code 3: the run has other queries.
 
     \b
     Examples:

@@ -59,16 +59,17 @@ def benchmark_run(
         list[str] | None,
         typer.Option(
             metavar="NAME=FILE...",
-            help="Existing run files to compare instead of fetching; needs --qrels.",
+            help="Run files to compare instead of searching; needs --qrels. Without NAME=, a run "
+            "is named after its file.",
         ),
     ] = None,
     modes: Modes = None,
     baseline: Annotated[
         str | None,
         typer.Option(
-            metavar="MODE",
-            help="Compare every other mode with this one, or several with commas "
-            "[default: every pair].",
+            metavar="NAMES",
+            help="Compare every other mode with this mode, or with several, comma-separated.  "
+            "[default: compare every pair]",
             autocompletion=completion.complete_modes,
         ),
     ] = None,
@@ -77,7 +78,8 @@ def benchmark_run(
         str | None,
         typer.Option(
             metavar="zero|drop",
-            help="A query without results counts as zero, or is dropped [default: zero].",
+            help="Judged queries without results: zero counts them as 0 (trec_eval -c), drop "
+            "leaves them out of the means.  [default: zero]",
             rich_help_panel=FIGURES,
             autocompletion=completion.complete_words(get_args(Missing)),
         ),
@@ -86,8 +88,8 @@ def benchmark_run(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Correction for the number of comparisons: holm, bonferroni, benjamini_hochberg "
-            "or tukey_hsd [default: holm].",
+            help="Correction of p-values for the number of comparisons: holm, bonferroni, "
+            "benjamini_hochberg or tukey_hsd.  [default: holm]",
             rich_help_panel=FIGURES,
             autocompletion=completion.complete_words(get_args(Correction)),
         ),
@@ -96,7 +98,9 @@ def benchmark_run(
     config: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="A benchmark.yaml with any of these settings; options here win."
+            metavar="FILE",
+            help="Configuration file (benchmark.yaml) with any of these settings; options "
+            "override it.",
         ),
     ] = None,
     output_format: TextOrJson = "text",
@@ -105,7 +109,7 @@ def benchmark_run(
         bool | None,
         typer.Option(
             "--exclude-self",
-            help="Drop a document whose id is the query's, before the cutoff.",
+            help="Drop the document whose id equals the query's id, before the cut to --depth.",
             rich_help_panel=SEARCH,
         ),
     ] = None,
@@ -116,7 +120,7 @@ def benchmark_run(
         bool,
         typer.Option(
             "--ir-metadata",
-            help="Write the runs once more, as annotated/<mode>.run, with an ir_metadata header.",
+            help="Also write each run as annotated/<mode>.run, with an ir_metadata header.",
             rich_help_panel=WORK,
         ),
     ] = False,
@@ -125,10 +129,10 @@ def benchmark_run(
         list[str] | None, typer.Argument(metavar="NAME=FILE", hidden=True)
     ] = None,
 ) -> None:
-    """Every mode searches the same documents for the same queries. Its run is validated and scored,
-    every mean has a bootstrap interval, and every difference is computed query by query. The output
-    is BenchmarkReport.html, BenchmarkReport.json, BenchmarkComparison.md, per_query.parquet,
-    qrels.txt, runs/<mode>.run and visualizations/*.png and *.svg.
+    """Every mode searches the same documents for the same queries. Its run is validated and scored;
+    every mean has a bootstrap interval, and every difference is computed query by query. The
+    command writes BenchmarkReport.html, BenchmarkReport.json, BenchmarkComparison.md,
+    per_query.parquet, qrels.txt, runs/<mode>.run and visualizations/*.png and *.svg.
 
     \b
     Examples:
@@ -157,7 +161,7 @@ def benchmark_run(
         missing=missing,
         baseline=None if baseline is None else split_list(baseline),
         correction=correction,
-        retrieval=searching.values(beside_file=config is not None) or None,
+        retrieval=searching.values(has_config=config is not None) or None,
         **figures.settings(),
         **backend.settings(),
     )
@@ -171,15 +175,15 @@ def benchmark_run(
 
 
 def parse_runs(options: list[str], further: list[str]) -> dict[str, str] | None:
-    """Return ``NAME=FILE`` values as a dictionary; the file name names a ``FILE`` without a name.
+    """Return the files of ``NAME=FILE`` values by name; a ``FILE`` alone is named after the file.
 
     Args:
         options: Values of ``--runs``.
-        further: Arguments without an option: more files behind ``--runs``.
+        further: Arguments after them, which are further values.
 
     Raises:
-        UsageError: If a name or file is empty, a name is given twice, or arguments follow no
-            ``--runs``.
+        UsageError: If a name or file is empty, a name is given twice, or there are arguments
+            without ``--runs``.
     """
     if further and not options:
         raise UsageError(f"unexpected argument '{further[0]}'", remedy="see --help")
@@ -216,9 +220,9 @@ def report_benchmark(
     Args:
         config: The benchmark.
         cached: Whether earlier results of the same configuration, data and code are reused.
-        ir_metadata: Write the runs once more with a header.
-        as_json: Print the report instead of the table.
-        scheduler: Distribute the work over the workers of this scheduler.
+        ir_metadata: Whether the runs are also written with an ir_metadata header.
+        as_json: Whether the report is printed as JSON instead of text.
+        scheduler: Address of the Dask scheduler that distributes the work; ``None`` for none.
     """
     with use_scheduler(scheduler), show_progress() as progress:
         command = format_command(sys.argv)
@@ -232,7 +236,7 @@ def report_benchmark(
 
 
 def _refuse_unscored(result: benchmark.BenchmarkResult) -> None:
-    """Fail if modes could not be scored, although the report on the others is written."""
+    """Fail if modes could not be scored; the report on the other modes is already written."""
     unscored = result.report.unscored
     if unscored:
         all_modes = len(unscored) + len(result.report.modes)
@@ -240,7 +244,7 @@ def _refuse_unscored(result: benchmark.BenchmarkResult) -> None:
         raise CheckFailedError(
             f"{len(unscored)} of {all_modes} modes could not be scored: {reasons}",
             where=str(result.output_dir),
-            remedy="the report says why",
+            remedy="see the reasons in the report",
         )
 
 

@@ -1,1 +1,1 @@
-"""``trectools-plus runs``: run files."""
+"""``trectools-plus runs``: validate, fetch, fuse and summarise run files."""

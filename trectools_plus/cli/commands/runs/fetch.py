@@ -55,9 +55,10 @@ def runs_fetch(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Modes with commas: lexical (or bm25), vector (or dense), hybrid (these three are "
-            "the default), splade, or an aggregation strategy of multi-vector search; or those of "
-            "the backend; every --retriever is one.",
+            help="Modes to fetch, comma-separated: lexical (or bm25), vector (or dense), hybrid, "
+            "splade, or an aggregation strategy of multi-vector search; with --backend, the modes "
+            "of the backend; each --retriever is a mode.  [default: lexical,vector,hybrid, or "
+            "every --retriever]",
             autocompletion=completion.complete_modes,
         ),
     ] = None,
@@ -66,7 +67,7 @@ def runs_fetch(
         bool,
         typer.Option(
             "--exclude-self",
-            help="Drop a document whose id is the query's, before the cutoff.",
+            help="Drop the document whose id equals the query's id, before the cut to --depth.",
             rich_help_panel=SEARCH,
         ),
     ] = False,
@@ -76,8 +77,8 @@ def runs_fetch(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A benchmark.yaml with the backend's settings: backend, http, milvus, retriever, "
-            "collapse, modes, depth, exclude_self; options here win.",
+            help="Configuration file (benchmark.yaml) with the settings backend, http, milvus, "
+            "retriever, collapse, modes, depth and exclude_self; options override it.",
             rich_help_panel=BACKENDS,
         ),
     ] = None,
@@ -85,15 +86,16 @@ def runs_fetch(
         bool,
         typer.Option(
             "--resume",
-            help="Continue an interrupted fetch: only queries that its journals lack are sent.",
+            help="Continue an interrupted fetch: search only for queries that are not in its "
+            "journals.",
         ),
     ] = False,
     output_format: TextOrJson = "text",
 ) -> None:
-    """Beside each <mode>.run, the command writes <mode>.run.manifest.json: hashes, settings,
-    versions, latency, and queries for which nothing was found. Indexes are built once and stay in
-    the user's cache folder (TRECTOOLS_PLUS_CACHE names another). Backends other than the embedded
-    one write a journal of answered queries, <mode>.run.journal, from which --resume continues.
+    """For each <mode>.run, the command also writes <mode>.run.manifest.json with hashes, settings,
+    versions, latency, and queries without results. Indexes are built once and stored in the user's
+    cache folder, or in the folder that TRECTOOLS_PLUS_CACHE names. Backends other than embedded
+    write a journal of answered queries, <mode>.run.journal, from which --resume continues.
 
     \b
     Examples:
@@ -115,8 +117,8 @@ def runs_fetch(
     values = searching.values()
     if values and not settings.needs_corpus:
         raise UsageError(
-            f"the backend {settings.backend} takes no --set, and no models",
-            remedy="its settings are in the file that --config names",
+            f"the backend {settings.backend} does not use --set or models",
+            remedy="put its settings into the file that --config names",
         )
     embedded = retrieval.make_settings(values)
     with show_progress() as progress:
@@ -147,11 +149,11 @@ def runs_fetch(
 def _open_data(
     options: DataOptions, settings: retrieval.BackendSettings, progress: Progress
 ) -> tuple[formats.Documents | None, retrieval.AnyTopics]:
-    """Open documents and queries: as streams where the backend supports it, else in memory.
+    """Open documents and queries: as streams if the backend supports it, else in memory.
 
     Raises:
-        UsageError: If options exclude each other, or name too little.
-        InputError: If something cannot be read.
+        UsageError: If options exclude each other, or documents or queries are missing.
+        InputError: If a file cannot be read.
     """
     _check_data(options, settings)
     documents: formats.Documents | None = None
@@ -184,7 +186,7 @@ def _check_data(options: DataOptions, settings: retrieval.BackendSettings) -> No
         terms = {"--test-file": options.test_file, "--ontology": options.ontology}
         for option, value in terms.items():
             if value is not None:
-                raise UsageError(f"{option} goes with --dataset hpo only")
+                raise UsageError(f"{option} needs --dataset hpo")
     needed = [options.topics, *([options.corpus] if settings.needs_corpus else [])]
     if options.dataset is None and None in needed:
         raise UsageError(

@@ -23,26 +23,29 @@ def runs_fuse(
         str,
         typer.Option(
             metavar="NAME",
-            help="rrf, weighted, combsum, combmnz or combmax.",
+            help="Fusion method: rrf, weighted, combsum, combmnz or combmax.",
             autocompletion=completion.complete_words(get_args(FusionMethod)),
         ),
     ] = "rrf",
     depth: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Results for each query, at most.")
+        int, typer.Option(min=1, metavar="N", help="Maximum number of results per query.")
     ] = 100,
     k: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Constant of rrf: 1 / (k + rank).")
+        int, typer.Option(min=0, metavar="N", help="For rrf: the constant k of 1 / (k + rank).")
     ] = 60,
     weights: Annotated[
         str | None,
-        typer.Option(metavar="NUMBERS", help="For weighted: one for each run, with commas."),
+        typer.Option(
+            metavar="NUMBERS", help="For weighted: one weight for each run, comma-separated."
+        ),
     ] = None,
     normalisation: Annotated[
-        Normalisation, typer.Option(help="Common scale of scores; not for rrf.")
+        Normalisation,
+        typer.Option(help="Normalisation of scores to a common scale; not used by rrf."),
     ] = "min-max",
 ) -> None:
-    """Every run is validated first, and one with errors is refused. Ranks follow the scores, as
-    evaluators read a run; the rank columns of the files are ignored.
+    """Every run is validated first; a run with errors is refused. The order of documents follows
+    their scores, as in trec_eval; the rank columns of the files are ignored.
 
     \b
     Examples:

@@ -12,11 +12,12 @@ from trectools_plus.cli.printing import write_json
 
 
 def runs_info(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run file; - for standard input.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run file; - is standard input.")],
     output_format: TextOrJson = "text",
 ) -> None:
-    """Queries, rows, depth, tag, the range of scores, ties in 64 and 32 bits, and order.
-    A run with errors is refused; `runs validate` lists them.
+    """The summary contains the numbers of queries and rows, the depth, the tag, the range of
+    scores, the number of ties in 64 and in 32 bits, and the order of ranks and rows. A run with
+    errors is refused; `runs validate` lists them.
 
     \b
     Examples:

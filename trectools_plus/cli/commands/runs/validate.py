@@ -24,16 +24,17 @@ def runs_validate(
         list[str], typer.Argument(metavar="RUN...", help="Run files; - is standard input.")
     ],
     qrels: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Check ids against these judgments.")
+        str | None,
+        typer.Option(metavar="FILE", help="Check query and document ids against judgments."),
     ] = None,
     topics: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Check that these queries are answered.")
+        str | None, typer.Option(metavar="FILE", help="Check that all topics have results.")
     ] = None,
     docids: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Check documents against this list, one id per line.",
+            help="Check document ids against a list with one id per line.",
             rich_help_panel=_LIMITS,
         ),
     ] = None,
@@ -41,7 +42,7 @@ def runs_validate(
         str | None,
         typer.Option(
             metavar="REGEX",
-            help="Check that this expression matches whole document ids.",
+            help="Check that a regular expression matches each whole document id.",
             rich_help_panel=_LIMITS,
         ),
     ] = None,
@@ -49,7 +50,8 @@ def runs_validate(
         int | None,
         typer.Option(
             min=1,
-            help="Results allowed per query: 100, or 1000 in profile trec.",
+            metavar="N",
+            help="Maximum number of results per query.  [default: 100; 1000 in profile trec]",
             rich_help_panel=_LIMITS,
         ),
     ] = None,
@@ -57,7 +59,9 @@ def runs_validate(
         int | None,
         typer.Option(
             min=1,
-            help="Characters allowed in the tag: 64, or 25 for submissions.",
+            metavar="N",
+            help="Maximum length of the tag in characters.  [default: 64; 25 in profile "
+            "submission]",
             rich_help_panel=_LIMITS,
         ),
     ] = None,
@@ -66,7 +70,7 @@ def runs_validate(
     dedup: Annotated[
         Dedup,
         typer.Option(
-            help="For --fix R131: the row of a repeated document that stays.",
+            help="For --fix R131: row to keep of a repeated document.",
             rich_help_panel=FIXES,
         ),
     ] = "best",
@@ -74,7 +78,7 @@ def runs_validate(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="For --fix R101, R151, R152: the tag to write.",
+            help="For --fix R101, R151, R152: tag to write.",
             rich_help_panel=FIXES,
         ),
     ] = None,
@@ -98,12 +102,12 @@ def runs_validate(
     references = References(qrels, topics=topics, docids=docids, docid_pattern=docid_pattern)
 
     def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
-        ways = validation.FixOptions(
+        options = validation.FixOptions(
             output.encoding, tag, dedup, max_tag_length=limits.max_tag_length
         )
         depth = limits.max_depth
         return validation.fix_run(
-            path, target, codes=codes, max_depth=depth, options=ways, qrels=qrels
+            path, target, codes=codes, max_depth=depth, options=options, qrels=qrels
         )
 
     fixer = Fixer(output, runs, fix, (qrels, topics, docids, choices.settings_file))
@@ -114,7 +118,7 @@ def runs_validate(
 def _check(
     runs: Iterable[str], references: References, choices: validation.Choices, *, every: bool
 ) -> Iterator[validation.FileReport]:
-    """Yield reports on runs, one by one, and on qrels and topics if they contain an error."""
+    """Yield the report on each run, and reports on qrels and topics that have errors."""
     topics, documents = references.read_topics(choices), references.read_documents()
     judgments = None if references.qrels is None else validation.open_qrels(references.qrels)
     view = judgments if isinstance(judgments, validation.QrelsView) else None
@@ -129,7 +133,7 @@ def _check(
             optional_rules=choices.optional_rules,
             collection=documents,
         )
-    # The user did not ask to check the qrels, but no run can be scored against invalid ones.
+    # Report invalid qrels too, because no run can be scored against them.
     if view is not None:
         view.every_line = every
         judgments = validation.report_view(view)

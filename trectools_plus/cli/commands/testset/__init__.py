@@ -1,1 +1,1 @@
-"""``trectools-plus testset``: test sets."""
+"""``trectools-plus testset``: check, convert, split and refresh test sets."""

@@ -28,29 +28,30 @@ def testset_validate(
         list[str],
         typer.Argument(
             metavar="SET...",
-            help="Test sets: files, shipped names; - is standard input.",
+            help="Test sets: files or shipped names; - is standard input.",
             autocompletion=completion.complete_test_set,
         ),
     ],
     ontology: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="An OBO file to look ids up in, instead of the installed HPO."
+            metavar="FILE",
+            help="OBO file to look up term ids in.  [default: the installed HPO]",
         ),
     ] = None,
     apart: Annotated[
         bool,
         typer.Option(
-            "--apart", help="The sets are not parts of one split: do not look for leakage."
+            "--apart", help="Do not check for leakage; the sets are not parts of one split."
         ),
     ] = False,
     rules: RuleOptions,
     output: OutputOptions,
 ) -> None:
-    """All rules of `topics validate`, and those that need an ontology or the other parts of a
-    split: unknown and obsolete term ids with the replacement, grades outside 0 to 3, queries
-    without a relevant term, several languages, texts that are nearly the same, in one set or in
-    two.
+    """Check all rules of `topics validate`, and rules that need an ontology or the other parts of
+    a split: unknown and obsolete term ids (with the replacement), grades outside 0 to 3, queries
+    without a relevant term, several languages, and texts that are nearly the same, in one set or
+    in two.
 
     Exit code: 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
     Settings come from [tool.trectools-plus.validate] in the nearest pyproject.toml, or [validate]
@@ -84,7 +85,7 @@ def _readable_sets(
     """Return the sets that are shipped or can be read, and the errors of the others.
 
     Raises:
-        InputError: If none can be read, or the ontology cannot.
+        InputError: If no set can be read, or the ontology cannot.
     """
     errors: list[TrectoolsPlusError] = []
     files = []
@@ -110,17 +111,22 @@ def _readable_sets(
 
 def testset_agreement(
     first: Annotated[
-        str, typer.Argument(metavar="A", help="The grades of one annotator: a test set, or qrels.")
+        str, typer.Argument(metavar="A", help="Grades of one annotator: a test set or qrels.")
     ],
-    second: Annotated[str, typer.Argument(metavar="B", help="The grades of the other annotator.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Grades of the other annotator.")],
     weights: Annotated[
         KappaWeights,
-        typer.Option(help="The kappa that decides: linear and quadratic weight distant grades."),
+        typer.Option(
+            help="Kappa to compare with the threshold: unweighted (none), or with linear or "
+            "quadratic weights of the distance between grades."
+        ),
     ] = "none",
-    threshold: Annotated[float, typer.Option(help="Kappa has to be above this.")] = 0.6,
+    threshold: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Value that kappa must exceed.")
+    ] = 0.6,
     confidence: Confidence = 0.95,
     resamples: Annotated[
-        int, typer.Option(metavar="N", help="Bootstrap resamples of the pairs.")
+        int, typer.Option(metavar="N", help="Number of bootstrap resamples of the pairs.")
     ] = 10_000,
     seed: Seed = 42,
     every: Annotated[
@@ -128,9 +134,9 @@ def testset_agreement(
     ] = False,
     output_format: TextOrJson = "text",
 ) -> None:
-    """The comparison uses the pairs of query and term that both have graded, and reports the number
-    of pairs that only one has graded. Exit code: 1 if kappa is not above the threshold, 3 if no
-    pair was graded by both.
+    """The comparison uses the pairs of query and term that both annotators graded, and reports the
+    number of pairs that only one of them graded. Exit code: 1 if kappa is not above the threshold,
+    3 if no pair was graded by both.
 
     \b
     Examples:
@@ -156,26 +162,31 @@ def testset_overfitting(
     reports: Annotated[
         list[Path],
         typer.Argument(
-            metavar="REPORT...", help="A report on all queries, or reports on the parts."
+            metavar="REPORT...",
+            help="Report on all queries, or reports on the parts: BenchmarkReport.json files, or "
+            "their folders.",
         ),
     ],
     used: Annotated[str, typer.Option(metavar="SET", help="The part used for development.")],
-    held_out: Annotated[str, typer.Option(metavar="SET", help="The part that was held out.")],
-    measure: Annotated[list[str] | None, measure_option("the first one of the report")] = None,
+    held_out: Annotated[str, typer.Option(metavar="SET", help="The held-out part.")],
+    measure: Annotated[list[str] | None, measure_option("the report's first measure")] = None,
     confidence: Annotated[
         float,
         typer.Option(
             metavar="LEVEL",
-            help="Level of the intervals; modes with p up to 1 - LEVEL are flagged.",
+            help="Confidence level of the intervals, between 0 and 1; modes with p up to 1 - LEVEL "
+            "are flagged.",
         ),
     ] = 0.95,
-    resamples: Annotated[int, typer.Option(metavar="N", help="Permutations of the test.")] = 10_000,
+    resamples: Annotated[
+        int, typer.Option(metavar="N", help="Number of permutations of the test.")
+    ] = 10_000,
     seed: Seed = 42,
     output_format: TextOrJson = "text",
 ) -> None:
-    """The values per query of a report are compared between the parts of a split: a two-sample
+    """The command compares the values per query between the parts of a split, with a two-sample
     permutation test, adjusted for the number of modes and measures, and Welch's interval of the
-    difference. Exit code: 1 if a mode differs, in whichever direction.
+    difference. Exit code: 1 if the scores of a mode differ, in either direction.
 
     \b
     Examples:

@@ -17,11 +17,15 @@ from trectools_plus.cli.verbosity import note
 
 TextFieldName = Annotated[
     Literal["text", "description"],
-    typer.Option(help="The field with the texts; the language of description is that field's."),
+    typer.Option(
+        help="Field with the texts of the queries; with description, --language is its language."
+    ),
 ]
 Language = Annotated[
     str | None,
-    typer.Option(metavar="CODE", help="Language of the texts, such as de, for sets without one."),
+    typer.Option(
+        metavar="CODE", help="Language of the texts, for example de, if the set names none."
+    ),
 ]
 
 
@@ -43,31 +47,33 @@ def testset_convert(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="A test set, a folder in TREC or BEIR layout, or topics with --qrels.",
+            help="Test set, folder in TREC or BEIR layout, or topics with --qrels.",
             autocompletion=completion.complete_test_set,
         ),
     ],
     output: Annotated[
         Path,
         typer.Argument(
-            metavar="OUTPUT", help="A .json or .yaml file, a folder, or - with --to json."
+            metavar="OUTPUT",
+            help="File ending in .json or .yaml, or folder; - is standard output, with --to json.",
         ),
     ],
     to: Annotated[
         TestSetForm | None,
         typer.Option(
-            help="The form [default: from the ending of OUTPUT]. trec: topics.tsv and qrels.txt; "
-            "trec-jsonl: topics.jsonl, which keeps all fields; beir: queries.jsonl, qrels/test.tsv."
+            help="Format of OUTPUT. trec: topics.tsv and qrels.txt; trec-jsonl: topics.jsonl with "
+            "all fields, and qrels.txt; beir: queries.jsonl and qrels/test.tsv.  [default: from "
+            "the ending of OUTPUT]"
         ),
     ] = None,
     qrels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The judgments, if SOURCE is topics.")
+        Path | None, typer.Option(metavar="FILE", help="Judgments, if SOURCE contains topics.")
     ] = None,
     text_field: TextFieldName = "text",
     language: Language = None,
 ) -> None:
-    """Beside topics and qrels, metadata.json contains the set's metadata. TSV topics have room for
-    ids and texts only; the other forms keep categories and all other fields.
+    """A folder also contains metadata.json with the set's metadata. TSV topics contain ids and
+    texts only; the other formats contain categories and all other fields.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``testset split`` and ``testset refresh``: test sets made from test sets."""
+"""``testset split`` and ``testset refresh``: new test sets from existing ones."""
 
 from __future__ import annotations
 
@@ -20,12 +20,17 @@ Set = Annotated[
     str,
     typer.Argument(
         metavar="SET",
-        help="A test set: a file, or a shipped name.",
+        help="Test set: a file or a shipped name.",
         autocompletion=completion.complete_test_set,
     ),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, help="Seed of the choice of queries; the same seed, the same choice.")
+    int,
+    typer.Option(
+        min=0,
+        metavar="N",
+        help="Seed of the selection of queries; the same seed selects the same queries.",
+    ),
 ]
 
 
@@ -35,14 +40,16 @@ def testset_split(
         Path, output_dir_option("Folder for the two files; created if missing.")
     ] = Path(),
     held_out: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the queries to hold out.")
+        float,
+        typer.Option(metavar="SHARE", help="Share of the queries to hold out, between 0 and 1."),
     ] = 0.2,
     seed: Seed = 42,
     output_format: TextOrJson = "text",
 ) -> None:
-    """Stratified by category, or by query type in a set without categories, and within each by
+    """The split is stratified by category (by query type in a set without categories) and by
     difficulty. Queries with nearly the same text stay in one part. The files are
-    <dataset_id>-used.json and <dataset_id>-held-out.json, which name the seed and the original set.
+    <dataset_id>-used.json and <dataset_id>-held-out.json; their metadata contains the seed and the
+    original set.
 
     \b
     Examples:
@@ -72,30 +79,34 @@ def testset_split(
 
 def testset_refresh(
     source: Set,
-    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="A .json or .yaml file.")],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUTPUT", help="File to write, ending in .json or .yaml.")
+    ],
     pool: Annotated[
         str,
         typer.Option(
             metavar="SET",
-            help="The source of new queries: a file or shipped set.",
+            help="Test set with the new queries: a file or a shipped name.",
             autocompletion=completion.complete_test_set,
         ),
     ],
     count: Annotated[
-        int, typer.Option("--count", "-n", min=1, help="How many queries to replace.")
+        int,
+        typer.Option("--count", "-n", min=1, metavar="N", help="Number of queries to replace."),
     ],
     seed: Seed = 42,
     new_version: Annotated[
         str | None,
         typer.Option(
-            metavar="VERSION", help="Version of the new set [default: the next minor version]."
+            metavar="VERSION", help="Version of the new set.  [default: the next minor version]"
         ),
     ] = None,
     output_format: TextOrJson = "text",
 ) -> None:
-    """If the set or the pool has no categories, query types take their place. The field `changes`
-    of the new set's metadata lists the removed and the added queries, with the seed and the
-    original set. Queries of the pool that are nearly equal to one in the set are not taken.
+    """A new query has the category and difficulty of the query that it replaces; if the set or the
+    pool has no categories, the query type and difficulty. Queries whose text is nearly the same as
+    one in the set are not used. The field `changes` of the new set's metadata lists the removed
+    and the added queries, the seed and the original set.
 
     \b
     Examples:

@@ -288,17 +288,19 @@ class _RetrieverFactory:
     def build(self, name: str, merged: dict[str, str]) -> Retriever:
         mode = canonical_mode(name)
         if mode not in self._built:
-            self._built[mode] = self._hybrid(merged) if mode == "hybrid" else self._indexed(mode)
+            self._built[mode] = (
+                self._build_hybrid(merged) if mode == "hybrid" else self._build_indexed(mode)
+            )
         return self._built[mode]
 
-    def _hybrid(self, merged: dict[str, str]) -> HybridRetriever:
+    def _build_hybrid(self, merged: dict[str, str]) -> HybridRetriever:
         fusion = fusion_of(self._settings, len(merged))
         fusion.check_count(len(merged))  # before any index is built
         components = [self.build(mode, merged) for mode in merged]
         names = tuple(merged.values())
         return HybridRetriever(components, fusion, self._settings.candidates, names)
 
-    def _indexed(self, mode: str) -> Retriever:
+    def _build_indexed(self, mode: str) -> Retriever:
         if mode == "lexical":
             return LexicalRetriever(self._documents, self._settings, self._progress)
         if mode == "splade":

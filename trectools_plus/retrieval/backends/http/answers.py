@@ -39,7 +39,7 @@ _SUCCESS_NAMES = frozenset({"success", "successful", "succeeded", "ok"})
 """Members whose value ``false`` reports an error."""
 _STATUS_NAMES = frozenset({"status", "statuscode", "code"})
 """Members that report an error by an HTTP status of 400 or more, or by a word."""
-_HEAD_NAMES = frozenset({"status", "meta", "metadata", "header", "responseheader"})
+_HEADER_NAMES = frozenset({"status", "meta", "metadata", "header", "responseheader"})
 """Members whose value may be an object with such members."""
 _NO_ERRORS = frozenset({"", "none", "null", "nil", "false", "0", "ok", "no error", "success"})
 _ERROR_WORDS = frozenset(
@@ -266,7 +266,7 @@ def _reports_error(name: str, member: Any) -> bool:
         return member is True
     if name in _SUCCESS_NAMES:
         return member is False
-    if name in _HEAD_NAMES and isinstance(member, dict):
+    if name in _HEADER_NAMES and isinstance(member, dict):
         return any(_reports_error(*item) for item in member.items())
     if name in _STATUS_NAMES:
         if isinstance(member, str):

@@ -133,7 +133,9 @@ _SECRET_NAME = re.compile(
     r"|^(x-)?key$",
     re.IGNORECASE,
 )
-_FROM_ENVIRONMENT = "write the name of its environment variable into http.key_env"
+_FROM_ENVIRONMENT = (
+    "put the secret into an environment variable, and write the variable's name into http.key_env"
+)
 
 
 def _none_from_text(value: Any) -> Any:

@@ -34,7 +34,7 @@ from trectools_plus.retrieval.source import (
 if TYPE_CHECKING:
     import httpx
 
-LARGEST_ANSWER = 64 * 2**20
+MAX_ANSWER_BYTES = 64 * 2**20
 """Maximum size of a decompressed answer in bytes."""
 RETRIED_STATUS = frozenset({429, *range(500, 600)})
 """Too many requests, and errors of the service. Other 4xx are errors of the request and final."""
@@ -202,8 +202,8 @@ class HttpSource(Source):
         for chunk in response.iter_bytes():
             chunks.append(chunk)
             size += len(chunk)
-            if size > LARGEST_ANSWER:
-                return Failure(f"the answer is larger than {LARGEST_ANSWER // 2**20} MiB")
+            if size > MAX_ANSWER_BYTES:
+                return Failure(f"the answer is larger than {MAX_ANSWER_BYTES // 2**20} MiB")
             if monotonic() > deadline:
                 return _Retry(f"no whole answer within {self._settings.timeout:g} s", "unavailable")
         return self._classify(response, b"".join(chunks))

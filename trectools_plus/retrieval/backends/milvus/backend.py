@@ -194,7 +194,9 @@ def _describe(
     }
 
 
+# Results that a search requests in addition to its depth, to see whether the cutoff is in a tie.
 _SPARE_RESULTS = 28
+# Minimum number of candidates of an HNSW search; Milvus requires at least as many as results.
 _MINIMUM_EF = 128
 
 

@@ -28,7 +28,7 @@ from trectools_plus.retrieval.index.cache import IndexRecipe
 from trectools_plus.retrieval.index.encoder import DIMENSIONS, TextEncoder
 from trectools_plus.retrieval.settings import RetrievalSettings
 
-_LAYOUT = 2
+_LAYOUT_VERSION = 2
 _PREFIX = "trectools_plus"
 
 
@@ -81,7 +81,7 @@ def open_collection(
     documents.check(progress)
     count, digest = len(documents), documents.sha256()
     facts = {
-        "layout": _LAYOUT,
+        "layout": _LAYOUT_VERSION,
         "documents": [count, digest],
         "settings": settings.model_dump(include={"k1", "b", "stemmer", "stopwords"}, mode="json"),
         "packages": {name: version(name) for name in ("bm25s", "pystemmer")},
@@ -162,7 +162,7 @@ def _build(
         connection.call("drop_collection", temporary)
     try:
         create_collection(connection, temporary, key)
-        fill(connection, temporary, documents, settings, progress)
+        insert_documents(connection, temporary, documents, settings, progress)
         create_indexes(connection, temporary, settings, vector_index)
         connection.call("load_collection", temporary)
         if (count := _count(connection, temporary)) != len(documents):
@@ -283,7 +283,7 @@ _CHARACTERS_PER_BATCH = 4 << 20
 _DOCUMENTS_PER_ANALYZER = 100_000
 
 
-def fill(
+def insert_documents(
     connection: MilvusConnection,
     name: str,
     documents: Documents,
@@ -298,7 +298,7 @@ def fill(
     encoder, hashed, count = TextEncoder(), MultisetHash(), len(documents)
     analyzer, used, done = Analyzer(settings), 0, 0
     progress("inserting documents", 0, count)
-    for batch in batches(hashed.add_each(documents)):
+    for batch in split_into_batches(hashed.add_each(documents)):
         if used + len(batch) > _DOCUMENTS_PER_ANALYZER:
             analyzer, used = Analyzer(settings), 0
         rows = _rows(batch, encoder, analyzer if connection.has_full_text else None)
@@ -315,8 +315,8 @@ def fill(
     connection.call("flush", name)
 
 
-def batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
-    """Group documents into batches of limited number and size of documents."""
+def split_into_batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    """Split documents into batches of limited number and size of documents."""
     batch: list[Document] = []
     size = 0
     for document in documents:

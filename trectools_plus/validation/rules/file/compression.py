@@ -1,4 +1,4 @@
-"""Rules on compression: damaged streams, and names that do not match the content."""
+"""Rules on compression: damaged streams, and file names that do not match the content."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
     fix=RuleFix("ask", "compressed as the output's name says"),
     checks="gzip data (1F 8B) without a .gz name, or a .gz name without gzip data; the same for "
     "other compressions",
-    rationale="This package decides by the bytes. ir_measures, ranx and others decide by the "
-    "name, and then read compressed bytes as text, or stop.",
-    example="run.txt: warning F112: gzip data without .gz name; read as gzip. Rename it to "
+    rationale="This package recognises compression by the bytes. ir_measures, ranx and others "
+    "use the name, and then read compressed bytes as text, or stop.",
+    example="run.txt: warning F112: gzip data without a .gz name; read as gzip. Rename it to "
     "run.txt.gz.",
     remedy="Rename it",
 )
@@ -43,11 +43,11 @@ def gzip_name(table: TableView) -> Hit | None:
     stem = table.name.removesuffix(Path(table.path).suffix) if named else table.name
     remedy = f"Rename it to {visible(stem + suffix)}"
     if not named:
-        message = f"{compression} data without {suffix} name; read as {compression}"
+        message = f"{compression} data without a {suffix} name; read as {compression}"
         return Hit(message, remedy=remedy)
-    actual = f"{compression} data" if compression else "the data is not compressed"
+    actual = f"the data is {compression or 'not compressed'}"
     read_as = compression or "plain text"
-    return Hit(f"{named} name, but {actual}; read as {read_as}", remedy=remedy)
+    return Hit(f"the name ends in {named}, but {actual}; read as {read_as}", remedy=remedy)
 
 
 @rule(
@@ -65,12 +65,12 @@ def gzip_name(table: TableView) -> Hit | None:
     remedy="Copy or create the file again",
 )
 def truncated_gzip(table: TableView) -> Hit | None:  # noqa: ARG001
-    """Reported by the engine: a damaged stream has no table."""
+    """Find nothing: the engine reports F111, because a damaged stream has no view."""
     return None
 
 
-def note_compression(source: Source, output: str | Path, job: Job) -> str | None:
-    """Log that the output's name decides its compression (F112), if that was requested.
+def log_compression(source: Source, output: str | Path, job: Job) -> str | None:
+    """Log that the output's name determines its compression (F112), if that was requested.
 
     Returns:
         The change of compression from input to output; ``None`` if there is none.
@@ -78,6 +78,6 @@ def note_compression(source: Source, output: str | Path, job: Job) -> str | None
     written = SUFFIXES.get(Path(output).suffix.lower())
     what = f"{source.compression or 'plain'} data written as {written or 'plain'}"
     named = SUFFIXES.get(Path(source.path).suffix.lower())
-    if "F112" in job.asked and source.path != "-" and named != source.compression:
+    if "F112" in job.requested and source.path != "-" and named != source.compression:
         job.done("F112", 1, what)
     return None if written == source.compression else what

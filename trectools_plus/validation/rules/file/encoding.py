@@ -14,7 +14,7 @@ from trectools_plus.validation.views.shape import has_only_bare_cr, wide_encodin
 from trectools_plus.validation.views.tables import TableView
 
 _SURROGATE = 0xED
-"""First byte of U+D800 to U+DFFF if they were encoded, followed by one from 0xA0 on."""
+"""First byte of U+D800 to U+DFFF encoded like UTF-8; the second is at least 0xA0."""
 
 
 @rule(
@@ -40,8 +40,8 @@ def byte_order_mark(table: TableView) -> Hit | None:
     first = fields[0] if fields else ""
     mark = quoted("\ufeff" + first)
     if table.shape.first_line is None:
-        return Hit("byte order mark, but no data after it", [1])
-    if not table.is_by_lines:
+        return Hit("byte order mark without data after it", [1])
+    if not table.is_line_based:
         return Hit("byte order mark before the text; not every parser accepts it", [1])
     who = "trec_eval and pytrec_eval" if table.kind in ("run", "qrels") else "other readers"
     return Hit(
@@ -52,19 +52,19 @@ def byte_order_mark(table: TableView) -> Hit | None:
 
 
 class _FirstBadByte:
-    """Reports the first place in all chunks."""
+    """Reports the first invalid byte in all chunks."""
 
     def __init__(self) -> None:
         self._found = False
 
     def add(self, table: TableView) -> Hit | None:
-        """Look for the place in a chunk, unless it was in an earlier one."""
+        """Search a chunk, unless an earlier one had a hit."""
         hit = None if self._found else not_utf8.check(table)
         self._found = self._found or hit is not None
         return hit
 
     def message(self, first: str, count: int) -> str:  # noqa: ARG002
-        """Return the message about that place."""
+        """Return the message of the first hit."""
         return first
 
 
@@ -78,10 +78,10 @@ class _FirstBadByte:
     checks="bytes that are not UTF-8; UTF-16 and UTF-32 are recognised by their byte order mark "
     "or NUL bytes",
     rationale="Tools decode such bytes differently or stop, so one document gets several ids.",
-    example="run.txt:4: error F103: byte 0xE9 is not UTF-8 (Latin-1?). Convert: iconv -f latin1 "
-    "-t utf-8.",
+    example="run.txt:4: error F103: byte 0xE9 is not UTF-8 (it may be Latin-1). Convert: iconv "
+    "-f latin1 -t utf-8.",
     remedy="Convert: iconv -f latin1 -t utf-8",
-    chunk_count=_FirstBadByte,
+    chunk_accumulator=_FirstBadByte,
 )
 def not_utf8(table: TableView) -> Hit | None:
     """The bytes are not UTF-8."""
@@ -98,13 +98,15 @@ def not_utf8(table: TableView) -> Hit | None:
     after = columns.source.data[bad.offset + 1 : bad.offset + 2]
     if bad.value == _SURROGATE and after >= b"\xa0":
         return Hit(
-            f"byte 0x{bad.value:02X} begins half a surrogate pair, which is not valid in UTF-8",
+            f"byte 0x{bad.value:02X} begins an encoded surrogate, which is not valid in UTF-8",
             [bad.line],
             column=bad.column,
-            remedy="Write the file again: its program wrote UTF-16 code units as characters",
+            remedy="Write the file again with a correct UTF-8 encoder",
             fix="no",
         )
-    return Hit(f"byte 0x{bad.value:02X} is not UTF-8 (Latin-1?)", [bad.line], column=bad.column)
+    return Hit(
+        f"byte 0x{bad.value:02X} is not UTF-8 (it may be Latin-1)", [bad.line], column=bad.column
+    )
 
 
 @rule(
@@ -115,7 +117,7 @@ def not_utf8(table: TableView) -> Hit | None:
     severity="error",
     fix=RuleFix("safe", "wrote LF for bare CR"),
     checks="CR not followed by LF",
-    rationale="CR alone is the line end of old Macintosh systems: trec_eval reads the whole file "
+    rationale="CR alone is the line end of old Macintosh systems. trec_eval reads the whole file "
     "as one row. A CR inside a row is part of an id for some tools and a line end for others, so "
     "only a file whose line ends are all CR can be fixed.",
     example="run.txt:1: error F105: line ends are bare CR; trec_eval reads the whole file as one "
@@ -162,7 +164,7 @@ def bare_cr(table: TableView) -> Hit | None:
     blocks_fixing=True,
 )
 def nul_byte(table: TableView) -> Hit | None:
-    """The file holds a NUL byte."""
+    """The file contains a NUL byte."""
     columns = table.columns
     if columns is None or not columns.facts.nul or wide_encoding(columns):
         return None
@@ -179,7 +181,7 @@ def nul_byte(table: TableView) -> Hit | None:
 
 
 def _column_of(table: TableView, line: int | None, character: str) -> int | None:
-    """Character column, from 1, of the first ``character`` on a line."""
+    """Return the column, from 1, of the first ``character`` on a line."""
     if table.line_index is None or line is None:
         return None
     return table.line_index.column_of_character(line, character)
@@ -187,12 +189,12 @@ def _column_of(table: TableView, line: int | None, character: str) -> int | None
 
 @fix_step("F102", "F103", "F105", order=10, phase="bytes")
 def fix_bytes(data: bytes, job: Job) -> bytes:
-    """Convert a file to UTF-8 with LF, as far as requested (F102, F103, F105).
+    """Fix the encoding, the byte order mark and bare CRs (F102, F103, F105).
 
-    CRLF is left to the step that rewrites the lines.
+    Another step replaces CRLF.
 
     Raises:
-        UsageError: If the encoding given is not known to Python.
+        UsageError: If the encoding in the options does not exist.
     """
     data = _as_utf8(data, job)
     if data.startswith(BOM):
@@ -207,7 +209,7 @@ def fix_bytes(data: bytes, job: Job) -> bytes:
 def _as_utf8(data: bytes, job: Job) -> bytes:
     """Convert a file that is not UTF-8, if F103 was requested."""
     guess = guess_encoding(data, not _is_utf8(data))
-    if guess is None or "F103" not in job.asked:
+    if guess is None or "F103" not in job.requested:
         return data
     encoding = job.options.encoding or guess
     if not encoding.startswith("utf-") and job.options.encoding is None:
@@ -216,7 +218,7 @@ def _as_utf8(data: bytes, job: Job) -> bytes:
         text = codecs.decode(data, encoding)
     except LookupError:
         raise UsageError(
-            f"there is no encoding '{encoding}'", remedy="name one like latin-1, cp1252 or utf-16"
+            f"unknown encoding '{encoding}'", remedy="use one like latin-1, cp1252 or utf-16"
         ) from None
     except (UnicodeError, ValueError) as error:
         job.skip("F103", f"the text is not {encoding} ({error})")
@@ -227,7 +229,7 @@ def _as_utf8(data: bytes, job: Job) -> bytes:
 
 
 def _n_changed(before: bytes, after: bytes) -> int:
-    """Number of lines that differ; all lines if line ends are not a single byte."""
+    """Count the lines that differ; all lines if a line end is not a single byte."""
     old, new = before.split(b"\n"), after.split(b"\n")
     if b"\0" in before or len(old) != len(new):
         return len(new) - (not new[-1])
@@ -243,7 +245,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _decode_bad_lines(data: bytes, job: Job) -> bytes:
-    """Decode only the lines that are not UTF-8: most such files are a mixture."""
+    """Decode only the lines that are not UTF-8, because most such files mix encodings."""
     lines = data.split(b"\n")
     bad = [at for at, line in enumerate(lines) if not _is_utf8(line)]
     # Latin-1 has control characters where Windows has quotes and dashes.

@@ -15,9 +15,9 @@ from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.views.tables import TableView
 
 
-def _behind_hash(table: TableView) -> Hit | None:
-    """A comment looks like a row."""
-    rows = table.rows_behind_hash
+def _commented_out_row(table: TableView) -> Hit | None:
+    """A comment line looks like a row."""
+    rows = table.commented_out_rows
     if rows.is_empty():
         return None
     lines = rows["line"].to_list()
@@ -25,7 +25,7 @@ def _behind_hash(table: TableView) -> Hit | None:
         remedy = "Rename the ids if they start with '#'"
         return Hit("all rows start with '#'", lines, len(lines), severity="error", remedy=remedy)
     many = f" (and {len(lines) - 1:,} more)" if len(lines) > 1 else ""
-    return Hit(f"{quoted(rows['text'][0])} skipped as comment{many}", lines, len(lines))
+    return Hit(f"{quoted(rows['text'][0])} is skipped as a comment{many}", lines, len(lines))
 
 
 run_row_behind_hash = rule(
@@ -38,11 +38,11 @@ run_row_behind_hash = rule(
     checks="comment line that looks like a row; error if all rows do",
     rationale="A line that begins with '#' is a comment to trec_eval 10 and to this package, but "
     "a row to every other reader.",
-    example="run.txt:4: warning R112: '#1 Q0 d10 4 6.0 base' skipped as comment. Rename the id if "
-    "it starts with '#'.",
+    example="run.txt:4: warning R112: '#1 Q0 d10 4 6.0 base' is skipped as a comment. Rename the "
+    "id if it starts with '#'.",
     remedy="Rename the id if it starts with '#'",
     may_be_error=True,
-)(_behind_hash)
+)(_commented_out_row)
 
 
 qrels_row_behind_hash = rule(
@@ -59,7 +59,7 @@ qrels_row_behind_hash = rule(
     "'#'.",
     remedy="Rename the id if it starts with '#'",
     may_be_error=True,
-)(_behind_hash)
+)(_commented_out_row)
 
 
 INVISIBLE_BLANKS = (
@@ -72,11 +72,13 @@ INVISIBLE_BLANKS = (
 INVISIBLE_IN_IDS = (
     r"[\u{ad}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{2064}\u{2066}-\u{2069}\u{feff}]"
 )
-"""Characters without width, some of which change the writing direction: ids that differ look the
-same."""
+"""Characters without width, some of which change the writing direction.
+
+Because of them, different ids look the same.
+"""
 
 
-# First bytes of these characters in UTF-8; a file without these bytes has none of them.
+# First bytes of these characters in UTF-8, to skip files without them quickly.
 _LEADS = (b"\xc2", b"\xe1\x9a", b"\xe2\x80", b"\xe2\x81", b"\xe3\x80\x80", b"\xef\xbb\xbf")
 
 
@@ -93,7 +95,7 @@ _NAMES = {
 def _find_invisible(table: TableView) -> Hit | None:
     """A row contains an invisible character."""
     columns = table.columns
-    if columns is None or not table.shape.has_rows or not _suspicious(columns):
+    if columns is None or not table.shape.has_rows or not _may_contain_invisible(columns):
         return None
     hits = _lines_with(columns, INVISIBLE_BLANKS, range(1, columns.n_fields + 1))
     if not hits.is_empty():
@@ -138,8 +140,8 @@ invisible_character_in_qrels = rule(
 )(_find_invisible)
 
 
-def _suspicious(columns: Columns) -> bool:
-    """Return whether the file may contain such a character, by a quick look at its bytes."""
+def _may_contain_invisible(columns: Columns) -> bool:
+    """Quickly test whether the file may contain such a character."""
     data = columns.source.data
     start = len(BOM) if columns.facts.has_bom else 0
     if not columns.facts.is_ascii and any(data.find(lead, start) >= 0 for lead in _LEADS):
@@ -148,7 +150,10 @@ def _suspicious(columns: Columns) -> bool:
 
 
 def _lines_with(columns: Columns, pattern: str, fields: Iterable[int]) -> pl.DataFrame:
-    """``line, field, text`` of rows and misshapen lines that ``pattern`` matches, in file order."""
+    """Return ``line, field, text`` of the lines that match ``pattern``, in file order.
+
+    The field is 0 for misshapen lines.
+    """
     rows = [
         columns.rows.select("line", field=pl.lit(field, pl.Int32), text=f"c{field}").filter(
             pl.col("text").str.contains(pattern)
@@ -170,7 +175,11 @@ def _invisible_hit(table: TableView, hits: pl.DataFrame, pattern: str, severity:
     name = _NAMES.get(character) or unicodedata.name(character, "control character").lower()
     rows = f" (on {plural(hits.height, 'line')})" if hits.height > 1 else ""
     if severity == "error":
-        why = "Python splits here, trec_eval does not" if character.isspace() else "tools disagree"
+        why = (
+            "Python splits here, trec_eval does not"
+            if character.isspace()
+            else "tools split rows differently here"
+        )
         return Hit(
             f"{name} inside {quoted(text)}{rows}; {why}",
             hits["line"].to_list(),
@@ -179,7 +188,7 @@ def _invisible_hit(table: TableView, hits: pl.DataFrame, pattern: str, severity:
         )
     bare = visible(re.sub(python_pattern, "", text))
     return Hit(
-        f"{name} inside {quoted(text)}{rows}; it looks like '{bare}' but matches nothing",
+        f"{name} inside {quoted(text)}{rows}; it looks like '{bare}' but is another id",
         hits["line"].to_list(),
         hits.height,
         _column(table, line, field, at.start() if at and field else 0),
@@ -188,7 +197,7 @@ def _invisible_hit(table: TableView, hits: pl.DataFrame, pattern: str, severity:
 
 
 def _word_around(text: str, at: int) -> str:
-    """The field of a line (between ASCII blanks) that contains character ``at``."""
+    """Return the field of a line that contains the character at position ``at``."""
     begin = max(text.rfind(" ", 0, at), text.rfind("\t", 0, at)) + 1
     ends = [end for end in (text.find(" ", at), text.find("\t", at)) if end >= 0]
     return text[begin : min(ends, default=len(text))]

@@ -31,7 +31,7 @@ _NOTHING = {"topics": "no topics", "testset": "no test cases"}
     blocks_fixing=True,
 )
 def empty_file(table: TableView) -> Hit | None:
-    """There is nothing to score."""
+    """The file has no data."""
     if table.n_rows or table.shape.first_line is not None or table.is_chunk:
         return None
     if table.columns is not None and table.columns.facts.stopped_at is not None:
@@ -40,7 +40,7 @@ def empty_file(table: TableView) -> Hit | None:
     if table.columns is None:
         return Hit(nothing)
     n_comments, n_blank = table.columns.comments.height, table.columns.facts.blank_lines.count
-    if n_comments and table.rows_behind_hash.height == n_comments:
+    if n_comments and table.commented_out_rows.height == n_comments:
         return None  # R112 and Q112 report it
     seen = [plural(n_comments, "comment line")] if n_comments else []
     seen += [plural(n_blank, "blank line")] if n_blank else []
@@ -69,7 +69,7 @@ def crlf(table: TableView) -> Hit | None:
     n_crlf = table.columns.source.data.count(b"\r\n")
     n_lf = table.columns.source.data.count(b"\n") - n_crlf
     if n_lf:
-        message = f"{n_crlf:,} lines end in CRLF and {n_lf:,} in LF; two files joined?"
+        message = f"{n_crlf:,} lines end in CRLF and {n_lf:,} in LF; two files may have been joined"
         return Hit(message, count=n_crlf, severity="warning")
     return Hit("CRLF line ends, read as LF", count=n_crlf)
 
@@ -87,10 +87,10 @@ def crlf(table: TableView) -> Hit | None:
     remedy="Remove it",
 )
 def comment_line(table: TableView) -> Hit | None:
-    """A line is a comment (and not a row that was commented out)."""
+    """A line is a comment, and not a row that is commented out."""
     if table.columns is None or table.shape.verdict == "not-text" or not table.has_comments:
         return None
-    hashed = table.rows_behind_hash["line"]
+    hashed = table.commented_out_rows["line"]
     comments = table.columns.comments["line"]
     lines = comments.filter(~comments.is_in(hashed.implode()))
     if lines.is_empty():
@@ -122,7 +122,7 @@ def comment_line(table: TableView) -> Hit | None:
 )
 def blank_line(table: TableView) -> Hit | None:
     """A line is empty."""
-    if table.columns is None or not table.columns.facts.blank_lines or not table.is_by_lines:
+    if table.columns is None or not table.columns.facts.blank_lines or not table.is_line_based:
         return None
     if table.shape.first_line is None:
         return None  # F101 reports them
@@ -145,9 +145,10 @@ def blank_line(table: TableView) -> Hit | None:
     on="file",
     scope="file",
     severity="info",
-    fix=RuleFix("safe", "ended the last line", refused=TableView.ends_in_stray),
+    fix=RuleFix("safe", "ended the last line", cannot_apply=TableView.ends_in_unparsed_line),
     checks="last byte is not LF",
-    rationale="A truncated file also ends in mid-line, and part of a score is still a number.",
+    rationale="A truncated file has no final newline either, and a truncated score is still a "
+    "number.",
     example="run.txt: info F109: no newline at end of file. Check that the last row is complete.",
     remedy="Check that the last row is complete",
 )
@@ -156,7 +157,7 @@ def no_final_newline(table: TableView) -> Hit | None:
     columns = table.columns
     if columns is None or columns.facts.final_newline or table.shape.verdict == "not-text":
         return None
-    if not table.is_by_lines or columns.facts.stopped_at is not None:
+    if not table.is_line_based or columns.facts.stopped_at is not None:
         return None
     return Hit("no newline at end of file")
 
@@ -169,9 +170,9 @@ def no_final_newline(table: TableView) -> Hit | None:
     severity="warning",
     fix="no",
     checks="line over 64 KiB; error over 16 MiB, where reading stops",
-    rationale="No valid row is this long: line ends were lost, or the file is something else. "
+    rationale="No valid row is this long: line ends were lost, or the file has another format. "
     "Tools with a fixed buffer split such a line into several rows.",
-    example="run.txt:4: warning F110: 1,000,014-byte line. Check that line ends were not lost.",
+    example="run.txt:4: warning F110: line of 1,000,014 bytes. Check that line ends were not lost.",
     remedy="Check that line ends were not lost",
     may_be_error=True,
 )
@@ -183,38 +184,38 @@ def long_line(table: TableView) -> Hit | None:
     long = facts.long_lines
     if facts.stopped_at is not None and facts.stopped_at == facts.longest_line_at:
         return Hit(
-            f"line of over {MAX_LINE_BYTES:,} bytes; nothing from here on was read",
+            f"line of over {MAX_LINE_BYTES:,} bytes; the rest of the file is not read",
             [facts.stopped_at],
             severity="error",
         )
-    if not table.is_by_lines:
+    if not table.is_line_based:
         return None  # line ends have no meaning in JSON and markup
     first = [facts.longest_line_at] if facts.longest_line_at is not None else []
     others = [line for line in long.lines.tolist() if line not in first]
     more = f" ({long.count:,} lines over {LONG_LINE_BYTES >> 10} KiB)" if long.count > 1 else ""
-    return Hit(f"{facts.longest_line:,}-byte line{more}", first + others, long.count)
+    return Hit(f"line of {facts.longest_line:,} bytes{more}", first + others, long.count)
 
 
 _HEADER_CODES = {"run": "R105", "qrels": "Q103"}
 
 
 @fix_step("F104", "F107", "F108", "F109", "R105", "R106", "Q103", "Q106", order=10)
-def tidy_lines(draft: Draft, job: Job) -> Draft:
-    """Rewrite the lines unless they are tidy (F104, F107–F109, R105, R106, Q103, Q106)."""
+def normalise_lines(draft: Draft, job: Job) -> Draft:
+    """Remove headers, comments and blank lines, and normalise line ends and separators."""
     columns, shape = draft.view.columns, draft.view.shape
     assert columns is not None
     header_code, facts, n_applied = _HEADER_CODES[draft.kind], columns.facts, len(job.applied)
-    n_comments = columns.comments.height - draft.view.rows_behind_hash.height
+    n_comments = columns.comments.height - draft.view.commented_out_rows.height
     if shape.verdict == "rows" and shape.header is not None and not draft.view.drops_header():
-        job.skip(header_code, "the line below it is not a row either")
+        job.skip(header_code, "the line after it is not a row")
     for code, count in (
         ("F104", facts.n_crlf),
         ("F107", n_comments),
         ("F108", facts.blank_lines.count),
-        ("F109", int(not facts.final_newline and not draft.view.ends_in_stray())),
+        ("F109", int(not facts.final_newline and not draft.view.ends_in_unparsed_line())),
         (header_code, int(draft.view.drops_header())),
-        ("R106", _n_oddly_spaced(draft) if draft.kind == "run" else 0),
-        ("Q106", _n_form_feeds(draft) if draft.kind == "qrels" else 0),
+        ("R106", _count_oddly_spaced_rows(draft) if draft.kind == "run" else 0),
+        ("Q106", _count_form_feed_rows(draft) if draft.kind == "qrels" else 0),
     ):
         if count:
             job.done(code, count)
@@ -223,18 +224,18 @@ def tidy_lines(draft: Draft, job: Job) -> Draft:
     return draft.rewritten(draft.fields)
 
 
-def _n_oddly_spaced(draft: Draft) -> int:
-    """Number of rows whose columns are not separated by one space, or by one tab."""
+def _count_oddly_spaced_rows(draft: Draft) -> int:
+    """Count the rows whose columns are not separated by one space, or by one tab."""
     assert draft.view.columns is not None
     facts = draft.view.columns.facts
     mixed = min(facts.spaced_rows, facts.tabbed_rows)
-    return max(len(facts.loose_rows.lines), mixed, _n_form_feeds(draft))
+    return max(len(facts.loose_rows.lines), mixed, _count_form_feed_rows(draft))
 
 
-def _n_form_feeds(draft: Draft) -> int:
-    """Number of rows with a form feed or vertical tab between columns."""
+def _count_form_feed_rows(draft: Draft) -> int:
+    """Count the rows with a form feed or vertical tab between columns."""
     columns, line_numbers = draft.view.columns, draft.view.line_numbers
     assert columns is not None
     assert line_numbers is not None
-    # Rows of the wrong width are copied unchanged, so theirs do not count.
+    # Rows with a wrong number of columns are copied unchanged, so they are not counted.
     return int(np.isin(columns.facts.form_feed_lines.lines, line_numbers).sum())

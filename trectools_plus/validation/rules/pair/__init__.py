@@ -1,1 +1,1 @@
-"""Rules for a run beside its qrels and topics."""
+"""Rules for a run together with its qrels and topics."""

@@ -14,8 +14,8 @@ from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.pairs import JUDGED_CUTOFF, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 
-FEW_JUDGED = 0.2
-"""Share of judged documents in the first 10 below which scores say little."""
+MIN_JUDGED = 0.2
+"""Minimum share of judged documents in the first 10; scores with fewer are unreliable."""
 
 
 @rule(
@@ -27,8 +27,8 @@ FEW_JUDGED = 0.2
     fix="no",
     tables=True,
     checks="no retrieved document is judged in any query; Judged@10 below 0.2 is a warning",
-    rationale="Unjudged documents count as not relevant, so the scores say nothing about the "
-    "system. The run is from another collection, or its ids have another form.",
+    rationale="Unjudged documents count as not relevant, so the scores do not measure the system. "
+    "The run is from another collection, or its ids have another form.",
     example="run.txt: error P105: 0 of 10 documents are judged (run: x1, x2, x3; qrels: d01, d02, "
     "d03). Check that the run is from the same collection as the qrels.",
     remedy="Check that the run is from the same collection as the qrels",
@@ -39,11 +39,11 @@ def nothing_judged(pair: PairView) -> Hit | None:
         return None
     n_rows = int(pair.in_shared_query.sum())
     n_judged = int(pair.judged.sum())
-    if n_judged and pair.at == "qrels":
+    if n_judged and pair.report_on == "qrels":
         return None  # a small share of judged documents is not an error of the qrels
     if n_judged:
         share = pair.judged_at_cutoff()
-        if share >= FEW_JUDGED:
+        if share >= MIN_JUDGED:
             return None
         return Hit(
             f"{share:.1%} of the first {JUDGED_CUTOFF} documents are judged; the rest count as "
@@ -53,7 +53,7 @@ def nothing_judged(pair: PairView) -> Hit | None:
         )
     run_ids = pair.run.frame["doc_id"].gather(np.flatnonzero(pair.in_shared_query)[:3]).to_list()
     qrels_ids = pair.qrels.frame["doc_id"].head(3).to_list()
-    of_run = f" of {pair.run.name}" if pair.at == "qrels" else ""
+    of_run = f" of {pair.run.name}" if pair.report_on == "qrels" else ""
     cause = None
     if not pair.near_documents.is_empty():
         cause = "They differ in case, Unicode normal form or invisible characters: see P106"
@@ -91,7 +91,7 @@ def document_id_near_match(pair: PairView) -> Hit | None:
     near = pair.near_documents
     if near.is_empty():
         return _affix(pair)
-    if pair.at == "qrels":
+    if pair.report_on == "qrels":
         # A few different ids are reported on the run, where they can be fixed.
         most = near.height > int(pair.judged.sum())
         return _near_judgments(pair) if most else None
@@ -125,9 +125,9 @@ def _affix(pair: PairView) -> Hit | None:
         return None
     side, affix, rows = pair.document_affix
     run_id = pair.run.doc_id(int(rows[0])) if len(rows) else ""
-    at_run = pair.at == "run"
+    at_run = pair.report_on == "run"
     return Hit(
-        f"ids of the {side} have the {affix}, those of the other file do not "
+        f"ids of the {side} have the {affix}, but those of the other file do not "
         f"(run: {visible(run_id)})",
         pair.run.lines(rows) if at_run else (),
         len(rows),
@@ -138,7 +138,7 @@ def _affix(pair: PairView) -> Hit | None:
 
 
 def _near_judgments(pair: PairView) -> Hit | None:
-    """Judgments whose document id the run spells differently, at the lines of the qrels."""
+    """Report judgments whose document id the run spells differently."""
     assert pair.qrels is not None
     near = pair.near_documents
     queries = pair.run.frame["query_id"].gather(near["row"])
@@ -168,12 +168,12 @@ def _near_judgments(pair: PairView) -> Hit | None:
 @fix_step("P106", order=100)
 def map_document_ids(draft: Draft, job: Job) -> Draft:
     """Write document ids of a run as the qrels spell them (P106)."""
-    if "P106" not in job.asked or not draft.view.n_rows:
+    if "P106" not in job.requested or not draft.view.n_rows:
         return draft
     if not isinstance(job.other, QrelsView):
         job.skip("P106", "it needs the qrels; add --qrels FILE")
         return draft
-    pair = draft.beside(job.other)
+    pair = draft.pair_with(job.other)
     ids = draft.run.frame["doc_id"]
     near = pair.near_documents.sort("row")
     written = (
@@ -187,7 +187,7 @@ def map_document_ids(draft: Draft, job: Job) -> Draft:
 
 
 def _without_affix(pair: PairView) -> pl.Series:
-    """The run's document ids without an affix that the qrels lack, or with one that they have."""
+    """Return the run's document ids with the affix of the qrels, or without its own."""
     assert pair.qrels is not None
     ids = pair.run.frame["doc_id"]
     if pair.document_affix is None:
@@ -222,7 +222,7 @@ def _without_affix(pair: PairView) -> pl.Series:
 )
 def document_not_in_collection(pair: PairView) -> Hit | None:
     """A retrieved document does not exist."""
-    if pair.collection is None or pair.at != "run":
+    if pair.collection is None or pair.report_on != "run":
         return None
     rows = np.flatnonzero(pair.collection.lacks(pair.run.frame["doc_id"]))
     if len(rows) == 0:
@@ -255,13 +255,13 @@ def document_not_in_collection(pair: PairView) -> Hit | None:
     checks="document id equals query id (BEIR removes these rows)",
     rationale="In ArguAna, Quora and similar collections the queries are documents, and each "
     "query retrieves itself first. BEIR removes such rows; other tools count them.",
-    example="run.txt:1: info P110: query 1 retrieves document 1. Remove such rows if queries are "
-    "documents.",
-    remedy="Remove such rows if queries are documents",
+    example="run.txt:1: info P110: query 1 retrieves document 1. Remove such rows if the queries "
+    "are documents.",
+    remedy="Remove such rows if the queries are documents",
 )
 def self_retrieval(pair: PairView) -> Hit | None:
     """A query retrieves a document with the id of the query."""
-    if pair.at != "run":
+    if pair.report_on != "run":
         return None
     rows = np.flatnonzero((pair.run.frame["query_id"] == pair.run.frame["doc_id"]).to_numpy())
     if len(rows) == 0:
@@ -274,9 +274,9 @@ def self_retrieval(pair: PairView) -> Hit | None:
 
 
 @fix_step("P110", order=110)
-def drop_self(draft: Draft, job: Job) -> Draft:
-    """Drop documents whose id is the query's id (P110)."""
-    if "P110" not in job.asked:
+def remove_self_retrieval(draft: Draft, job: Job) -> Draft:
+    """Remove rows whose document id is the query id (P110)."""
+    if "P110" not in job.requested:
         return draft
     frame = draft.run.frame
     rows = np.flatnonzero((frame["doc_id"] == frame["query_id"]).to_numpy())

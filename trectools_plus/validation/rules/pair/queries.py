@@ -24,17 +24,17 @@ from trectools_plus.validation.views.tables import TableView
     "any other result.",
     example="run.txt: error P101: none of 3 query ids is in qrels.txt (run: d01; qrels: 1). "
     "Columns 1 and 3 may be swapped.",
-    remedy="Check that this is the right file and that column 1 holds the query ids",
+    remedy="Check that this is the right file and that column 1 contains the query ids",
 )
 def no_shared_queries(pair: PairView) -> Hit | None:
     """Run and qrels have no query in common."""
     if pair.qrels is None or pair.shared_ids or pair.run.n_rows == 0:
         return None
-    ours = pair.run_ids if pair.at == "run" else pair.qrels_ids
+    ours = pair.run_ids if pair.report_on == "run" else pair.qrels_ids
     cause = _cause(pair)
     n_ids = "the query id is not" if len(ours) == 1 else f"none of {len(ours):,} query ids is"
     return Hit(
-        f"{n_ids} in {pair.there.name} (run: {listed(pair.run_ids, 3)}; "
+        f"{n_ids} in {pair.other_view.name} (run: {listed(pair.run_ids, 3)}; "
         f"qrels: {listed(pair.qrels_ids, 3)})",
         count=len(ours),
         query_id=ours[0] if ours else None,
@@ -43,7 +43,7 @@ def no_shared_queries(pair: PairView) -> Hit | None:
 
 
 def _cause(pair: PairView) -> str | None:
-    """The likely reason why no ids match; ``None`` if it is unknown."""
+    """Return the likely reason why no ids match; ``None`` if it is unknown."""
     if pair.near_queries:
         causes = sorted({cause for _, cause in pair.near_queries.values()})
         return f"They differ in {' and '.join(causes)}: write the ids identically in both files"
@@ -73,7 +73,7 @@ def _cause(pair: PairView) -> str | None:
 )
 def query_not_judged(pair: PairView) -> Hit | None:
     """A query of the run has no judgments."""
-    if pair.qrels is None or pair.at != "run" or not pair.shared_ids:
+    if pair.qrels is None or pair.report_on != "run" or not pair.shared_ids:
         return None
     known = pair.shared_ids | set(pair.near_queries)
     extra = [query_id for query_id in pair.run_ids if query_id not in known]
@@ -101,8 +101,8 @@ def query_not_judged(pair: PairView) -> Hit | None:
     checks="judged query without a row in the run",
     rationale="If missing queries are left out, a system that returns nothing for hard queries "
     "looks better. trec_eval and pytrec_eval leave them out; ir_measures scores them 0.",
-    example="run.txt: error P103: 1 of 3 judged queries has no row (3); scored 0. pytrec_eval "
-    "would average 2. Add the missing queries, if the system answers them.",
+    example="run.txt: error P103: 1 of 3 judged queries has no row (3) and counts as 0; "
+    "pytrec_eval averages only the other 2. Add the missing queries, if the system answers them.",
     remedy="Add the missing queries, if the system answers them",
 )
 def query_not_in_run(pair: PairView) -> Hit | None:
@@ -113,12 +113,12 @@ def query_not_in_run(pair: PairView) -> Hit | None:
     missing = [query_id for query_id in pair.qrels_ids if query_id not in known]
     if not missing:
         return None
-    have = "has" if len(missing) == 1 else "have"
+    have, count = ("has", "counts") if len(missing) == 1 else ("have", "count")
     return Hit(
         f"{len(missing):,} of {plural(len(pair.qrels_ids), 'judged query', 'judged queries')} "
-        f"{have} no row ({listed(missing)}); scored 0. "
-        f"pytrec_eval would average {len(pair.shared_ids):,}",
-        _first_lines(pair.qrels, missing) if pair.at == "qrels" else (),
+        f"{have} no row ({listed(missing)}) and {count} as 0; "
+        f"pytrec_eval averages only the other {len(pair.shared_ids):,}",
+        _first_lines(pair.qrels, missing) if pair.report_on == "qrels" else (),
         len(missing),
         query_id=missing[0],
         total=len(pair.qrels_ids),
@@ -137,8 +137,8 @@ def query_not_in_run(pair: PairView) -> Hit | None:
     "invisible characters or number form",
     rationale="Ids are compared as text: '03' and '3' are two queries, one without judgments and "
     "one without results. Spreadsheets and conversions to numbers cause this.",
-    example="run.txt:8: error P104: query 03 is 3 in qrels.txt (leading zeros). Write the query "
-    "ids identically in both files.",
+    example="run.txt:8: error P104: query 03 is written 3 in qrels.txt (leading zeros). Write the "
+    "query ids identically in both files.",
     remedy="Write the query ids identically in both files",
 )
 def query_id_near_match(pair: PairView) -> Hit | None:
@@ -146,16 +146,16 @@ def query_id_near_match(pair: PairView) -> Hit | None:
     if not pair.near_queries:
         return None
     matches = pair.near_queries
-    if pair.at == "qrels":
+    if pair.report_on == "qrels":
         matches = {theirs: (ours, cause) for ours, (theirs, cause) in matches.items()}
-    ours = [query_id for query_id in _ids(pair.here) if query_id in matches]
+    ours = [query_id for query_id in _ids(pair.reported_view) if query_id in matches]
     other, cause = matches[ours[0]]
-    is_too = "is also" if ours[0] in pair.shared_ids else "is"
+    is_written = "is also written" if ours[0] in pair.shared_ids else "is written"
     more = f"; {len(ours):,} such ids" if len(ours) > 1 else ""
     return Hit(
-        f"query {visible(ours[0], marks=True)} {is_too} {visible(other, marks=True)} in "
-        f"{pair.there.name} ({cause}{more})",
-        _first_lines(pair.here, ours),
+        f"query {visible(ours[0], marks=True)} {is_written} {visible(other, marks=True)} in "
+        f"{pair.other_view.name} ({cause}{more})",
+        _first_lines(pair.reported_view, ours),
         len(ours),
         query_id=ours[0],
     )
@@ -164,26 +164,26 @@ def query_id_near_match(pair: PairView) -> Hit | None:
 @fix_step("P104", order=90)
 def map_query_ids(draft: Draft, job: Job) -> Draft:
     """Write query ids as the other file spells them (P104)."""
-    if "P104" not in job.asked or not draft.view.n_rows:
+    if "P104" not in job.requested or not draft.view.n_rows:
         return draft
     if job.other is None:
         job.skip("P104", "it needs the other file; add --qrels FILE")
         return draft
-    pair = draft.beside(job.other)
+    pair = draft.pair_with(job.other)
     pairs = [(ours, theirs) for ours, (theirs, _) in pair.near_queries.items()]
-    if pair.at == "qrels":
-        # A judged query that is also in the run is spelled correctly; the run needs the fix.
+    if pair.report_on == "qrels":
+        # A judged query that is also in the run is spelled correctly, so the run must be fixed.
         pairs = [(theirs, ours) for ours, theirs in pairs if theirs not in pair.shared_ids]
     if not pairs:
         return draft
     to_theirs = dict(pairs)
     if len(to_theirs) < len(pairs):
-        job.skip("P104", "an id of this file would become several")
+        job.skip("P104", "an id of this file matches several ids of the other")
         return draft
     keys = draft.view.frame.select("query_id", "doc_id")
     ids = keys["query_id"].replace(list(to_theirs), list(to_theirs.values()))
     if keys.with_columns(ids).n_unique() < keys.n_unique():
-        job.skip("P104", "several queries would become one that contains a document twice")
+        job.skip("P104", "several queries would become one query with repeated documents")
         return draft
     job.done("P104", len(to_theirs))
     return draft.with_fields(c1=ids)
@@ -206,7 +206,7 @@ def map_query_ids(draft: Draft, job: Job) -> Draft:
 )
 def query_not_in_topics(pair: PairView) -> Hit | None:
     """A query of the run is not a topic."""
-    if pair.topic_ids is None or pair.at != "run":
+    if pair.topic_ids is None or pair.report_on != "run":
         return None
     topics = set(pair.topic_ids)
     extra = [query_id for query_id in pair.run_ids if query_id not in topics]
@@ -238,7 +238,7 @@ def query_not_in_topics(pair: PairView) -> Hit | None:
 )
 def topic_not_in_run(pair: PairView) -> Hit | None:
     """A topic has no row in the run."""
-    if pair.topic_ids is None or pair.at != "run":
+    if pair.topic_ids is None or pair.report_on != "run":
         return None
     answered = set(pair.run_ids)
     missing = [query_id for query_id in pair.topic_ids if query_id not in answered]
@@ -270,7 +270,7 @@ def topic_not_in_run(pair: PairView) -> Hit | None:
 )
 def judged_not_in_topics(pair: PairView) -> Hit | None:
     """A judged query is not a topic."""
-    if pair.topic_ids is None or pair.qrels is None or pair.at != "qrels":
+    if pair.topic_ids is None or pair.qrels is None or pair.report_on != "qrels":
         return None
     topics = set(pair.topic_ids)
     extra = [query_id for query_id in pair.qrels_ids if query_id not in topics]
@@ -287,7 +287,7 @@ def judged_not_in_topics(pair: PairView) -> Hit | None:
 
 
 def _query(ids: list[str], singular: str, several: str, n_queries: int) -> str:
-    """``query 9 has`` or ``3 of 10 queries (7, 8, 9) have``."""
+    """Return ``query 9 has`` or ``3 of 10 queries (7, 8, 9) have``."""
     if len(ids) == 1:
         return f"query {visible(ids[0])} {singular}"
     return f"{len(ids):,} of {n_queries:,} queries ({listed(ids)}) {several}"
@@ -299,6 +299,6 @@ def _ids(table: TableView) -> list[str]:
 
 
 def _first_lines(table: TableView, ids: Iterable[str]) -> Sequence[int]:
-    """First lines of some queries."""
+    """Return the first line of each of some queries."""
     first_row = dict(zip(_ids(table), table.blocks.first_rows.tolist(), strict=True))
     return table.lines(first_row[query_id] for query_id in ids)

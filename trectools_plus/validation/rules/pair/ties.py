@@ -2,7 +2,7 @@
 
 AP and nDCG are computed as in trec_eval: ``map`` (relevant from grade 1 on, divided by all relevant
 documents of the query) and ``ndcg`` (gain = grade, discount log2(1 + rank), whole depth). Only
-relevant documents add to either.
+relevant documents contribute to them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
-SENSITIVE = 0.0001
-"""Least change of a mean that is reported: it is visible in four decimals."""
+MIN_REPORTED_CHANGE = 0.0001
+"""Minimum change of a mean that is reported, because it is visible in four decimals."""
 
 
 @rule(
@@ -33,16 +33,16 @@ SENSITIVE = 0.0001
     severity="warning",
     fix="no",
     tables=True,
-    checks=f"best and worst tie order change AP or nDCG by more than {SENSITIVE}",
+    checks=f"best and worst tie order change AP or nDCG by more than {MIN_REPORTED_CHANGE}",
     rationale="Tools order tied documents differently: by falling or rising document id, by rank "
-    "column, or at random. So one file has several scores, and two systems may change places.",
-    example="run.txt: warning P111: ties move AP between 0.6389 and 0.8056. Write scores that "
-    "fall with rank.",
+    "column, or at random. One file then has several scores, and two systems may swap ranks.",
+    example="run.txt: warning P111: the order of ties changes AP from 0.6389 to 0.8056. Write "
+    "scores that fall with rank.",
     remedy="Write scores that fall with rank",
 )
 def tie_sensitive(pair: PairView) -> Hit | None:
     """The order within ties changes a measure."""
-    if pair.qrels is None or pair.at != "run" or not pair.shared_ids:
+    if pair.qrels is None or pair.report_on != "run" or not pair.shared_ids:
         return None
     run = pair.run
     # Other rules report unordered scores and repeated documents; they have no bounds.
@@ -51,7 +51,7 @@ def tie_sensitive(pair: PairView) -> Hit | None:
     if not bool(np.isfinite(run.score).all()):
         return None
     for bounds in find_bounds(run, pair.qrels, pair.judged_rows):
-        if bounds.high - bounds.low > SENSITIVE:
+        if bounds.high - bounds.low > MIN_REPORTED_CHANGE:
             return _hit(bounds)
     return None
 
@@ -61,7 +61,8 @@ def _hit(bounds: Bounds) -> Hit:
         f" (in {plural(bounds.n_queries, 'query', 'queries')})" if bounds.n_queries > 1 else ""
     )
     return Hit(
-        f"ties move {bounds.measure} between {bounds.low:.4f} and {bounds.high:.4f}{queries}",
+        f"the order of ties changes {bounds.measure} from {bounds.low:.4f} to {bounds.high:.4f}"
+        f"{queries}",
         count=bounds.n_queries,
     )
 
@@ -72,8 +73,9 @@ class Bounds:
 
     Attributes:
         measure: Its name.
-        low: Its mean in the worst order, over all judged queries with a relevant document.
-        high: Its mean in the best order.
+        low: Its mean in the worst order, from 0 to 1, over all judged queries with a relevant
+            document.
+        high: Its mean in the best order, over the same queries.
         n_queries: Number of queries in which the two differ.
     """
 
@@ -95,17 +97,17 @@ def find_bounds(run: RunView, qrels: QrelsView, judged: Rows) -> Iterator[Bounds
     if relevant.is_empty():
         return
     ideal = relevant.with_columns(score=0.0)
-    most = _sums(rank_ties_by_grade(ideal, best=True)).sort("query")
+    ideal_sums = _sums(rank_ties_by_grade(ideal, best=True)).sort("query")
     graded = _graded(run, relevant, judged)
     low, high = (
-        most.select("query")
+        ideal_sums.select("query")
         .join(_sums(rank_ties_by_grade(graded, best=best)), on="query", how="left")
         .fill_null(0.0)
         .sort("query")
         for best in (False, True)
     )
     for measure in ("AP", "nDCG"):
-        worst, best = (table[measure] / most[measure] for table in (low, high))
+        worst, best = (table[measure] / ideal_sums[measure] for table in (low, high))
         n_queries = int((best - worst > 1e-9).sum())
         yield Bounds(
             measure, float(worst.to_numpy().mean()), float(best.to_numpy().mean()), n_queries

@@ -25,7 +25,7 @@ LAYOUT = "qid iter docid grade"
     severity="error",
     fix=RuleFix("ask", "inserted the iteration 0"),
     checks="fewer than 4 fields",
-    rationale="Without all four columns, a reader uses the document id as the grade, or stops.",
+    rationale="Without all four columns, a reader takes the document id for the grade, or stops.",
     example="qrels.txt:3: error Q101: 3 columns, need 4 (qid iter docid grade); the grade is "
     "missing. Write all four columns on every line.",
     remedy="Write all four columns on every line",
@@ -37,7 +37,9 @@ def too_few_columns(qrels: QrelsView) -> Hit | None:
         return None
     first = short.row(0, named=True)
     other = other_format(qrels.columns.source.head, qrels.n_rows)
-    guess = f"; the file is {other}?" if other else _missing_column(fields_of(first["text"]))
+    guess = (
+        f"; the file seems to be {other}" if other else _missing_column(fields_of(first["text"]))
+    )
     return Hit(
         f"{plural(first['n_fields'], 'column')}, need {_needed(qrels)}{guess}"
         f"{on(short.height, 'line')}",
@@ -49,7 +51,7 @@ def too_few_columns(qrels: QrelsView) -> Hit | None:
 
 
 def _needed(qrels: QrelsView) -> str:
-    """Number and names of the columns that a row needs in the layout of the file."""
+    """Return number and names of the columns that a row needs."""
     is_beir = qrels.shape.verdict == "beir"
     return f"{BEIR_FIELDS} ({BEIR_LAYOUT})" if is_beir else f"{QRELS_FIELDS} ({LAYOUT})"
 
@@ -71,8 +73,8 @@ def _missing_column(fields: list[str]) -> str:
     fix="no",
     checks="more than 4 fields; recognises prels with 5 columns",
     rationale="trec_eval stops at such a line; others read part of the document id as the grade.",
-    example="qrels.txt:1: error Q102: 5 columns; space in the document id? Write four columns on "
-    "every line.",
+    example="qrels.txt:1: error Q102: 5 columns, need 4; the document id may contain a space. "
+    "Write four columns on every line.",
     remedy="Write four columns on every line",
 )
 def too_many_columns(qrels: QrelsView) -> Hit | None:
@@ -81,17 +83,18 @@ def too_many_columns(qrels: QrelsView) -> Hit | None:
     if long.is_empty():
         return None
     first = long.row(0, named=True)
+    n_needed = qrels.place_of(QRELS_FIELDS)
     everywhere = qrels.n_rows == 0 and bool((long["n_fields"] == QRELS_FIELDS + 1).all())
-    guess = "space in the document id?"
+    guess = "the document id may contain a space"
     if everywhere and _is_prels(fields_of(first["text"])):
-        guess = "prels with sampling columns? trec_eval reads plain qrels only"
-    elif qrels.shape.verdict == "beir":
-        guess = f"the header names {BEIR_FIELDS}; {guess}"
+        guess = (
+            "these look like prels with sampling columns, which trec_eval does not read as qrels"
+        )
     return Hit(
-        f"{plural(first['n_fields'], 'column')}; {guess}{on(long.height, 'line')}",
+        f"{plural(first['n_fields'], 'column')}, need {n_needed}; {guess}{on(long.height, 'line')}",
         long["line"].to_list(),
         long.height,
-        remedy=f"Write {qrels.place_of(QRELS_FIELDS)} columns on every line",
+        remedy=f"Write {n_needed} columns on every line",
     )
 
 
@@ -110,7 +113,9 @@ def _is_prels(fields: list[str]) -> bool:
     on="qrels",
     scope="file",
     severity="error",
-    fix=RuleFix("ask", "left out the header line", unasked=True, refused=TableView.header_stays),
+    fix=RuleFix(
+        "ask", "left out the header line", by_default=True, cannot_apply=TableView.header_stays
+    ),
     checks="header line, or BEIR's TSV with three columns",
     rationale="Qrels have no header: trec_eval stops at it or counts one more query. BEIR's files "
     "have a header and only three columns.",
@@ -139,10 +144,10 @@ _GRADE = r"^[+-]?[0-9]{1,3}$"
 def insert_iteration(draft: Draft, job: Job) -> Draft:
     """Insert the iteration if every row is query, document, grade (Q101; Q103 for BEIR)."""
     code = "Q103" if draft.view.shape.verdict == "beir" else "Q101"
-    if code not in job.asked or not draft.has_only_strays(job, code):
+    if code not in job.requested or not draft.has_only_unparsed_lines(job, code):
         return draft
     header = draft.view.shape.header
-    lines = draft.view.strays
+    lines = draft.view.unparsed_lines
     if code == "Q103" and header is not None:
         lines = lines.filter(pl.col("line") != header[0])
     fields = [field_of(lines["text"], number) for number in range(1, 5)]
@@ -150,7 +155,7 @@ def insert_iteration(draft: Draft, job: Job) -> Draft:
     if fields[3].is_null().all() and grades.all() and lines.height:
         what = "wrote BEIR's three columns as four" if code == "Q103" else None
         job.done(code, lines.height, what)
-        return draft.from_strays("{1} 0 {2} {3}", fields[:-1], lines["line"])
+        return draft.from_unparsed_lines("{1} 0 {2} {3}", fields[:-1], lines["line"])
     job.skip(code, "the rows are not all query, document and grade")
     return draft
 
@@ -210,7 +215,7 @@ def odd_spacing(qrels: QrelsView) -> Hit | None:
     scope="file",
     severity="error",
     fix="no",
-    checks="column 3 has a single value, and column 2 holds the ids",
+    checks="column 3 has a single value, and column 2 contains the ids",
     rationale="Evaluators ignore column 2. If the document ids are there, one document is judged "
     "repeatedly, and no document of a run is judged.",
     example="qrels.txt:1: error Q108: columns 2 and 3 look swapped; column 3 is always '0'. Write "
@@ -252,7 +257,7 @@ def grade_in_column_2(qrels: QrelsView) -> Hit | None:
 
 
 def grades_in_column_2(qrels: QrelsView) -> bool:
-    """Return whether all grades are 0 while column 2 holds several small whole numbers."""
+    """Return whether all grades are 0, and column 2 contains several small whole numbers."""
     if qrels.n_rows < 2 or (qrels.grade != 0).any():
         return False
     distinct = qrels.frame["iteration"].unique()
@@ -261,8 +266,8 @@ def grades_in_column_2(qrels: QrelsView) -> bool:
 
 @fix_step("Q135", order=40)
 def swap_grades(draft: Draft, job: Job) -> Draft:
-    """Swap columns 2 and 4 where the grades are in column 2 (Q135)."""
-    if "Q135" not in job.asked or not grades_in_column_2(draft.qrels):
+    """Swap columns 2 and 4 if the grades are in column 2 (Q135)."""
+    if "Q135" not in job.requested or not grades_in_column_2(draft.qrels):
         return draft
     job.done("Q135", draft.qrels.n_rows)
     fields = draft.fields
@@ -282,10 +287,10 @@ def swap_grades(draft: Draft, job: Job) -> Draft:
     remedy="Group the rows by query",
 )
 def interleaved(qrels: QrelsView) -> Hit | None:
-    """A query's rows are not all in one place."""
+    """The rows of a query are not adjacent."""
     if qrels.columns is None or not qrels.blocks.interleaved:
         return None
-    rows = qrels.blocks.returns
+    rows = qrels.blocks.repeated_starts
     row = int(rows[0])
     query_id, before = visible(qrels.query_id(row)), visible(qrels.query_id(row - 1))
     return Hit(
@@ -302,8 +307,8 @@ def group_queries(draft: Draft, job: Job) -> Draft:
     blocks = draft.qrels.blocks
     if not blocks.interleaved:
         return draft
-    if draft.view.strays.height:
+    if draft.view.unparsed_lines.height:
         job.skip("Q151", "some rows cannot be read, and their places would be lost")
         return draft
-    job.done("Q151", len(blocks.returns))
+    job.done("Q151", len(blocks.repeated_starts))
     return draft.with_rows(np.argsort(blocks.query, kind="stable"))

@@ -22,7 +22,7 @@ from trectools_plus.validation.views.qrels import QrelsView
     tables=True,
     checks="document judged twice for a query, with the same grade",
     rationale="trec_eval stops at a repeated judgment, even if the grades agree.",
-    example="qrels.txt:2: warning Q141: d01 judged again for query 1 with grade 2. Remove the "
+    example="qrels.txt:2: warning Q141: d01 is judged again for query 1 with grade 2. Remove the "
     "repeated row.",
     remedy="Remove the repeated row",
 )
@@ -34,7 +34,7 @@ def duplicate_agrees(qrels: QrelsView) -> Hit | None:
     row = again["row"][0]
     more = f" ({again.height:,} such rows)" if again.height > 1 else ""
     return qrels.hit(
-        f"{visible(qrels.doc_id(row))} judged again for query {visible(qrels.query_id(row))} "
+        f"{visible(qrels.doc_id(row))} is judged again for query {visible(qrels.query_id(row))} "
         f"with grade {number(qrels.grade[row])}{more}",
         again["row"].to_numpy(),
         3,
@@ -54,10 +54,10 @@ def duplicate_agrees(qrels: QrelsView) -> Hit | None:
     ),
     tables=True,
     checks="document judged twice for a query, with different grades",
-    rationale="trec_eval stops, ir_measures and ranx keep the last grade, others the first: one "
-    "file gives several results.",
-    example="qrels.txt:10: error Q142: d01 is 0 here, 2 on line 1, in query 1. Keep one grade for "
-    "each document of a query.",
+    rationale="trec_eval stops, ir_measures and ranx keep the last grade, others the first, so "
+    "one file gives several results.",
+    example="qrels.txt:10: error Q142: d01 has grade 0 here but 2 on line 1, in query 1. Keep one "
+    "grade for each document of a query.",
     remedy="Keep one grade for each document of a query",
 )
 def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
@@ -69,8 +69,8 @@ def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
     more = f" ({again.height:,} such rows)" if again.height > 1 else ""
     here, there = number(qrels.grade[row]), number(qrels.grade[first])
     return qrels.hit(
-        f"{visible(qrels.doc_id(row))} is {here} here, {there} on {qrels.at_line(first)}"
-        f", in query {visible(qrels.query_id(row))}{more}",
+        f"{visible(qrels.doc_id(row))} has grade {here} here but {there} on "
+        f"{qrels.at_line(first)}, in query {visible(qrels.query_id(row))}{more}",
         again["row"].to_numpy(),
         4,
     )
@@ -91,8 +91,8 @@ def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
     checks="document judged twice for a query, with different values in column 2 (subtopics)",
     rationale="In qrels for diversity, column 2 is the subtopic, and a document is judged once "
     "for each. Measures of relevance ignore column 2 and use any one of the grades.",
-    example="qrels.txt:2: error Q143: column 2 holds subtopics: d01 is judged for 1 and 2 in query "
-    "7. Choose one subtopic or merge them.",
+    example="qrels.txt:2: error Q143: column 2 contains subtopics: d01 is judged for 1 and 2 in "
+    "query 7. Choose one subtopic or merge them.",
     remedy="Choose one subtopic or merge them",
 )
 def looks_diversity(qrels: QrelsView) -> Hit | None:
@@ -104,7 +104,7 @@ def looks_diversity(qrels: QrelsView) -> Hit | None:
     subtopics = qrels.frame["iteration"]
     more = f" ({again.height:,} such rows)" if again.height > 1 else ""
     return qrels.hit(
-        f"column 2 holds subtopics: {visible(qrels.doc_id(row))} is judged for "
+        f"column 2 contains subtopics: {visible(qrels.doc_id(row))} is judged for "
         f"{visible(subtopics[first])} and {visible(subtopics[row])} in query "
         f"{visible(qrels.query_id(row))}{more}",
         again["row"].to_numpy(),
@@ -113,13 +113,13 @@ def looks_diversity(qrels: QrelsView) -> Hit | None:
 
 
 def _of_other_subtopic(qrels: QrelsView) -> pl.Series:
-    """For each repeated (query, document) pair: whether its column 2 differs from the first."""
+    """Return, for each of ``repeats``, whether its column 2 differs from that of the first."""
     subtopics, again = qrels.frame["iteration"], qrels.repeats
     return subtopics.gather(again["row"]) != subtopics.gather(again["first"])
 
 
 def _repeats(qrels: QrelsView, *, agree: bool) -> pl.DataFrame:
-    """Repeated (query, document) pairs whose grades agree, or whose grades differ."""
+    """Return those ``repeats`` whose grades are equal, or those whose grades differ."""
     again = qrels.repeats.filter(~_of_other_subtopic(qrels))
     here, there = qrels.grade[again["row"].to_numpy()], qrels.grade[again["first"].to_numpy()]
     readable = ~(np.isnan(here) | np.isnan(there))
@@ -132,9 +132,9 @@ def merge_subtopics(draft: Draft, job: Job) -> Draft:
     group = _groups(draft).filter("several")
     if group.is_empty():
         return draft
-    if "Q143" not in job.asked:
+    if "Q143" not in job.requested:
         job.notes.append(
-            "Q143: repeated judgments that differ in column 2 (subtopics?) are not fixed; "
+            "Q143: repeated judgments that differ in column 2 (subtopics) are not fixed; "
             "--fix Q143 keeps one of them"
         )
         return draft
@@ -158,7 +158,7 @@ def merge_judgments(draft: Draft, job: Job) -> Draft:
     if len(rows):
         job.done("Q141", len(rows))
     conflicting = group.filter("conflict")
-    if "Q142" in job.asked and conflicting.height:
+    if "Q142" in job.requested and conflicting.height:
         how = job.options.on_conflict
         dropped = _all_but_one(conflicting, how)
         which = {"max": "highest", "min": "lowest", "last": "last"}[how]

@@ -40,7 +40,7 @@ GRADE_LIMITS: tuple[tuple[int, SeverityName, str], ...] = (
     remedy="Write whole numbers",
 )
 def grade_not_integer(qrels: QrelsView) -> Hit | None:
-    """The text of a grade is not a number."""
+    """A grade is not a number."""
     rows = _unreadable(qrels, fractional=False)
     if len(rows) == 0:
         return None
@@ -96,7 +96,7 @@ def fractional_grade(qrels: QrelsView) -> Hit | None:
 
 
 def _unreadable(qrels: QrelsView, *, fractional: bool) -> Rows:
-    """Rows whose grade is not a whole number: decimals, or everything else."""
+    """Return rows whose grade is not a whole number: decimal numbers, or everything else."""
     rows = np.flatnonzero(np.isnan(qrels.grade))
     if qrels.columns is None or len(rows) == 0:
         return rows[:0]
@@ -130,8 +130,8 @@ def write_whole_grades(draft: Draft, job: Job) -> Draft:
     checks="grade below 0 (once per file, with counts)",
     rationale="Negative grades mark spam or unjudged documents. They count as not relevant. Some "
     "measures treat -1 as unjudged and lower grades as judged.",
-    example="qrels.txt:2: warning Q121: 1 grade -1, 1 grade -2; counted as not relevant, dropped "
-    "by -J and 'judged only'. Nothing to do if this is intended.",
+    example="qrels.txt:2: warning Q121: 1 row with grade -1, 1 row with grade -2; they count as "
+    "not relevant, and trec_eval -J drops them. Nothing to do if this is intended.",
     remedy="Nothing to do if this is intended",
 )
 def negative_grade(qrels: QrelsView) -> Hit | None:
@@ -142,11 +142,10 @@ def negative_grade(qrels: QrelsView) -> Hit | None:
     grades, counts = np.unique(qrels.grade[rows], return_counts=True)
     pairs = list(zip(grades[::-1], counts[::-1], strict=True))
     each = ", ".join(
-        f"{count:,} {'grade' if count == 1 else 'grades'} {number(grade)}"
-        for grade, count in pairs[:4]
+        f"{plural(count, 'row')} with grade {number(grade)}" for grade, count in pairs[:4]
     )
     return qrels.hit(
-        f"{each}; counted as not relevant, dropped by -J and 'judged only'",
+        f"{each}; they count as not relevant, and trec_eval -J drops them",
         rows,
         GRADE_FIELD,
     )
@@ -169,7 +168,7 @@ def negative_grade(qrels: QrelsView) -> Hit | None:
 )
 def grade_range(qrels: QrelsView) -> Hit | None:
     """A grade is higher, or far lower, than evaluators support."""
-    # trec_eval stores grades in 32 bits, so a grade far below 0 is as bad as a high one.
+    # trec_eval stores grades in 32 bits, so very low grades overflow like high ones.
     grade = np.where(np.abs(qrels.grade) > INT32, np.abs(qrels.grade), qrels.grade)
     for limit, severity, why in GRADE_LIMITS:
         rows = np.flatnonzero(grade > limit)
@@ -236,8 +235,8 @@ def no_relevant(qrels: QrelsView) -> Hit | None:
     checks="highest grade of a query is -1 (warning) or lower (error)",
     rationale="trec_eval and pytrec_eval size a table by the highest grade: below -1 they write "
     "outside of it and crash; at -1 they may use the table of the previous query.",
-    example="qrels.txt:8: error Q132: query 3 has only -2; trec_eval and pytrec_eval crash "
-    "(segmentation fault). Remove the query, or write 0 for not relevant.",
+    example="qrels.txt:8: error Q132: query 3 has only negative grades (-2); trec_eval and "
+    "pytrec_eval crash (segmentation fault). Remove the query, or write 0 for not relevant.",
     remedy="Remove the query, or write 0 for not relevant",
 )
 def only_negative(qrels: QrelsView) -> Hit | None:
@@ -257,7 +256,7 @@ def only_negative(qrels: QrelsView) -> Hit | None:
     )
     more = f" ({len(negative):,} such queries)" if len(negative) > 1 else ""
     return Hit(
-        f"query {visible(query_id)} has only {only}{more}; {effect}",
+        f"query {visible(query_id)} has only negative grades ({only}){more}; {effect}",
         qrels.lines(qrels.blocks.first_rows[negative]),
         len(negative),
         query_id=query_id,
@@ -266,9 +265,9 @@ def only_negative(qrels: QrelsView) -> Hit | None:
 
 
 @fix_step("Q132", order=140)
-def drop_negative_queries(draft: Draft, job: Job) -> Draft:
-    """Drop queries that have negative grades only (Q132)."""
-    if "Q132" not in job.asked:
+def remove_negative_queries(draft: Draft, job: Job) -> Draft:
+    """Remove queries that have only negative grades (Q132)."""
+    if "Q132" not in job.requested:
         return draft
     qrels = draft.qrels
     rows = np.flatnonzero((qrels.highest < 0)[qrels.blocks.query])
@@ -287,7 +286,8 @@ def drop_negative_queries(draft: Draft, job: Job) -> Draft:
     fix="no",
     tables=True,
     checks="no query has a relevant document",
-    rationale="Every system scores 0. The grades are in another column, or this is the wrong file.",
+    rationale="Every system scores 0. The grades are in another column, or the file is the wrong "
+    "one.",
     example="qrels.txt: error Q133: no grade above 0 in 9 rows. Check that this is the right file "
     "and that column 4 is the grade.",
     remedy="Check that this is the right file and that column 4 is the grade",

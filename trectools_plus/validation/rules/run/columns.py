@@ -16,9 +16,9 @@ from trectools_plus.validation.views.runs import MAX_TAG_LENGTH, RunView
 
 
 def may_hold_documents(run: RunView) -> bool:
-    """Return whether the document ids may be in column 2: column 3 is constant, column 2 is not.
+    """Return whether column 2 may contain the document ids, because column 3 is constant.
 
-    This is stricter than rule R108, because rewriting column 2 loses its content.
+    This finds more files than rule R108, because writing Q0 deletes the content of column 2.
     """
     if run.documents_in_column_2:
         return True
@@ -61,30 +61,30 @@ def second_column(run: RunView) -> Hit | None:
 
 @fix_step("R107", order=70)
 def write_q0(draft: Draft, job: Job) -> Draft:
-    """Write Q0 in column 2 (R107), unless it may hold the document ids."""
+    """Write Q0 in column 2 (R107), unless it may contain the document ids."""
     run = draft.run
     count = int((run.frame["q0"] != "Q0").sum())
     if not count:
         return draft
     if may_hold_documents(run):
-        job.skip("R107", "column 2 may hold the document ids; --fix R108 swaps columns 2 and 3")
+        job.skip("R107", "column 2 may contain the document ids; --fix R108 swaps columns 2 and 3")
         return draft
     if np.isnan(run.score).all() and not run.swapped_columns:
-        job.skip("R107", "no row has a score in column 5, so the columns have another meaning")
+        job.skip("R107", "no row has a number in column 5, so the columns may have another meaning")
         return draft
     job.done("R107", count)
     return draft.with_fields(c2=pl.repeat("Q0", run.n_rows, eager=True))
 
 
 class _SwappedRows:
-    """Counts the rows of all chunks; the message is about the first."""
+    """Reports swapped columns with the message of the first chunk."""
 
     def add(self, run: RunView) -> Hit | None:
-        """Add the rows of a chunk."""
+        """Return the hit of a chunk."""
         return columns_swapped.check(run)
 
     def message(self, first: str, count: int) -> str:  # noqa: ARG002
-        """Return the message about the first row."""
+        """Return the message of the first chunk."""
         return first
 
 
@@ -101,7 +101,7 @@ class _SwappedRows:
     example="run.txt:1: error R108: columns 2 and 3 look swapped: 'd01' and 'Q0'. Write 'qid Q0 "
     "docid rank score tag'.",
     remedy="Write 'qid Q0 docid rank score tag'",
-    chunk_count=_SwappedRows,
+    chunk_accumulator=_SwappedRows,
 )
 def columns_swapped(run: RunView) -> Hit | None:
     """The document ids are in column 2."""
@@ -120,7 +120,7 @@ def columns_swapped(run: RunView) -> Hit | None:
 @fix_step("R108", order=40)
 def swap_q0(draft: Draft, job: Job) -> Draft:
     """Swap columns 2 and 3 (R108)."""
-    if "R108" not in job.asked or not draft.run.documents_in_column_2:
+    if "R108" not in job.requested or not draft.run.documents_in_column_2:
         return draft
     job.done("R108", draft.run.n_rows)
     fields = draft.fields
@@ -137,8 +137,8 @@ def swap_q0(draft: Draft, job: Job) -> Draft:
     checks="more than one tag",
     rationale="The last column names the run. Two names in one file mean that two runs were "
     "joined, or that a later step wrote only some rows.",
-    example="run.txt:5: warning R151: tag 'other' after 'base'; two runs joined? Keep one run per "
-    "file, with one tag.",
+    example="run.txt:5: warning R151: tag 'other' after 'base'; two runs may have been joined. "
+    "Keep one run per file, with one tag.",
     remedy="Keep one run per file, with one tag",
 )
 def several_tags(run: RunView) -> Hit | None:
@@ -152,7 +152,7 @@ def several_tags(run: RunView) -> Hit | None:
     distinct = tags.n_unique()
     first, other = quoted(tags[0]), quoted(tags[int(rows[0])])
     several = f" ({distinct:,} tags in all)" if distinct > 2 else on(len(rows))
-    message = f"tag {other} after {first}{several}; two runs joined?"
+    message = f"tag {other} after {first}{several}; two runs may have been joined"
     return Hit(message, run.lines(rows), len(rows), run.column(rows[0], 6))
 
 
@@ -181,10 +181,10 @@ def tag_form(run: RunView) -> Hit | None:
     if len(rows) == 0:
         return None
     tag = str(run.frame["tag"][int(rows[0])])
-    odd = list(dict.fromkeys(pl.Series([tag]).str.extract_all(_NOT_IN_TAGS)[0].to_list()))
+    invalid = list(dict.fromkeys(pl.Series([tag]).str.extract_all(_NOT_IN_TAGS)[0].to_list()))
     length = f" of {len(tag):,} characters" if len(tag) > run.max_tag_length else f" {quoted(tag)}"
-    marks = f" with {', '.join(quoted(mark) for mark in odd[:5])}" if odd else ""
-    more = ", …" if len(odd) > 5 else ""
+    marks = f" with {', '.join(quoted(mark) for mark in invalid[:5])}" if invalid else ""
+    more = ", …" if len(invalid) > 5 else ""
     return Hit(
         f"tag{length}{marks}{more}{on(len(rows))}",
         run.lines(rows),
@@ -208,20 +208,24 @@ def _rows_of_bad_tags(run: RunView) -> np.ndarray[tuple[int], np.dtype[np.int64]
 @fix_step("R151", "R152", order=80)
 def write_tags(draft: Draft, job: Job) -> Draft:
     """Write one tag (R151), or replace invalid characters in tags (R152)."""
-    if not draft.run.n_rows or not {"R151", "R152"} & job.asked:
+    if not draft.run.n_rows or not {"R151", "R152"} & job.requested:
         return draft
-    tags, asked, longest = draft.fields["c6"], job.options.tag, job.options.max_tag_length
+    tags, requested, longest = draft.fields["c6"], job.options.tag, job.options.max_tag_length
     distinct = tags.unique(maintain_order=True).to_list()
-    formed = [in_form(tag, longest) for tag in distinct]
-    one = "R151" in job.asked and len(distinct) > 1
-    bad = "R152" in job.asked and formed != distinct
+    valid_tags = [valid_tag(tag, longest) for tag in distinct]
+    one = "R151" in job.requested and len(distinct) > 1
+    bad = "R152" in job.requested and valid_tags != distinct
     if not (one or bad):
         return draft
-    if one or (asked is not None and len(distinct) == 1):
-        tag = tag_for(asked, draft.path, longest) if asked else (formed if bad else distinct)[0]
+    if one or (requested is not None and len(distinct) == 1):
+        tag = (
+            tag_for(requested, draft.path, longest)
+            if requested
+            else (valid_tags if bad else distinct)[0]
+        )
         written, what = pl.repeat(tag, tags.len(), eager=True), f"wrote the tag {tag}"
     else:
-        written, what = tags.replace_strict(distinct, formed, return_dtype=pl.String), None
+        written, what = tags.replace_strict(distinct, valid_tags, return_dtype=pl.String), None
     job.done("R151" if one else "R152", int((written != tags).sum()), what)
     return draft.with_fields(c6=written)
 
@@ -229,21 +233,22 @@ def write_tags(draft: Draft, job: Job) -> Draft:
 _OTHER = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
-def in_form(tag: str, longest: int = MAX_TAG_LENGTH) -> str:
-    """A tag with ``_`` for invalid characters, cut to ``longest`` characters."""
+def valid_tag(tag: str, longest: int = MAX_TAG_LENGTH) -> str:
+    """Replace invalid characters of a tag by ``_``, and cut it to ``longest`` characters."""
     return _OTHER.sub("_", tag)[:longest]
 
 
-def tag_for(asked: str | None, path: str, longest: int = MAX_TAG_LENGTH) -> str:
-    """The requested tag, or one made from the file's name.
+def tag_for(requested: str | None, path: str, longest: int = MAX_TAG_LENGTH) -> str:
+    """Return the requested tag, or one made from the file's name.
 
     Raises:
         UsageError: If the requested tag is invalid.
     """
-    if asked is None:
-        return in_form(Path(path).name.split(".")[0].strip("-") or "run", longest)
-    if not asked or in_form(asked, longest) != asked:
+    if requested is None:
+        return valid_tag(Path(path).name.split(".")[0].strip("-") or "run", longest)
+    if not requested or valid_tag(requested, longest) != requested:
         raise UsageError(
-            f"'{asked}' is not a run tag", remedy=f"use 1 to {longest} of A-Z a-z 0-9 _ . -"
+            f"'{requested}' is not a valid run tag",
+            remedy=f"use 1 to {longest} of A-Z a-z 0-9 _ . -",
         )
-    return asked
+    return requested

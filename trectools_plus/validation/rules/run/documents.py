@@ -1,4 +1,4 @@
-"""Rules on the documents of a run: duplicates, and too many results."""
+"""Rules on repeated documents, and on too many results."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from trectools_plus.validation.views.runs import TREC_MAX_DEPTH, RunView
         "ask",
         "left out rows that are repeated as they are",
         effect="deletes rows; the remaining row decides the rank of a document",
-        unasked=True,
+        by_default=True,
     ),
     tables=True,
     checks="document twice in a query, judged or not",
     rationale="trec_eval stops, ir_measures and ranx keep the last score, and others count the "
     "document twice: a recall of 1.43 has been published.",
-    example="run.txt:5: error R131: d01 again in query 1 (line 1, score 9.5; here 0.5). Keep one "
-    "row per document, the one with the highest score.",
+    example="run.txt:5: error R131: d01 is repeated in query 1 (line 1: score 9.5; here: 0.5). "
+    "Keep one row per document, the one with the highest score.",
     remedy="Keep one row per document, the one with the highest score",
 )
 def duplicate_document(run: RunView) -> Hit | None:
@@ -45,8 +45,8 @@ def duplicate_document(run: RunView) -> Hit | None:
     queries = f" in {plural(n_queries, 'query', 'queries')}"
     more = f" ({repeats.height:,} rows{queries})" if repeats.height > 1 else ""
     return run.hit(
-        f"{visible(run.doc_id(row))} again in query {visible(run.query_id(row))} "
-        f"({run.at_line(first)}, score {_score(run, first)}; here {_score(run, row)}){more}",
+        f"{visible(run.doc_id(row))} is repeated in query {visible(run.query_id(row))} "
+        f"({run.at_line(first)}: score {_score(run, first)}; here: {_score(run, row)}){more}",
         repeats["row"].to_numpy(),
         3,
         fix="safe" if _are_copies(run) else None,
@@ -73,9 +73,9 @@ def _score(run: RunView, row: int) -> str:
 
 
 @fix_step("R131", order=120)
-def drop_repeats(draft: Draft, job: Job) -> Draft:
-    """Drop identical rows or, if R131 was requested, all but one row of a document."""
-    if "R131" in job.asked:
+def remove_repeats(draft: Draft, job: Job) -> Draft:
+    """Remove identical rows or, if R131 was requested, all but one row of a document."""
+    if "R131" in job.requested:
         draft = _keep_one(draft, job)
     repeats = draft.run.repeats
     if repeats.is_empty():
@@ -86,7 +86,7 @@ def drop_repeats(draft: Draft, job: Job) -> Draft:
     table = draft.fields[involved].with_columns(row=pl.Series(involved))
     kept = table.unique(draft.fields.columns, keep="first", maintain_order=True)["row"].to_numpy()
     dropped = np.setdiff1d(involved, kept)
-    if len(dropped) < repeats.height and "R131" not in job.asked:
+    if len(dropped) < repeats.height and "R131" not in job.requested:
         job.notes.append(
             "R131: repeated documents with different rows are not fixed; "
             "--fix R131 keeps one row of each"
@@ -98,12 +98,14 @@ def drop_repeats(draft: Draft, job: Job) -> Draft:
 
 
 def _keep_one(draft: Draft, job: Job) -> Draft:
-    """Keep one row of each document: the best scored, the first or the last."""
+    """Keep one row of each document: the one with the highest score, the first or the last."""
     repeats, run = draft.run.repeats, draft.run
     if repeats.is_empty():
         return draft
     if may_hold_documents(run):
-        job.skip("R131", "column 3 may not hold the document ids; --fix R108 swaps columns 2 and 3")
+        job.skip(
+            "R131", "column 3 may not contain the document ids; --fix R108 swaps columns 2 and 3"
+        )
         return draft
     heads = repeats.select(row="first", first="first").unique()
     group = pl.concat([repeats.select("row", "first"), heads])
@@ -143,7 +145,7 @@ def _keep_one(draft: Draft, job: Job) -> Draft:
     checks="more results for a query than --max-depth (100 by default)",
     rationale="Measures without a cutoff increase with depth, so runs of different depths are not "
     "comparable, and tracks reject runs that are too deep.",
-    example="run.txt:101: error R161: query 303 has 1,000 results, the limit is 100. If "
+    example="run.txt:101: error R161: query 303 has 1,000 results, but the limit is 100. If "
     "the task allows deeper runs, set --profile trec or --max-depth 1000.",
     remedy="If the task allows deeper runs, set --profile trec (1,000 results) or --max-depth",
 )
@@ -161,7 +163,7 @@ def depth(run: RunView) -> Hit | None:
     n_queries = run.blocks.query_ids.len()
     of = f" ({len(deep):,} of {n_queries:,} queries are deeper)" if len(deep) > 1 else ""
     return Hit(
-        f"query {visible(query_id)} has {int(run.blocks.sizes[first]):,} results, the limit is "
+        f"query {visible(query_id)} has {int(run.blocks.sizes[first]):,} results, but the limit is "
         f"{run.max_depth:,}{of}",
         run.lines(_first_beyond(run, run.max_depth)),
         len(deep),
@@ -171,16 +173,16 @@ def depth(run: RunView) -> Hit | None:
 
 
 def _first_beyond(run: RunView, limit: int) -> Rows:
-    """For each query with more than ``limit`` rows: the first row beyond, in file order."""
+    """Return the first row beyond the limit of each query that exceeds it, ascending."""
     places = np.flatnonzero(places_in_query(run.grouped.query) == limit)
     return np.sort(run.grouped.rows(places))
 
 
 @fix_step("R161", order=140)
 def cut_depth(draft: Draft, job: Job) -> Draft:
-    """Drop results beyond the depth in the ranking that is evaluated (R161)."""
+    """Remove results beyond the depth in the ranking by score (R161)."""
     run, depth = draft.run, job.max_depth
-    if "R161" not in job.asked or depth is None:
+    if "R161" not in job.requested or depth is None:
         return draft
     deep = np.flatnonzero(run.blocks.sizes > depth)
     if not len(deep):

@@ -7,7 +7,7 @@ import polars as pl
 
 from trectools_plus.text import number, on, quoted, visible
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.views.order import Flags, Rows, find_rows, stretches
+from trectools_plus.validation.views.order import Flags, Rows, find_rows, row_slices
 from trectools_plus.validation.views.runs import RunView
 
 _WORDS = "NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A"
@@ -18,7 +18,7 @@ READ_AS_MISSING = (*_WORDS.split(" "), "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
-_WRITTEN_BACK = r"^(?:0|-?[1-9][0-9]{0,17}|-?(?:0|[1-9][0-9]{0,8})\.[0-9]{0,3}[1-9])$"
+_UNCHANGED_NUMBER = r"^(?:0|-?[1-9][0-9]{0,17}|-?(?:0|[1-9][0-9]{0,8})\.[0-9]{0,3}[1-9])$"
 
 
 _LONGEST_WORD = max(len(word) for word in READ_AS_MISSING)
@@ -69,19 +69,19 @@ def _read_as(text: str) -> str:
 
 
 def _fragile_rows(doc_ids: pl.Series) -> Rows:
-    """Rows whose document id is fragile."""
+    """Return the rows whose document id is fragile."""
 
-    def look(begin: int, end: int) -> Rows:
+    def find(begin: int, end: int) -> Rows:
         part = doc_ids[begin:end]
         suspects = np.flatnonzero(_is_suspect(part))
         found: Rows = suspects[_is_fragile(part.gather(suspects))] if len(suspects) else suspects
         return found + begin
 
-    return find_rows(look, stretches(doc_ids.len()))
+    return find_rows(find, row_slices(doc_ids.len()))
 
 
 def _is_suspect(ids: pl.Series) -> Flags:
-    """Flag ids that may be fragile by their first character, or as unusual whole numbers."""
+    """Flag ids that may be fragile; a quick test that excludes most ids."""
     flags: Flags
     begins_with_digit = (ids >= "1") & (ids < ":")
     if begins_with_digit.all():
@@ -89,8 +89,8 @@ def _is_suspect(ids: pl.Series) -> Flags:
         return flags
     # '#', '+', '-', '.' and zeros sort before "1".
     suspects = begins_with_digit | ((ids >= "#") & (ids < "1"))
-    for start, behind in (("<", "="), ("N", "O"), ("n", "o")):
-        word = (ids >= start) & (ids < behind)
+    for start, end in (("<", "="), ("N", "O"), ("n", "o")):
+        word = (ids >= start) & (ids < end)
         if word.any():
             suspects |= word & (ids.str.len_bytes() <= _LONGEST_WORD)
     flags = suspects.to_numpy()
@@ -99,6 +99,6 @@ def _is_suspect(ids: pl.Series) -> Flags:
 
 def _is_fragile(ids: pl.Series) -> Flags:
     missing = ids.is_in(READ_AS_MISSING)
-    changed = ids.str.contains(_NUMBER) & ~ids.str.contains(_WRITTEN_BACK)
+    changed = ids.str.contains(_NUMBER) & ~ids.str.contains(_UNCHANGED_NUMBER)
     flags: Flags = (missing | changed).to_numpy()
     return flags

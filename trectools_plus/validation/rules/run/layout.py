@@ -1,4 +1,4 @@
-"""Rules on the layout of a run: how many columns, what separates them, headers, other formats."""
+"""Rules on the layout of a run: number of columns, separators, headers, other formats."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DELIMITERS = {
     "pipe-separated": "|",
     "quoted fields": " ",
 }
-"""Separators of other formats that a blank can replace."""
+"""Other formats that can be fixed, with their delimiters."""
 
 
 @rule(
@@ -53,13 +53,17 @@ def too_few_columns(run: RunView) -> Hit | None:
     first = short.row(0, named=True)
     cut = _is_cut_off(run, first["line"])
     same_width = run.n_rows == 0 and short["n_fields"].n_unique() == 1
-    guess = "; the file ends in mid-line" if cut else _missing_column(fields_of(first["text"]))
+    guess = (
+        "; the file ends in the middle of a line"
+        if cut
+        else _missing_column(fields_of(first["text"]))
+    )
     return Hit(
         f"{plural(first['n_fields'], 'column')}, need 6 ({LAYOUT}){guess}"
         f"{on(short.height, 'line')}",
         short["line"].to_list(),
         short.height,
-        remedy="Copy or write the file again: its end is missing" if cut else None,
+        remedy="Copy or write the file again, because its end is missing" if cut else None,
         fix=None if same_width and guess else "no",  # all rows lack the same column
     )
 
@@ -76,7 +80,7 @@ def _missing_column(fields: list[str]) -> str:
     if len(fields) == 3 and kinds[2] != "word":
         return "; these look like query, document and score"
     if len(fields) == 1 and fields[0].count(",") >= 2:
-        return "; comma-separated?"
+        return "; the row seems to be comma-separated"
     return ""
 
 
@@ -87,7 +91,7 @@ def _kind(field: str) -> str:
 
 
 def _is_cut_off(run: RunView, line: int) -> bool:
-    """Return whether a short line is the file's last and has no newline at its end."""
+    """Return whether a short line is the last one of the file, without a newline."""
     if run.columns is None or run.columns.source.data.endswith(b"\n"):
         return False
     last_row = int(run.columns.lines[-1]) if run.columns.n_rows else 0
@@ -96,10 +100,10 @@ def _is_cut_off(run: RunView, line: int) -> bool:
 
 @fix_step("R101", order=20)
 def add_columns(draft: Draft, job: Job) -> Draft:
-    """Add the tag, Q0, or Q0, rank and tag, if every row lacks the same (R101)."""
-    if "R101" not in job.asked or not draft.has_only_strays(job, "R101"):
+    """Add the tag, Q0, or Q0, rank and tag, if every row lacks the same columns (R101)."""
+    if "R101" not in job.requested or not draft.has_only_unparsed_lines(job, "R101"):
         return draft
-    texts = draft.view.strays["text"]
+    texts = draft.view.unparsed_lines["text"]
     tag = tag_for(job.options.tag, draft.path, job.options.max_tag_length)
     forms = (
         (("{1} {2} {3} {4} {5} " + tag), {4: INTEGER, 5: DECIMAL}, 5, f"added the tag {tag}"),
@@ -113,7 +117,7 @@ def add_columns(draft: Draft, job: Job) -> Draft:
             for number, pattern in patterns.items()
         ):
             job.done("R101", texts.len(), what)
-            return draft.from_strays(form, fields[:-1], draft.view.strays["line"])
+            return draft.from_unparsed_lines(form, fields[:-1], draft.view.unparsed_lines["line"])
     job.skip("R101", "the rows do not all lack the same column")
     return draft
 
@@ -129,8 +133,9 @@ def add_columns(draft: Draft, job: Job) -> Draft:
     rationale="A blank inside a document id shifts all later columns: trec_eval then reads the "
     "rank as the score and gives no warning. It drops all words after the sixth column, so a tag "
     "of several words is cut.",
-    example="run.txt:1: error R102: 7 columns, need 6; space in the document id 'd01 part2'? "
-    "trec_eval would take '1' as the score. Remove the blanks inside ids and tags.",
+    example="run.txt:1: error R102: 7 columns, need 6; the document id 'd01 part2' seems to "
+    "contain a space, so trec_eval would read '1' as the score. Remove the blanks inside ids and "
+    "tags.",
     remedy="Remove the blanks inside ids and tags",
 )
 def too_many_columns(run: RunView) -> Hit | None:
@@ -152,12 +157,12 @@ def _blank_inside(fields: list[str]) -> str:
     kinds = [_kind(field) for field in fields[:8]]
     extra = len(fields) - RUN_FIELDS
     if kinds[3] == "integer" and kinds[4] != "word" and kinds[5] == "word":
-        return f"; space in the run tag {quoted(' '.join(fields[5:9]))}?"
+        return f"; the run tag {quoted(' '.join(fields[5:9]))} seems to contain a space"
     if len(fields) < 12 and re.match(INTEGER, fields[3 + extra]):
         doc_id = quoted(" ".join(fields[2 : 3 + extra]))
         return (
-            f"; space in the document id {doc_id}? "
-            f"trec_eval would take {quoted(fields[4])} as the score"
+            f"; the document id {doc_id} seems to contain a space, "
+            f"so trec_eval would read {quoted(fields[4])} as the score"
         )
     return ""
 
@@ -178,10 +183,12 @@ _TAG_OF_WORDS = (
 
 @fix_step("R102", order=30)
 def join_tags(draft: Draft, job: Job) -> Draft:
-    """Join the words of the tag in rows that are too wide only for that reason (R102)."""
-    if "R102" not in job.asked:
+    """Join the words of the tag in rows that have too many columns only because of it (R102)."""
+    if "R102" not in job.requested:
         return draft
-    wide = draft.view.strays.filter(field_of(draft.view.strays["text"], 7).is_not_null())
+    wide = draft.view.unparsed_lines.filter(
+        field_of(draft.view.unparsed_lines["text"], 7).is_not_null()
+    )
     wide = wide.filter(~pl.col("text").str.starts_with("#"))
     if wide.is_empty():
         return draft
@@ -189,7 +196,7 @@ def join_tags(draft: Draft, job: Job) -> Draft:
     groups = pl.col("text").str.strip_chars(_BLANK_CHARACTERS).str.extract_groups(_TAG_OF_WORDS)
     front = groups.struct.field("front").str.replace_all(f"{_BLANKS}+", sep)
     tag = groups.struct.field("tag").str.replace_all(f"{_BLANKS}+", "_")
-    # If it begins with a number, that is the score, and the extra word is before it.
+    # A "tag" that begins with a number begins with the score; the extra word is before it.
     is_name = ~groups.struct.field("tag").str.extract(rf"^({_FIELD})").str.contains(DECIMAL)
     fixed = wide.filter(is_name).select("line", text=front + tag).drop_nulls()
     if fixed.height < wide.height:
@@ -211,16 +218,18 @@ def join_tags(draft: Draft, job: Job) -> Draft:
     rationale="A run has columns separated by blanks. trec_eval reads other formats as broken "
     "rows; quotes become part of the ids, which then match nothing in the qrels. Delimiters and "
     "quotes can be fixed. JSON and HTML cannot, because the meaning of their keys is unknown.",
-    example="run.txt:1: error R103: comma-separated, a run has six columns separated by spaces or "
-    "tabs. Write 'qid Q0 docid rank score tag' on each line.",
+    example="run.txt:1: error R103: the format is comma-separated, but a run has six columns "
+    "separated by spaces or tabs. Write 'qid Q0 docid rank score tag' on each line.",
     remedy=f"Write '{LAYOUT}' on each line",
     blocks_fixing=True,
 )
 def other_format(run: RunView) -> Hit | None:
-    """The file as a whole is not in columns."""
+    """The file has another format than columns."""
     if run.shape.verdict != "other-format":
         return None
-    message = f"{run.shape.format}, a run has six columns separated by spaces or tabs"
+    message = (
+        f"the format is {run.shape.format}, but a run has six columns separated by spaces or tabs"
+    )
     fix: FixName | None = None if run.shape.format in DELIMITERS else "no"
     return Hit(message, [run.shape.first_line or 1], fix=fix)
 
@@ -229,11 +238,11 @@ def other_format(run: RunView) -> Hit | None:
 def split_at_delimiter(draft: Draft, job: Job) -> Draft:
     """Replace the delimiter by blanks, and remove quotes (R103)."""
     shape = draft.view.shape
-    if shape.verdict != "other-format" or "R103" not in job.asked:
+    if shape.verdict != "other-format" or "R103" not in job.requested:
         return draft
     delimiter = DELIMITERS.get(shape.format or "")
     if delimiter is None:
-        job.skip("R103", f"{shape.format}: convert it with the program that wrote it")
+        job.skip("R103", f"there is no fix for {shape.format}; write the run again as columns")
         return draft
     text = draft.data.decode()
     if delimiter == " " and '","' in text.partition("\n")[0]:
@@ -266,8 +275,8 @@ def split_at_delimiter(draft: Draft, job: Job) -> Draft:
     checks="all rows have 4 fields with an integer last: qrels",
     rationale="Runs and qrels are easily swapped, because tools differ in which one they expect "
     "first.",
-    example="run.txt:1: error R104: looks like qrels (4 columns with a grade last). Check the "
-    "order of the arguments; use 'qrels validate' for qrels.",
+    example="run.txt:1: error R104: this looks like qrels (4 columns, the last a grade). Check "
+    "the order of the arguments; use 'qrels validate' for qrels.",
     remedy="Check the order of the arguments; use 'qrels validate' for qrels",
     blocks_fixing=True,
 )
@@ -275,7 +284,7 @@ def wrong_kind(run: RunView) -> Hit | None:
     """The file is qrels."""
     if run.shape.verdict != "wrong-kind":
         return None
-    return Hit("looks like qrels (4 columns with a grade last)", [run.shape.first_line or 1])
+    return Hit("this looks like qrels (4 columns, the last a grade)", [run.shape.first_line or 1])
 
 
 @rule(
@@ -284,7 +293,7 @@ def wrong_kind(run: RunView) -> Hit | None:
     on="run",
     scope="file",
     severity="error",
-    fix=RuleFix("safe", "left out the header line", refused=TableView.header_stays),
+    fix=RuleFix("safe", "left out the header line", cannot_apply=TableView.header_stays),
     checks="first line is not data: its score field is a word, and the next line is a valid row",
     rationale="Runs have no header. trec_eval reads a header as a result with score 0 for a query "
     "that does not exist; stricter readers stop.",

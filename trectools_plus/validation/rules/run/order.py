@@ -1,8 +1,8 @@
 """Rules on the order of rows and queries in a run, and the fix that numbers ranks and sorts rows.
 
 Ranks are numbered by 64-bit score. Documents with equal scores keep the order of their ranks, which
-may be the only information on their order; if the ranks do not decide either, document ids descend,
-as in trec_eval. trec_eval ranks by scores alone, so fixing ranks and row order does not change its
+may be the only information on their order. If ranks are equal too, document ids descend, as in
+trec_eval. trec_eval ranks by scores alone, so fixing ranks and row order does not change its
 ranking.
 """
 
@@ -42,23 +42,27 @@ _RANK_RULES = (
     on="run",
     scope="query",
     severity="info",
-    fix=RuleFix("safe", "sorted the rows of each query by rank", refused=RunView.cannot_be_ordered),
+    fix=RuleFix(
+        "safe", "sorted the rows of each query by rank", cannot_apply=RunView.cannot_be_ordered
+    ),
     checks="rows of a query not in rank order",
     rationale="Evaluators ignore the order of the rows. Tools that use the first rows of a query "
     "as its best results do not.",
-    example="run.txt:2: info R126: rows not in rank order. Nothing to do for evaluation; sort by "
-    "rank for tools that read from the top.",
+    example="run.txt:2: info R126: rows are not in rank order. Nothing to do for evaluation; sort "
+    "by rank for tools that read from the top.",
     remedy="Nothing to do for evaluation; sort by rank for tools that read from the top",
 )
 def row_order(run: RunView) -> Hit | None:
-    """A row comes after one with a higher rank number."""
+    """A row comes after one with a higher rank."""
     if run.columns is None:
         return None
     places = np.flatnonzero(run.grouped.rank_steps < 0) + 1
     if len(places) == 0:
         return None
     rows = np.sort(run.grouped.rows(places))
-    return Hit(f"rows not in rank order{in_all(len(rows), 'place')}", run.lines(rows), len(rows))
+    return Hit(
+        f"rows are not in rank order{in_all(len(rows), 'place')}", run.lines(rows), len(rows)
+    )
 
 
 @rule(
@@ -67,7 +71,7 @@ def row_order(run: RunView) -> Hit | None:
     on="run",
     scope="file",
     severity="warning",
-    fix=RuleFix("safe", "grouped the rows by query", refused=RunView.cannot_be_ordered),
+    fix=RuleFix("safe", "grouped the rows by query", cannot_apply=RunView.cannot_be_ordered),
     checks="query id returns after another",
     rationale="Two runs were joined, or several workers wrote to one file. Checkers that read row "
     "by row forget a query when the next one begins, so they miss duplicates.",
@@ -76,10 +80,10 @@ def row_order(run: RunView) -> Hit | None:
     remedy="Group the rows by query",
 )
 def interleaved_queries(run: RunView) -> Hit | None:
-    """A query's rows are not all in one place."""
+    """The rows of a query are not adjacent."""
     if run.columns is None or not run.blocks.interleaved:
         return None
-    rows = run.blocks.returns
+    rows = run.blocks.repeated_starts
     row = int(rows[0])
     query_id, before = visible(run.query_id(row)), visible(run.query_id(row - 1))
     return Hit(
@@ -97,7 +101,9 @@ def interleaved_queries(run: RunView) -> Hit | None:
     on="run",
     scope="file",
     severity="info",
-    fix=RuleFix("safe", "sorted the queries", unasked=False, refused=RunView.cannot_be_ordered),
+    fix=RuleFix(
+        "safe", "sorted the queries", by_default=False, cannot_apply=RunView.cannot_be_ordered
+    ),
     optional=True,
     checks="query ids not ascending (off unless selected)",
     rationale="Evaluators ignore the order of the queries. Some tracks require ascending ids, and "
@@ -111,7 +117,7 @@ def query_order(run: RunView) -> Hit | None:
         return None
     ids: list[str] = run.blocks.query_ids.to_list()
     places = _descents([(text,) for text in ids])
-    # People call both orders of "q10" and "q9" ascending.
+    # Both orders of "q10" and "q9" count as ascending: as text and as numbers.
     places = places and _descents([_natural(text) for text in ids])
     if not places:
         return None
@@ -132,7 +138,7 @@ def _descents(keys: list[tuple[object, ...]]) -> list[int]:
 
 
 def _natural(text: str) -> tuple[object, ...]:
-    """A sort key that compares numbers in the text as numbers; numbers come before words."""
+    """Return a sort key that compares numbers in the text as numbers, before words."""
     parts = re.findall(r"[0-9]{1,18}|[^0-9]+", text)
     return tuple((0, int(part), "") if part[0] in "0123456789" else (1, 0, part) for part in parts)
 
@@ -143,33 +149,33 @@ def order_rows(draft: Draft, job: Job) -> Draft:
     run = draft.run
     broken = {one.code: one.check(run) for one in (*_RANK_RULES, row_order, interleaved_queries)}
     counts = {code: hit.count for code, hit in broken.items() if hit is not None}
-    unsorted = "R128" in job.asked and query_order.check(run) is not None
-    if not unsorted and not counts:
+    sort_queries = "R128" in job.requested and query_order.check(run) is not None
+    if not sort_queries and not counts:
         return draft
     why = run.why_not_ordered
     if why is not None:
-        for code in (*counts, *(["R128"] if unsorted else [])):
+        for code in (*counts, *(["R128"] if sort_queries else [])):
             job.skip(code, why)
         return draft
-    of_ranks = {one.code for one in _RANK_RULES}
-    ranks_too = not of_ranks.isdisjoint(counts)
-    if ranks_too and scores_reversed.check(run) is not None:
-        why = "scores rise with rank (R121), so it is unknown which of them is right"
+    rank_codes = {one.code for one in _RANK_RULES}
+    number_ranks = not rank_codes.isdisjoint(counts)
+    if number_ranks and scores_reversed.check(run) is not None:
+        why = "scores rise with rank (R121), so it is unknown which column is correct"
         job.notes.append(f"ranks not numbered: {why}")
-        ranks_too = False
-        counts = {code: count for code, count in counts.items() if code not in of_ranks}
-    if ranks_too:
+        number_ranks = False
+        counts = {code: count for code, count in counts.items() if code not in rank_codes}
+    if number_ranks:
         order = by_score(run)
     else:
         ordered = run.ranked if "R126" in counts else run.grouped
         order = ordered.rows(np.arange(run.n_rows))
-    if unsorted:
+    if sort_queries:
         order, n_moved = _queries_in_order(run, order)
         job.done("R128", n_moved)
     for code, count in counts.items():
         job.done(code, count)
     fields = draft.fields[order]
-    if ranks_too:
+    if number_ranks:
         ranks = pl.Series(places_in_query(run.blocks.query[order]) + 1)
         fields = fields.with_columns(c4=ranks.cast(pl.String))
     elif np.array_equal(order, np.arange(len(order))):
@@ -178,7 +184,7 @@ def order_rows(draft: Draft, job: Job) -> Draft:
 
 
 def by_score(run: RunView) -> Rows:
-    """Rows by query and falling score, then rising rank, then falling document id."""
+    """Return the rows by query, falling score, rising rank and falling document id."""
     scored = run.scored
     order: Rows = scored.rows(np.arange(run.n_rows))
     decided = (scored.score[1:] != scored.score[:-1]) | (scored.rank[1:] > scored.rank[:-1])
@@ -190,7 +196,7 @@ def by_score(run: RunView) -> Rows:
 
 
 def _by_document(run: RunView, scored: Ordered, order: Rows, places: Rows) -> Rows:
-    """Sort some places of an order by document id where score and rank do not decide."""
+    """Sort some places of an order also by document id, where scores and ranks are equal."""
     table = pl.DataFrame(
         {
             "query": scored.query[places],
@@ -208,7 +214,7 @@ def _by_document(run: RunView, scored: Ordered, order: Rows, places: Rows) -> Ro
 
 
 def _queries_in_order(run: RunView, order: Rows) -> tuple[Rows, int]:
-    """The order with ascending queries (as numbers if all ids are), and how many moved."""
+    """Sort an order by query id (as numbers if all are), and count the moved queries."""
     ids = run.blocks.query_ids
     key = ids.cast(pl.Int64, strict=False) if ids.str.contains(r"^[0-9]{1,18}$").all() else ids
     by_id = pl.DataFrame({"id": key, "text": ids}).with_row_index("query").sort("id", "text")

@@ -21,7 +21,7 @@ _NUMBERED = "numbered the ranks 1, 2, 3, … by score"
 
 
 def _cannot_be_numbered(run: RunView) -> bool:
-    """Return whether no fix numbers the ranks."""
+    """Return whether fixes cannot number the ranks."""
     return run.cannot_be_ordered() or scores_reversed.check(run) is not None
 
 
@@ -31,7 +31,7 @@ def _cannot_be_numbered(run: RunView) -> bool:
     on="run",
     scope="row",
     severity="error",
-    fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
+    fix=RuleFix("safe", _NUMBERED, cannot_apply=_cannot_be_numbered),
     checks="rank not an integer, or negative; '1.0' is a warning",
     rationale="trec_eval ignores the rank column; other readers stop at a rank that is not a "
     "whole number. Often the columns are not in the expected order.",
@@ -63,7 +63,7 @@ def _rank_with_fraction(run: RunView) -> Hit | None:
         return None
     return run.hit(
         f"rank {quoted(run.text(rows[0], RANK_FIELD))} is not written as an integer"
-        f"{on(len(rows))}; some readers stop",
+        f"{on(len(rows))}; some readers reject it",
         rows,
         RANK_FIELD,
         severity="warning",
@@ -71,10 +71,10 @@ def _rank_with_fraction(run: RunView) -> Hit | None:
 
 
 class _ReversedQueries:
-    """Counts reversed queries, and those that could be; or detects swapped columns."""
+    """Counts reversed queries and comparable ones, or detects swapped columns."""
 
     def __init__(self) -> None:
-        self._n_judged = 0
+        self._n_comparable = 0
         self._swapped: Hit | None = None
 
     def add(self, run: RunView) -> Hit | None:
@@ -84,7 +84,7 @@ class _ReversedQueries:
                 return None
             self._swapped = scores_reversed.check(run)
             return self._swapped
-        self._n_judged += _count_judged(run)
+        self._n_comparable += _count_comparable(run)
         rows = _reversed_queries(run)
         if len(rows) == 0:
             return None
@@ -94,7 +94,11 @@ class _ReversedQueries:
         """Return the message about the whole run, if most queries are reversed."""
         if self._swapped is not None:
             return first
-        return _reversal(count, self._n_judged) if _is_most(count, self._n_judged) else None
+        return (
+            _reversal_message(count, self._n_comparable)
+            if _is_most(count, self._n_comparable)
+            else None
+        )
 
 
 @rule(
@@ -112,10 +116,11 @@ class _ReversedQueries:
     "decreasing decimals and column 5 has 1, 2, 3",
     rationale="Evaluators sort by score, highest first. Distances (lower is better), or swapped "
     "columns of rank and score, reverse every ranking, and all figures are low.",
-    example="run.txt:2: error R121: scores rise with rank in 3 of 3 queries: distances, or rank "
-    "and score swapped? Evaluators sort by score. Negate the scores or swap the columns.",
+    example="run.txt:2: error R121: scores rise with rank in 3 of 3 queries; they may be "
+    "distances, or rank and score may be swapped; evaluators sort by score. Negate the scores or "
+    "swap the columns.",
     remedy="Negate the scores or swap the columns",
-    chunk_count=_ReversedQueries,
+    chunk_accumulator=_ReversedQueries,
 )
 def scores_reversed(run: RunView) -> Hit | None:
     """The order of the scores is the reverse of the order of the ranks."""
@@ -124,21 +129,23 @@ def scores_reversed(run: RunView) -> Hit | None:
     rises = _rises(run)
     if len(rises) == 0:
         return None
-    judged = _count_judged(run)
+    n_comparable = _count_comparable(run)
     # A query without a rising score is not reversed.
-    if not _is_most(len(np.unique(run.ranked.query[rises])), judged):
+    if not _is_most(len(np.unique(run.ranked.query[rises])), n_comparable):
         return None
     rows = _reversed_queries(run)
-    if not _is_most(len(rows), judged):
+    if not _is_most(len(rows), n_comparable):
         return None
     query_id = run.query_id(rows[0])
-    return Hit(_reversal(len(rows), judged), run.lines(rows), len(rows), query_id=query_id)
+    return Hit(
+        _reversal_message(len(rows), n_comparable), run.lines(rows), len(rows), query_id=query_id
+    )
 
 
 @fix_step("R121", order=60)
-def turn_scores(draft: Draft, job: Job) -> Draft:
-    """Swap rank and score, or negate the scores, where they rise with rank (R121)."""
-    if "R121" not in job.asked or scores_reversed.check(draft.run) is None:
+def reverse_scores(draft: Draft, job: Job) -> Draft:
+    """Swap rank and score, or negate the scores, if they rise with rank (R121)."""
+    if "R121" not in job.requested or scores_reversed.check(draft.run) is None:
         return draft
     fields, run = draft.fields, draft.run
     if run.swapped_columns:
@@ -152,22 +159,22 @@ def turn_scores(draft: Draft, job: Job) -> Draft:
     return draft.with_fields(c5=score.zip_with(keep, negated))
 
 
-def _reversal(n_reversed: int, n_judged: int) -> str:
+def _reversal_message(n_reversed: int, n_comparable: int) -> str:
     """Return the message on a run with reversed queries."""
     return (
-        f"scores rise with rank in {n_reversed:,} of {plural(n_judged, 'query', 'queries')}: "
-        "distances, or rank and score swapped? Evaluators sort by score"
+        f"scores rise with rank in {n_reversed:,} of {plural(n_comparable, 'query', 'queries')}; "
+        "they may be distances, or rank and score may be swapped; evaluators sort by score"
     )
 
 
-def _is_most(n_reversed: int, n_judged: int) -> bool:
+def _is_most(n_reversed: int, n_comparable: int) -> bool:
     """Return whether most queries are reversed."""
-    return 2 * n_reversed > n_judged
+    return 2 * n_reversed > n_comparable
 
 
-def _count_judged(run: RunView) -> int:
-    """Number of queries in which scores differ, so that they can be reversed."""
-    if run.grouped.falls:
+def _count_comparable(run: RunView) -> int:
+    """Count the queries with different scores, whose order can be compared with the ranks."""
+    if run.grouped.scores_fall:
         return int(np.count_nonzero(run.blocks.sizes >= 2))
     ranked = run.ranked
     differ = (ranked.score[1:] != ranked.score[:-1]) & ranked.same_query
@@ -175,11 +182,12 @@ def _count_judged(run: RunView) -> int:
 
 
 def _reversed_queries(run: RunView) -> Rows:
-    """The first rising row of each query whose scores rise with rank.
+    """Return the first rising row of each query whose scores rise with rank.
 
-    A row is rising if it scores more than the row with the rank before it. Spearman's rank
-    correlation decides: it has the sign of Kendall's tau, except for nearly unrelated rankings
-    (Daniels 1950: |rho| > 1/2 determines it), and needs no pairs of documents.
+    A row is rising if its score is higher than that of the row with the previous rank. A query is
+    reversed if Spearman's rank correlation of rank and score is positive. Except for nearly
+    unrelated rankings, it has the sign of Kendall's tau (Daniels 1950: always if |rho| > 1/2), but
+    does not need all pairs of documents.
     """
     rises = _rises(run)
     if len(rises) == 0:
@@ -217,12 +225,12 @@ def _reversed_among(ranked: Ordered, suspects: npt.NDArray[np.uint32]) -> npt.ND
     on="run",
     scope="query",
     severity="error",
-    fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
+    fix=RuleFix("safe", _NUMBERED, cannot_apply=_cannot_be_numbered),
     checks="rank twice in a query",
     rationale="Two documents cannot share a rank: two runs were joined, or a counter was not "
     "incremented.",
-    example="run.txt:2: error R122: rank 1 twice in query 1 (first: line 1). Number the ranks 1, "
-    "2, 3, … by score.",
+    example="run.txt:2: error R122: rank 1 occurs twice in query 1 (first: line 1). Number the "
+    "ranks 1, 2, 3, … by score.",
     remedy="Number the ranks 1, 2, 3, … by score",
 )
 def duplicate_rank(run: RunView) -> Hit | None:
@@ -236,7 +244,7 @@ def duplicate_rank(run: RunView) -> Hit | None:
     row, first = int(rows[0]), int(run.ranked.rows(place - 1)[0])
     where = visible(run.query_id(row))
     return run.hit(
-        f"rank {number(run.rank[row])} twice in query {where} (first: {run.at_line(first)})"
+        f"rank {number(run.rank[row])} occurs twice in query {where} (first: {run.at_line(first)})"
         f"{on(len(rows))}",
         rows,
         RANK_FIELD,
@@ -249,7 +257,7 @@ def duplicate_rank(run: RunView) -> Hit | None:
     on="run",
     scope="query",
     severity="info",
-    fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
+    fix=RuleFix("safe", _NUMBERED, cannot_apply=_cannot_be_numbered),
     checks="first rank is not 1 (0 is common)",
     rationale="Both 0 and 1 are in use. Evaluators ignore the difference; some submission "
     "checkers require 1.",
@@ -284,11 +292,11 @@ def rank_start(run: RunView) -> Hit | None:
     on="run",
     scope="query",
     severity="warning",
-    fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
+    fix=RuleFix("safe", _NUMBERED, cannot_apply=_cannot_be_numbered),
     checks="ranks not consecutive",
     rationale="A missing rank means that a row was lost, or removed after ranking.",
-    example="run.txt:4: warning R124: rank 7 follows 3 in query 1; rows lost? Look for the "
-    "missing rows, or number the ranks again.",
+    example="run.txt:4: warning R124: rank 7 follows 3 in query 1; rows may be missing. Look for "
+    "the missing rows, or number the ranks again.",
     remedy="Look for the missing rows, or number the ranks again",
 )
 def rank_gap(run: RunView) -> Hit | None:
@@ -305,7 +313,7 @@ def rank_gap(run: RunView) -> Hit | None:
     row, before = int(rows[0]), number(ranked.rank[place[0] - 1])
     return run.hit(
         f"rank {number(run.rank[row])} follows {before} in query {visible(run.query_id(row))}"
-        f"{in_all(len(places), 'gap')}; rows lost?",
+        f"{in_all(len(places), 'gap')}; rows may be missing",
         rows,
         RANK_FIELD,
     )
@@ -317,12 +325,12 @@ def rank_gap(run: RunView) -> Hit | None:
     on="run",
     scope="file",
     severity="warning",
-    fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
+    fix=RuleFix("safe", _NUMBERED, cannot_apply=_cannot_be_numbered),
     checks="document with a better rank has a lower score",
     rationale="Evaluation uses the score, so the evaluated ranking is not the one in the rank "
     "column.",
-    example="run.txt:2: warning R125: rank 2 scores 9.9, rank 1 scores 9.5; evaluation follows "
-    "the score. Number the ranks by score, or write scores that fall with rank.",
+    example="run.txt:2: warning R125: rank 2 has score 9.9, but rank 1 has 9.5; evaluation uses "
+    "the scores. Number the ranks by score, or write scores that fall with rank.",
     remedy="Number the ranks by score, or write scores that fall with rank",
 )
 def rank_score_conflict(run: RunView) -> Hit | None:
@@ -334,27 +342,27 @@ def rank_score_conflict(run: RunView) -> Hit | None:
     rows, places = _in_file_order(ranked, rises)
     place = places[0]
     return run.hit(
-        f"rank {number(ranked.rank[place])} scores {number(ranked.score[place])}, rank "
-        f"{number(ranked.rank[place - 1])} scores {number(ranked.score[place - 1])}"
-        f"{in_all(len(rises), 'such pair')}; evaluation follows the score",
+        f"rank {number(ranked.rank[place])} has score {number(ranked.score[place])}, but rank "
+        f"{number(ranked.rank[place - 1])} has {number(ranked.score[place - 1])}"
+        f"{in_all(len(rises), 'such pair')}; evaluation uses the scores",
         rows,
         5,
     )
 
 
 def _in_file_order(ordered: Ordered, places: Rows) -> tuple[Rows, Rows]:
-    """File rows of ``places``, ascending, and the places in the same order."""
+    """Return the rows of the file at ``places``, ascending, and the places in this order."""
     rows = ordered.rows(places)
     order = np.argsort(rows, kind="stable")
     return rows[order], places[order]
 
 
 def _rises(run: RunView) -> Rows:
-    """Places in rank order with a higher score than the place before, in the same query."""
+    """Return places in rank order with a higher score than the previous one of the query."""
     if run.columns is None or run.swapped_columns:
         return np.empty(0, np.int64)
     ranked: Ordered = run.ranked
-    if ranked is run.grouped and ranked.falls:
+    if ranked is run.grouped and ranked.scores_fall:
         return np.empty(0, np.int64)
     higher = (ranked.score[1:] > ranked.score[:-1]) & (ranked.rank_steps > 0) & ranked.same_query
     return np.flatnonzero(higher) + 1

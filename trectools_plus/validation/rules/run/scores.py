@@ -46,14 +46,14 @@ _PERCENT = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)%$"
     rationale="trec_eval reads the longest numeric prefix and gives no warning: '9,5' becomes 9, "
     "'high' becomes 0. Other readers stop. Decimal commas or percent signs on all rows can be "
     "fixed; on a few rows they are ambiguous.",
-    example="run.txt:1: error R110: score '9,5' is not a number; trec_eval reads 9, others stop. "
-    "Use '9.5'.",
+    example="run.txt:1: error R110: score '9,5' is not a number; trec_eval reads 9, other readers "
+    "stop. Use '9.5'.",
     remedy="Write scores as decimal numbers with a point",
 )
 def score_not_decimal(run: RunView) -> Hit | None:
-    """The text of a score is not a decimal number."""
+    """A score is not a decimal number."""
     rows = _not_a_number(run)
-    rows = rows[~_says_not_finite(run, rows)]
+    rows = rows[~_is_not_finite(run, rows)]
     if len(rows) == 0:
         return None
     text = run.text(rows[0], SCORE_FIELD)
@@ -62,7 +62,7 @@ def score_not_decimal(run: RunView) -> Hit | None:
     fixed = text.replace(",", ".") if _COMMA_DECIMAL.fullmatch(text) else text.removesuffix("%")
     return run.hit(
         f"score {quoted(text)} is not a number{on(len(rows))}; "
-        f"trec_eval reads {_as_c_reads(text)}, others stop",
+        f"trec_eval reads {_as_c_reads(text)}, other readers stop",
         rows,
         SCORE_FIELD,
         remedy=f"Use '{fixed}'" if fixed != text and _C_NUMBER.fullmatch(fixed) else None,
@@ -73,8 +73,8 @@ def score_not_decimal(run: RunView) -> Hit | None:
 def fixed_scores(texts: pl.Series) -> tuple[pl.Series, str] | None:
     """Convert scores that all have a decimal comma, or all a percent sign, to decimal numbers.
 
-    Whole numbers may stand among decimal commas. A number without a percent sign among percentages
-    is ambiguous.
+    Some scores with decimal commas may be whole numbers. Percentages must all have the sign,
+    because numbers without it would be ambiguous.
 
     Args:
         texts: The scores as written.
@@ -91,9 +91,9 @@ def fixed_scores(texts: pl.Series) -> tuple[pl.Series, str] | None:
 
 
 @fix_step("R110", order=50)
-def write_points(draft: Draft, job: Job) -> Draft:
+def write_decimal_numbers(draft: Draft, job: Job) -> Draft:
     """Write decimal numbers if every score has a decimal comma or a percent sign (R110)."""
-    if "R110" not in job.asked or not np.isnan(draft.run.score).any():
+    if "R110" not in job.requested or not np.isnan(draft.run.score).any():
         return draft
     texts = draft.fields["c5"]
     fixed = fixed_scores(texts)
@@ -116,15 +116,15 @@ def write_points(draft: Draft, job: Job) -> Draft:
     checks="nan, inf, or overflow of float64",
     rationale="NaN is neither higher nor lower than any score, so the position of the document "
     "depends on the tool. All infinite scores tie.",
-    example="run.txt:5: error R111: score NaN has no order; evaluators place this document "
-    "anywhere. Compute the score again, or remove the row.",
+    example="run.txt:5: error R111: score NaN has no order; evaluators may put this document "
+    "at any rank. Compute the score again, or remove the row.",
     remedy="Compute the score again, or remove the row",
 )
 def score_not_finite(run: RunView) -> Hit | None:
     """A score is NaN, infinite, or too large for a float64."""
     rows = np.flatnonzero(~np.isfinite(run.score))
     if run.columns is not None and len(rows):
-        rows = rows[np.isinf(run.score[rows]) | _says_not_finite(run, rows)]
+        rows = rows[np.isinf(run.score[rows]) | _is_not_finite(run, rows)]
     if len(rows) == 0:
         return None
     return run.hit(
@@ -137,7 +137,7 @@ def score_not_finite(run: RunView) -> Hit | None:
 def _not_finite_message(run: RunView, row: int) -> str:
     text = run.text(row, SCORE_FIELD) if run.columns is not None else str(run.score[row])
     if "nan" in text.lower():
-        return "score NaN has no order; evaluators place this document anywhere"
+        return "score NaN has no order; evaluators may put this document at any rank"
     if re.match(NOT_FINITE, text):
         return f"score {quoted(text)} is infinite; all such documents tie"
     return f"score {quoted(text)} is beyond float64 and becomes infinite; all such documents tie"
@@ -151,8 +151,8 @@ def _not_finite_message(run: RunView, row: int) -> str:
     severity="warning",
     fix="no",
     checks="nonzero text, value 0.0",
-    rationale="Products of many probabilities become smaller than the smallest float64 (about "
-    "5e-324). They all become 0 and tie.",
+    rationale="Products of many probabilities can be smaller than the smallest float64 (about "
+    "5e-324). Such scores all become 0 and tie.",
     example="run.txt:1: warning R113: score 9.5e-400 becomes 0. Write the logarithms of the "
     "scores.",
     remedy="Write the logarithms of the scores",
@@ -176,21 +176,21 @@ def score_underflow(run: RunView) -> Hit | None:
 
 
 def _not_a_number(run: RunView) -> Rows:
-    """Rows whose score became NaN while the file was read; none for a table."""
+    """Return rows whose score could not be read as a number; none for a table."""
     if run.columns is None or run.swapped_columns:
         return np.empty(0, np.int64)
     return np.flatnonzero(np.isnan(run.score))
 
 
-def _says_not_finite(run: RunView, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """For each of ``rows``: whether the text of its score is nan or inf."""
+def _is_not_finite(run: RunView, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return, for each of ``rows``, whether its score is written as nan or inf."""
     if len(rows) == 0:
         return np.empty(0, np.bool_)
     return run.texts(5, rows).str.contains(NOT_FINITE).to_numpy()
 
 
 def _as_c_reads(text: str) -> str:
-    """The number that C's ``atof`` reads from a text: its longest numeric prefix."""
+    """Return the number that C's ``atof`` reads: the longest numeric prefix."""
     hexadecimal = _C_HEX.match(text)
     if hexadecimal:
         return str(int(hexadecimal.group(), 16))

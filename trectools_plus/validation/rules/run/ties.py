@@ -22,7 +22,7 @@ from trectools_plus.validation.views.runs import RunView
 
 _LOWERED = "lowered tied scores so that they fall with rank"
 COMPARED_EXACTLY = 10_000
-"""Highest number of pairs equal in float64 whose texts are compared digit by digit."""
+"""Maximum number of pairs equal in float64 whose texts are compared digit by digit."""
 
 
 @rule(
@@ -40,8 +40,8 @@ COMPARED_EXACTLY = 10_000
     "are an info",
     rationale="Within a tie, trec_eval ranks the highest document id first and ignores the rank "
     "column. Other tools use the lowest id, the order of the rows, or any order.",
-    example="run.txt:9: warning R141: d08 and d09 tie at 3.0; trec_eval puts d09 first, rank "
-    "column d08. Write scores that fall with rank.",
+    example="run.txt:9: warning R141: d08 and d09 tie at 3.0; trec_eval puts d09 first, the "
+    "rank column d08. Write scores that fall with rank.",
     remedy="Write scores that fall with rank",
 )
 def tied_scores(run: RunView) -> Hit | None:
@@ -50,14 +50,14 @@ def tied_scores(run: RunView) -> Hit | None:
         return None
     scored = run.scored
     places = run.ties32[scored.score[run.ties32] == scored.score[run.ties32 - 1]]
-    places = places[~_of_tied_queries(run)[scored.query[places]] & _other_document(run, places)]
+    places = places[~_is_tied_query(run)[scored.query[places]] & _other_document(run, places)]
     if len(places) == 0:
         return None
-    against = places[_against_doc_id(run, places) & _rank_is_known(run, places)]
+    against = places[_against_doc_id(run, places) & _rank_increases(run, places)]
     if len(against) == 0:
         rows = scored.rows(places)
         return Hit(
-            f"{plural(len(places), 'document')} tied with the one before; tools order them "
+            f"{plural(len(places), 'document')} tied with the previous one; tools order them "
             "differently",
             run.lines(np.sort(rows)),
             len(places),
@@ -75,7 +75,7 @@ def _conflict(run: RunView, against: Rows, n_ties: int) -> Hit:
     more = f" ({len(rows):,} such pairs, {n_ties:,} ties in all)" if n_ties > 1 else ""
     return run.hit(
         f"{first} and {second} tie at {run.text(row, 5)}; trec_eval puts {second} first, "
-        f"rank column {first}{more}",
+        f"the rank column {first}{more}",
         np.sort(rows),
         5,
     )
@@ -126,7 +126,7 @@ class _TiedQueries:
     "orders the documents. Write scores that fall with rank.",
     remedy="Write scores that fall with rank",
     may_be_error=True,
-    chunk_count=_TiedQueries,
+    chunk_accumulator=_TiedQueries,
 )
 def all_tied(run: RunView) -> Hit | None:
     """All documents of a query have the same score."""
@@ -158,12 +158,12 @@ def all_tied(run: RunView) -> Hit | None:
 
 
 def _tied_queries(run: RunView) -> Rows:
-    """Numbers of the queries that have two or more documents and a single score."""
-    return np.flatnonzero(_of_tied_queries(run))
+    """Return the numbers of the queries with two or more documents that all score the same."""
+    return np.flatnonzero(_is_tied_query(run))
 
 
 def _only_ties(scores: Iterable[float]) -> str:
-    """Return the message on a run in which each query has a single one of these scores."""
+    """Return the message for a run in which each query has only one of these scores."""
     first, *others = set(scores)
     shown = "" if others else f" ({number(first)})"
     return f"every query has a single score{shown}; only the rank column orders the documents"
@@ -186,10 +186,10 @@ def _second_rows(run: RunView, queries: Rows) -> Rows:
     return np.sort(grouped.rows((ends - run.blocks.sizes)[queries[:10]] + 1))
 
 
-def _of_tied_queries(run: RunView) -> Flags:
-    """For each query: whether it has 2 or more documents and a single score."""
+def _is_tied_query(run: RunView) -> Flags:
+    """Return, for each query, whether it has two or more documents that all score the same."""
     n_queries = run.blocks.query_ids.len()
-    if run.grouped.falls:
+    if run.grouped.scores_fall:
         return np.zeros(n_queries, np.bool_)
     grouped = run.grouped
     equal = (grouped.score[1:] == grouped.score[:-1]) & grouped.same_query
@@ -231,7 +231,7 @@ def tie_in_float32(run: RunView) -> Hit | None:
     at = int(np.argmin(rows))
     row, before = int(rows[at]), int(scored.rows(places - 1)[at])
     changed = int(_against_doc_id(run, places).sum())
-    more = f" ({len(rows):,} pairs, {changed:,} change places)" if len(rows) > 1 else ""
+    more = f" ({len(rows):,} pairs, {changed:,} change their order)" if len(rows) > 1 else ""
     return run.hit(
         f"{_score_text(run, before)} and {_score_text(run, row)} are equal in float32{more}: "
         "trec_eval 9, pytrec_eval and ir_measures tie them, trec_eval 10 and ranx do not",
@@ -244,7 +244,7 @@ def _tie_in_float64(run: RunView) -> Hit | None:
     """Scores that differ as text, but not in 64 bits."""
     if run.columns is None:
         return None
-    places = run.ties32[~_of_tied_queries(run)[run.scored.query[run.ties32]]]
+    places = run.ties32[~_is_tied_query(run)[run.scored.query[run.ties32]]]
     rows, before = run.scored.rows(places), run.scored.rows(places - 1)
     texts, texts_before = run.texts(5, rows), run.texts(5, before)
     differ = np.flatnonzero((texts != texts_before).to_numpy())[:COMPARED_EXACTLY]
@@ -271,7 +271,7 @@ def _differ(left: str, right: str) -> bool:
 
 
 def _against_doc_id(run: RunView, places: Rows) -> Flags:
-    """For places of :attr:`RunView.scored`: whether the place before has the lower document id."""
+    """Return, for places of :attr:`RunView.scored`, whether the previous document id is lower."""
     doc_ids = run.frame["doc_id"]
     here = doc_ids.gather(run.scored.rows(places))
     before = doc_ids.gather(run.scored.rows(places - 1))
@@ -280,15 +280,15 @@ def _against_doc_id(run: RunView, places: Rows) -> Flags:
 
 
 def _other_document(run: RunView, places: Rows) -> Flags:
-    """For places of :attr:`RunView.scored`: whether the place before is another document."""
+    """Return, for places of :attr:`RunView.scored`, whether the previous document differs."""
     doc_ids = run.frame["doc_id"]
     here = doc_ids.gather(run.scored.rows(places))
     flags: Flags = (doc_ids.gather(run.scored.rows(places - 1)) != here).to_numpy()
     return flags
 
 
-def _rank_is_known(run: RunView, places: Rows) -> Flags:
-    """For places of :attr:`RunView.scored`: whether this and the place before have ranks."""
+def _rank_increases(run: RunView, places: Rows) -> Flags:
+    """Return, for places of :attr:`RunView.scored`, whether the previous rank is lower."""
     flags: Flags = run.scored.rank[places] > run.scored.rank[places - 1]
     return flags
 
@@ -305,13 +305,13 @@ def separate_scores(draft: Draft, job: Job) -> Draft:
     are lowered as little as possible (R141, R143).
     """
     run = draft.run
-    if not {"R141", "R142", "R143"} & job.asked or not len(run.ties32):
+    if not {"R141", "R142", "R143"} & job.requested or not len(run.ties32):
         return draft
     queries, is_broken = run.scored.query[run.ties32], _ties_by_rule(run)
     unreadable = np.unique(run.blocks.query[~np.isfinite(run.score)])
     texts, order = draft.fields["c5"], by_score(run)
     for code, flags in is_broken.items():
-        if code not in job.asked:
+        if code not in job.requested:
             continue
         chosen = np.setdiff1d(queries[flags], unreadable)
         if not len(chosen):
@@ -326,7 +326,7 @@ def separate_scores(draft: Draft, job: Job) -> Draft:
 
 
 def _ties_by_rule(run: RunView) -> dict[str, Flags]:
-    """For each rule, the ties in 32 bits that it is about."""
+    """Flag, for each rule, the ties in 32 bits that break it."""
     scored, places = run.scored, run.ties32
     equal = scored.score[places] == scored.score[places - 1]
     n_queries = run.blocks.query_ids.len()
@@ -342,14 +342,14 @@ def _ties_by_rule(run: RunView) -> dict[str, Flags]:
 
 
 def _from_ranks(run: RunView, rows: Rows) -> pl.Series:
-    """``n``, …, 2, 1 for the ``n`` rows of each query."""
+    """Return the scores ``n``, …, 2, 1 for the ``n`` rows of each query."""
     table = pl.DataFrame({"query": run.blocks.query[rows]})
     scores = table.select(pl.int_range(pl.len(), 0, -1).over("query"))
     return scores.to_series().cast(pl.String)
 
 
 def _separated(run: RunView, rows: Rows) -> pl.Series:
-    """New scores for the rows of some queries, in their order; null for unchanged scores."""
+    """Return new scores for the rows of some queries; null for unchanged scores."""
     table = pl.DataFrame(
         {
             "query_id": run.blocks.query[rows],

@@ -35,10 +35,10 @@ def unknown_term(test_set: TestSetView) -> Hit | None:
     rows, _ = found
     ids = rows["doc_id"].unique(maintain_order=True).to_list()
     if len(ids) == 1:
-        said = f"{visible(ids[0])} is not a term of the ontology{on(rows.height, 'line')}"
+        message = f"{visible(ids[0])} is not a term of the ontology{on(rows.height, 'line')}"
     else:
-        said = f"{plural(len(ids), 'id')} are not terms of the ontology: {listed(ids)}"
-    return _hit(rows, said)
+        message = f"{plural(len(ids), 'id')} are not terms of the ontology: {listed(ids)}"
+    return _hit(rows, message)
 
 
 @rule(
@@ -59,17 +59,17 @@ def obsolete_term(test_set: TestSetView) -> Hit | None:
     if not found:
         return None
     rows, states = found
-    instead = {term: _instead(state) for term, state in states.items()}
+    replacements = {term: _replacement(state) for term, state in states.items()}
     if len(states) == 1:
-        said = f"{next(iter(states))} is obsolete{on(rows.height, 'line')}"
+        message = f"{next(iter(states))} is obsolete{on(rows.height, 'line')}"
     else:
-        named = (f"{term} ({use or 'no replacement named'})" for term, use in instead.items())
+        named = (f"{term} ({use or 'no replacement named'})" for term, use in replacements.items())
         more = ", …" if len(states) > _NAMED else ""
         first = ", ".join([name for name, _ in zip(named, range(_NAMED), strict=False)])
-        said = f"{plural(len(states), 'obsolete term')}: {first}{more}"
-    first_use = next(iter(instead.values()))
+        message = f"{plural(len(states), 'obsolete term')}: {first}{more}"
+    first_use = next(iter(replacements.values()))
     remedy = first_use[:1].upper() + first_use[1:] if first_use else "Choose another term"
-    return _hit(rows, said, remedy if len(states) == 1 else None)
+    return _hit(rows, message, remedy if len(states) == 1 else None)
 
 
 @rule(
@@ -82,8 +82,8 @@ def obsolete_term(test_set: TestSetView) -> Hit | None:
     checks="expected id that was merged into another term",
     rationale="The id was merged into a term that has another id now. This package treats both as "
     "the same term; other programs compare ids as text and find nothing.",
-    example="set.yaml:5: warning T203: HP:0001470 is another id of HP:0000006. Write the primary "
-    "id of the term.",
+    example="set.yaml:5: warning T203: HP:0001470 is an alternative id of HP:0000006. Write the "
+    "primary id of the term.",
     remedy="Write the primary id of the term",
 )
 def alternative_id(test_set: TestSetView) -> Hit | None:
@@ -93,8 +93,8 @@ def alternative_id(test_set: TestSetView) -> Hit | None:
         return None
     rows, states = found
     first, state = next(iter(states.items()))
-    said = f"{first} is another id of {state.term_id}{in_all(len(states), 'such id')}"
-    return _hit(rows, said)
+    message = f"{first} is an alternative id of {state.term_id}{in_all(len(states), 'such id')}"
+    return _hit(rows, message)
 
 
 @rule(
@@ -108,7 +108,8 @@ def alternative_id(test_set: TestSetView) -> Hit | None:
     checks=f"grade outside {LOWEST_GRADE} to {HIGHEST_GRADE}",
     rationale="Test sets use grades from 0 (judged, not relevant) to 3 (the exact term), so that "
     "gains of two sets are comparable.",
-    example="set.yaml:5: error T211: grade 4 of HP:0001250. Write a grade from 0 to 3.",
+    example="set.yaml:5: error T211: grade 4 of HP:0001250 is not from 0 to 3. Write a grade "
+    "from 0 to 3.",
     remedy=f"Write a grade from {LOWEST_GRADE} to {HIGHEST_GRADE}",
 )
 def grade_scale(test_set: TestSetView) -> Hit | None:
@@ -117,8 +118,11 @@ def grade_scale(test_set: TestSetView) -> Hit | None:
     if rows.is_empty():
         return None
     first = rows.row(0, named=True)
-    said = f"grade {number(first['grade'])} of {visible(first['doc_id'])}{on(rows.height, 'line')}"
-    return _hit(rows, said)
+    message = (
+        f"grade {number(first['grade'])} of {visible(first['doc_id'])} is not from "
+        f"{LOWEST_GRADE} to {HIGHEST_GRADE}{on(rows.height, 'line')}"
+    )
+    return _hit(rows, message)
 
 
 @rule(
@@ -152,7 +156,7 @@ def nothing_to_find(test_set: TestSetView) -> Hit | None:
 
 
 def _terms(test_set: TestSetView, status: str) -> tuple[pl.DataFrame, dict[str, TermState]] | None:
-    """Judgments whose ids have a status, and the state of each of these ids."""
+    """Return the judgments whose ids have a status, and the state of each id."""
     if test_set.terms is None:
         return None
     states = {
@@ -165,8 +169,8 @@ def _terms(test_set: TestSetView, status: str) -> tuple[pl.DataFrame, dict[str, 
     return test_set.judged.filter(pl.col("doc_id").is_in(list(states))), states
 
 
-def _instead(state: TermState) -> str:
-    """``use HP:1 or HP:2``; empty without a replacement."""
+def _replacement(state: TermState) -> str:
+    """Return ``use HP:1 or HP:2``; empty without a replacement."""
     ids = state.replaced_by if state.term_id is None else (state.term_id,)
     return f"use {' or '.join(ids)}" if ids else ""
 

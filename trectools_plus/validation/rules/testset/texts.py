@@ -33,7 +33,7 @@ def no_test_set(test_set: TestSetView) -> Hit | None:
     if test_set.is_test_set or test_set.topics.frame.is_empty():
         return None
     if test_set.topics.kind == "testset":
-        return Hit("judgments without texts, so there is nothing to search with")
+        return Hit("judgments without query texts")
     return Hit("topics without judgments")
 
 
@@ -93,14 +93,14 @@ def near_duplicate(test_set: TestSetView) -> Hit | None:
 )
 def mixed_languages(test_set: TestSetView) -> Hit | None:
     """A set declares several languages."""
-    said = test_set.languages
-    if said["primary"].n_unique() < 2:
+    declared = test_set.languages
+    if declared["primary"].n_unique() < 2:
         return None
-    general = said.filter(pl.col("query_id").is_null())
-    first = (said if general.is_empty() else general).row(0, named=True)
-    rows = said.filter(pl.col("primary") != first["primary"])
+    general = declared.filter(pl.col("query_id").is_null())
+    first = (declared if general.is_empty() else general).row(0, named=True)
+    rows = declared.filter(pl.col("primary") != first["primary"])
     other = rows.row(0, named=True)
-    message = f"{_who(first)} (line {first['line']}), {_who(other)}"
+    message = f"{_language_statement(first)} (line {first['line']}), {_language_statement(other)}"
     if rows.height > 1:
         message += f" ({plural(rows.height, 'such query', 'such queries')} in all)"
     return Hit(message, rows["line"].to_list(), rows.height, query_id=other["query_id"])
@@ -115,8 +115,8 @@ def mixed_languages(test_set: TestSetView) -> Hit | None:
     fix="no",
     blocks_scoring=False,
     checks="text whose function words are in another language than the set",
-    rationale="A text in another language is found only by chance, or by its Latin words. Only "
-    "texts with about two function words (and, of, with) are checked, and only "
+    rationale="A system finds a text in another language only by chance, or by its Latin words. "
+    "Only texts with about two function words (and, of, with) are checked, and only "
     f"{', '.join(KNOWN_LANGUAGES)} are recognised.",
     example="set.yaml:7: warning T222: query 2 looks like de, not en. Translate it, or move it to "
     "a separate set.",
@@ -129,7 +129,7 @@ def other_language(test_set: TestSetView) -> Hit | None:
     guessed = test_set.texts.with_columns(
         guess=pl.col("text").map_elements(guess_language, return_dtype=pl.String)
     ).filter(pl.col("guess").is_not_null())
-    expected = test_set.language or _most(guessed["guess"])
+    expected = test_set.language or _most_frequent(guessed["guess"])
     if expected not in KNOWN_LANGUAGES:
         return None
     rows = guessed.filter(pl.col("guess") != expected)
@@ -164,20 +164,22 @@ def no_language(test_set: TestSetView) -> Hit | None:
     """A set does not declare its language."""
     if not test_set.is_test_set or not test_set.languages.is_empty():
         return None
-    guess = _most(test_set.texts["text"].map_elements(guess_language, return_dtype=pl.String))
+    guess = _most_frequent(
+        test_set.texts["text"].map_elements(guess_language, return_dtype=pl.String)
+    )
     looks = f"; the texts look like {guess}" if guess else ""
     remedy = f"Add 'language: {guess}' to the metadata" if guess else None
     return Hit(f"no language is declared{looks}", remedy=remedy)
 
 
-def _most(guesses: pl.Series) -> str:
-    """The most frequent guess; empty without any guess, and on a tie."""
+def _most_frequent(guesses: pl.Series) -> str:
+    """Return the most frequent guess; empty for a tie, and without guesses."""
     ranked = Counter(guesses.drop_nulls().to_list()).most_common(2)
     tied = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
     return "" if tied or not ranked else str(ranked[0][0])
 
 
-def _who(row: dict[str, str | None]) -> str:
+def _language_statement(row: dict[str, str | None]) -> str:
     subject = f"query {visible(row['query_id'])}" if row["query_id"] else "the set"
     return f"{subject} is in {visible(row['language'] or '')}"
 
@@ -193,7 +195,7 @@ def _who(row: dict[str, str | None]) -> str:
     checks="text that is also in another part of the split, exactly or nearly; a warning if two "
     "nearly equal texts have no relevant term in common",
     rationale="A system that was tuned on this text has seen the answer, so the held-out part "
-    "says nothing about new queries.",
+    "does not show how it performs on new queries.",
     example="set.yaml:7: error T241: query 2 'Seizures' is the same as query 9 of used.yaml (line "
     "31). Remove it from one of the two.",
     remedy="Remove it from one of the two",
@@ -223,7 +225,7 @@ class _Leak:
 
 
 def _leaks(part: TestSetView, test_set: TestSetView) -> Iterator[_Leak]:
-    """Texts of a set that are also in an earlier part."""
+    """Yield the texts of a set that are also in an earlier part."""
     texts = part.texts["text"].to_list(), test_set.texts["text"].to_list()
     for earlier, later in near_across(*texts, test_set.language):
         here, there = test_set.texts.row(later, named=True), part.texts.row(earlier, named=True)
@@ -232,12 +234,12 @@ def _leaks(part: TestSetView, test_set: TestSetView) -> Iterator[_Leak]:
         yield _Leak(
             here["text_line"],
             here["query_id"],
-            _described(here, there, part.topics.name, same=norms[0] == norms[1]),
+            _describe_leak(here, there, part.topics.name, same=norms[0] == norms[1]),
             norms[0] == norms[1] or not one or not other or not one.isdisjoint(other),
         )
 
 
-def _described(here: dict[str, str], there: dict[str, str], name: str, *, same: bool) -> str:
+def _describe_leak(here: dict[str, str], there: dict[str, str], name: str, *, same: bool) -> str:
     query = f"query {visible(here['query_id'])} {quoted(here['text'])}"
     other = f"query {visible(there['query_id'])}"
     where = f"of {visible(name)} (line {there['text_line']})"

@@ -10,23 +10,23 @@ from trectools_plus.validation.topics.view import TopicsView
 
 
 def recorded(code: str, noun: str = "line") -> Callable[[TopicsView], Hit | None]:
-    """Return the check of a rule whose problems the reader of a file has recorded.
+    """Return a check that reports the problems that the reader of the file has recorded.
 
     Args:
-        code: The rule.
-        noun: What is counted in the message.
+        code: The code of the rule.
+        noun: The name of one place in the message.
     """
 
     def check(topics: TopicsView) -> Hit | None:
-        """The reader has recorded problems of this rule."""
+        """Report the recorded problems of the rule."""
         return recorded_hit(topics, code, noun)
 
     return check
 
 
 def recorded_hit(view: TopicsView, code: str, noun: str) -> Hit | None:
-    """The hit for recorded problems of a rule; the worst severity wins."""
-    found = view.troubles.worst(code)
+    """Return a hit for the recorded problems of a rule that have the worst severity."""
+    found = view.problems.worst(code)
     if found is None:
         return None
     first, lines, n_unfixable = found
@@ -85,8 +85,8 @@ header_line = rule(
     severity="error",
     fix=RuleFix("safe", "left out the header line"),
     checks="first row names columns",
-    rationale="Topics have no header: it becomes a query 'qid' with the text 'text', which is not "
-    "in the qrels but in every run.",
+    rationale="Topics have no header. Readers take it for a query 'qid' with the text 'text', "
+    "which is then in every run but not in the qrels.",
     example="topics.tsv:1: error T103: header line 'qid text'. Remove it.",
     remedy="Remove it",
 )(recorded("T103"))
@@ -100,8 +100,8 @@ syntax = rule(
     severity="error",
     fix="no",
     checks="YAML, JSON or XML that cannot be parsed, NaN in JSON, tab used to indent YAML",
-    rationale="A parser stops here, or reads something else than the author wrote. Python writes "
-    "NaN into JSON; other languages reject it.",
+    rationale="A parser stops here, or reads other values than the author wrote. Python writes NaN "
+    "into JSON; parsers in other languages reject it.",
     example="set.yaml:2: error T104: tab used to indent. Correct the line; nothing after it could "
     "be checked.",
     remedy="Correct the line; nothing after it could be checked",

@@ -24,10 +24,10 @@ MAX_WORDS = 1000
     severity="warning",
     fix=RuleFix("safe", "left out repeated topics"),
     checks="id twice, with the same text",
-    rationale="Readers stop at the second one, or search twice and write every document twice. "
+    rationale="Readers stop at the second one, or search it twice and write every result twice. "
     "Only repeats in TSV can be fixed: in YAML and JSON they may have other fields.",
-    example="topics.tsv:4: warning T111: topic 2 twice (first on line 2). Remove the repeated "
-    "topic.",
+    example="topics.tsv:4: warning T111: topic 2 is repeated (first on line 2). Remove the "
+    "repeated topic.",
     remedy="Remove the repeated topic",
 )
 def duplicate_id_same(topics: TopicsView) -> Hit | None:
@@ -38,7 +38,7 @@ def duplicate_id_same(topics: TopicsView) -> Hit | None:
     first = again.row(0, named=True)
     return _hit(
         again,
-        f"topic {visible(first['query_id'])} twice (first on line {first['first_line']})"
+        f"topic {visible(first['query_id'])} is repeated (first on line {first['first_line']})"
         f"{in_all(again.height, 'such topic')}",
         fix=None if topics.form == "tsv" else "no",
     )
@@ -72,7 +72,10 @@ def duplicate_id_other(topics: TopicsView) -> Hit | None:
 
 
 def _repeated(topics: TopicsView) -> pl.DataFrame:
-    """Topics whose id occurred before: ``line, query_id, first_line, same`` (the text)."""
+    """Return topics whose id occurred before: ``line, query_id, first_line, same``.
+
+    ``same`` is true if the texts are equal.
+    """
     frame = topics.frame.filter(pl.col("query_id").is_not_null())
     twice = frame.filter(pl.col("query_id").is_duplicated())
     return (
@@ -96,8 +99,8 @@ def _repeated(topics: TopicsView) -> pl.DataFrame:
     checks="white space or control character in a query or document id, or '#' at the start of a "
     "query id",
     rationale="Blanks separate the columns of runs and qrels, so an id with a blank cannot be "
-    "written there, and a line that starts with '#' is a comment. Only TSV can be fixed: a test "
-    "set may use the id elsewhere too.",
+    "written there, and a line that starts with '#' is a comment. Only TSV can be fixed, because a "
+    "test set may contain the id in other places too.",
     example="topics.tsv:2: error T113: space in id 'q 2'. Replace it with an underscore.",
     remedy="Replace it with an underscore",
 )
@@ -120,7 +123,7 @@ def space_in_id(topics: TopicsView) -> Hit | None:
         return None
     _, text, what = found.row(0)
     return Hit(
-        f"{_what_is_wrong(text)} {what} {quoted(text)}{on(found.height, 'line')}",
+        f"{_describe_problem(text)} {what} {quoted(text)}{on(found.height, 'line')}",
         found["line"].to_list(),
         found.height,
         query_id=text if what == "id" else None,
@@ -136,7 +139,7 @@ def _remedy(text: str) -> str | None:
     return None if " " in text else "Write an id without it"
 
 
-def _what_is_wrong(text: str) -> str:
+def _describe_problem(text: str) -> str:
     if text.startswith("#"):
         return "'#', which begins a comment in runs, at the start of"
     if " " in text:
@@ -193,7 +196,7 @@ def same_text(topics: TopicsView) -> Hit | None:
 
 
 def normalised(texts: pl.Series) -> pl.Series:
-    """Texts without case, normal form, extra white space and a last full stop or question mark."""
+    """Return texts case-folded and NFKC-normalised, without extra white space and final marks."""
     if texts.str.len_bytes().sum() != texts.str.len_chars().sum():
         texts = texts.map_elements(
             lambda text: unicodedata.normalize("NFKC", text).casefold(), return_dtype=pl.String
@@ -216,12 +219,12 @@ def normalised(texts: pl.Series) -> pl.Series:
     checks=f"over {MAX_WORDS:,} words",
     rationale="No query is this long: a document was inserted by mistake, or a quote was not "
     "closed. Models truncate such a text, each at a different length.",
-    example="topics.tsv:1: warning T123: 5,000 words. Check that this is a query.",
+    example="topics.tsv:1: warning T123: text of 5,000 words. Check that this is a query.",
     remedy="Check that this is a query",
 )
 def long_text(topics: TopicsView) -> Hit | None:
     """A text has too many words."""
-    # A word and its blank have at least two bytes, so the words of few texts are counted.
+    # A word and a blank have at least two bytes, so words are counted in long texts only.
     frame = topics.frame.filter(pl.col("text").str.len_bytes() >= 2 * MAX_WORDS)
     words = frame["text"].str.count_matches(r"\S+")
     long = frame.with_columns(words=words).filter(words > MAX_WORDS)
@@ -229,7 +232,7 @@ def long_text(topics: TopicsView) -> Hit | None:
         return None
     return _hit(
         long.with_columns(line="text_line"),
-        f"{long['words'][0]:,} words{on(long.height, 'topic')}",
+        f"text of {long['words'][0]:,} words{on(long.height, 'topic')}",
     )
 
 

@@ -1,4 +1,4 @@
-"""Rules on values of YAML and JSON that a loader reads differently than they are written."""
+"""Rules on values of YAML and JSON that loaders read as something else."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ duplicate_key = rule(
     checks="mapping key twice (PyYAML, json and orjson keep the last)",
     rationale="Loaders keep the last of two equal keys and give no warning, so a judgment or a "
     "whole query is lost.",
-    example="set.yaml:6: error T116: d01 again (line 5: 2, here 0); loaders keep the last. Keep "
-    "one of them.",
+    example="set.yaml:6: error T116: key d01 is repeated (line 5: 2; here: 0); loaders keep the "
+    "last value. Keep one of them.",
     remedy="Keep one of them",
 )(lines.recorded("T116", "place"))
 
@@ -61,8 +61,8 @@ text_cut = rule(
     fix=RuleFix("ask", "put texts in quotes, with what stood behind '#'"),
     checks="text as a plain YAML scalar followed by ' #'",
     rationale="A blank followed by '#' begins a comment, so 'C # language' is read as 'C'.",
-    example="set.yaml:3: warning T117: text cut at '#': 'C'. Quote the text if the rest belongs "
-    "to it.",
+    example="set.yaml:3: warning T117: text is cut at '#': 'C'. Quote the text if the rest "
+    "belongs to it.",
     remedy="Quote the text if the rest belongs to it",
 )(lines.recorded("T117", "place"))
 
@@ -76,7 +76,7 @@ field_value = rule(
     fix="no",
     checks="category, difficulty or query_type with an unknown word; metadata or a remark that is "
     "not text",
-    rationale="Figures are reported for each category and difficulty, so an unknown word makes a "
+    rationale="Figures are reported for each category and difficulty, so an unknown word forms a "
     "separate group. Version 1.10 without quotes is the number 1.1.",
     example="set.yaml:5: error T118: difficulty is 'simple', not one of easy, medium, hard. Write "
     "one of the known words, or a text in quotes.",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from trectools_plus.service.review.desk import order_modes, order_queries
+from trectools_plus.service.review.controller import order_modes, order_queries
 
 NAMES = st.lists(st.text(max_size=5), unique=True, max_size=8)
 

@@ -1,4 +1,4 @@
-"""The logic of the review page without HTTP: queries with blinded columns, and judgments."""
+"""The logic of the review page, independent of HTTP: blinded columns, order, and judgments."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from hashlib import sha256
 
 from trectools_plus.errors import UsageError
 from trectools_plus.service.review import judgments, models
-from trectools_plus.service.review.judgments import NO_CHOICE, Annotator, Grade, Judged, clean_name
+from trectools_plus.service.review.judgments import (
+    NONE_CHOSEN,
+    Annotator,
+    Grade,
+    QueryJudgments,
+    clean_name,
+)
 from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery
 from trectools_plus.service.review.store import Store
 
 
-class ReviewDesk:
+class ReviewController:
     """Show queries to annotators, and record their judgments.
 
     Args:
         material: The queries and results.
-        store: The file of judgments.
+        store: The open review database.
     """
 
     def __init__(self, material: ReviewMaterial, store: Store) -> None:
@@ -26,7 +32,7 @@ class ReviewDesk:
         self.store = store
         queries = {query.query_id: query for query in material.queries}
         self._queries = [queries[name] for name in order_queries(list(queries), store.study.seed)]
-        self._numbers = {query.query_id: at for at, query in enumerate(self._queries, 1)}
+        self._numbers = {query.query_id: number for number, query in enumerate(self._queries, 1)}
 
     def about(self) -> models.About:
         """Return a description of the review."""
@@ -50,8 +56,8 @@ class ReviewDesk:
             secret = judgments.begin_session(self.store, name, resume=resume)
         judged = 0
         if found is not None:
-            all_judged = judgments.read_all_judged(self.store, found).values()
-            judged = sum(bool(one.grades) or one.choice is not None for one in all_judged)
+            all_judged = judgments.read_all_judgments(self.store, found).values()
+            judged = sum(bool(query.grades) or query.choice is not None for query in all_judged)
         return models.Session(
             exists=found is not None,
             name=clean_name(name) if found is None else found.name,
@@ -61,26 +67,27 @@ class ReviewDesk:
 
     def progress(self, annotator: Annotator) -> models.Progress:
         """Return the progress of an annotator."""
-        judged = judgments.read_all_judged(self.store, annotator)
+        judged = judgments.read_all_judgments(self.store, annotator)
         return models.Progress(
             name=annotator.name,
             queries=[
-                _progress(query, judged.get(query.query_id, Judged())) for query in self._queries
+                _progress(query, judged.get(query.query_id, QueryJudgments()))
+                for query in self._queries
             ],
         )
 
     def show(self, annotator: Annotator, number: int) -> models.QueryView:
-        """Return a query with the columns in the order for this annotator.
+        """Return a query with its columns in the order for this annotator.
 
         Raises:
-            UsageError: If there is no such query.
+            UsageError: If the number is out of range.
         """
         query = self._query(number)
         columns = [
             models.Column(label=label, results=list(query.results[mode]))
             for label, mode in self._labels(annotator, query).items()
         ]
-        # The order of documents follows the columns: the report's order could reveal the modes.
+        # List documents in the order of the columns: the report's order could reveal the modes.
         shown = dict.fromkeys(doc_id for column in columns for doc_id in column.results)
         known = self.material.documents
         return models.QueryView(
@@ -98,13 +105,14 @@ class ReviewDesk:
         """Record a grade.
 
         Raises:
-            UsageError: If there is no such query or result, or a flagged one is not graded 0.
+            UsageError: If the query has no such result, the number is out of range, or a flagged
+                result does not have grade 0.
         """
         query = self._query(number)
         if not any(doc_id in found for found in query.results.values()):
             raise UsageError("this document is not a result of the query")
         if flagged and grade != 0:
-            raise UsageError("a result with the flag irrelevant must have grade 0")
+            raise UsageError("a result that is flagged as irrelevant must have grade 0")
         judged = Grade(grade, flagged)
         judgments.record_grade(self.store, annotator, query.query_id, doc_id, judged)
         return self._state(annotator, number)
@@ -113,10 +121,10 @@ class ReviewDesk:
         """Record the chosen column.
 
         Raises:
-            UsageError: If there is no such query or column.
+            UsageError: If the number is out of range, or no column has the label.
         """
         query = self._query(number)
-        choices = {**self._labels(annotator, query), models.NONE_OF_THEM: NO_CHOICE}
+        choices = {**self._labels(annotator, query), models.NONE_OF_THEM: NONE_CHOSEN}
         if choice is not None and choice not in choices:
             raise UsageError("no column has this label")
         mode = None if choice is None else choices[choice]
@@ -124,7 +132,7 @@ class ReviewDesk:
         return self._state(annotator, number)
 
     def undo(self, annotator: Annotator) -> models.Undone:
-        """Undo the last judgment."""
+        """Undo the last judgment of an annotator."""
         undone = judgments.undo_last(self.store, annotator)
         if undone is None:
             return models.Undone(what=None, doc_id=None, state=None)
@@ -137,7 +145,7 @@ class ReviewDesk:
 
     def _query(self, number: int) -> ReviewQuery:
         if not 1 <= number <= len(self._queries):
-            raise UsageError(f"expected a query from 1 to {len(self._queries)}")
+            raise UsageError(f"expected a query number from 1 to {len(self._queries)}")
         return self._queries[number - 1]
 
     def _labels(self, annotator: Annotator, query: ReviewQuery) -> dict[str, str]:
@@ -148,9 +156,9 @@ class ReviewDesk:
 
     def _state(self, annotator: Annotator, number: int) -> models.State:
         query = self._query(number)
-        judged = judgments.read_judged(self.store, annotator, query.query_id)
+        judged = judgments.read_query_judgments(self.store, annotator, query.query_id)
         labels = {mode: label for label, mode in self._labels(annotator, query).items()}
-        labels[NO_CHOICE] = models.NONE_OF_THEM
+        labels[NONE_CHOSEN] = models.NONE_OF_THEM
         return models.State(
             query=number,
             grades=judged.grades,
@@ -159,7 +167,7 @@ class ReviewDesk:
         )
 
 
-def _progress(query: ReviewQuery, judged: Judged) -> models.QueryProgress:
+def _progress(query: ReviewQuery, judged: QueryJudgments) -> models.QueryProgress:
     results = {doc_id for found in query.results.values() for doc_id in found}
     graded = len(results & judged.grades.keys())
     chosen = judged.choice is not None
@@ -176,13 +184,13 @@ LABELS = string.ascii_uppercase
 
 
 def order_queries(query_ids: Sequence[str], seed: int) -> list[str]:
-    """Shuffle the queries, in the same order for everyone.
+    """Shuffle the queries, with the same result for every annotator.
 
-    If several people stop early, they have judged the same random sample.
+    So annotators who stop early have judged the same random sample.
 
     Args:
         query_ids: All queries, each once.
-        seed: The seed of the order.
+        seed: The seed of the shuffle.
     """
     return sorted(query_ids, key=lambda query_id: _sort_key(seed, "query", query_id))
 
@@ -192,7 +200,7 @@ def order_modes(modes: Sequence[str], seed: int, annotator: str, query_id: str) 
 
     Args:
         modes: The modes.
-        seed: The seed of the order, together with annotator and query.
+        seed: The seed of the shuffle, together with annotator and query.
         annotator: The key of the annotator; see
             :func:`~trectools_plus.service.review.judgments.key_of`.
         query_id: The query.
