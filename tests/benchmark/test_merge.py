@@ -67,7 +67,7 @@ def test_other_queries_are_refused_and_nothing_changes(bench: Any) -> None:
     before = files(folder)
     strange = bench.folder / "strange.run"
     strange.write_text("q1 Q0 good 1 1.0 x\nother Q0 good 1 1.0 x\n")
-    with pytest.raises(IncomparableError, match=r"other queries.*for example other"):
+    with pytest.raises(IncomparableError, match=r"the report does not have.*for example other"):
         merge_run(folder, "b", str(strange))
     twice = bench.folder / "twice.run"
     twice.write_text("q1 Q0 good 1 1.0 x\nq1 Q0 good 2 0.5 x\n")
@@ -122,5 +122,5 @@ def test_standard_input_is_read_once(bench: Any, monkeypatch: pytest.MonkeyPatch
     strange.write_text("other Q0 good 1 1.0 x\n")
     with strange.open() as stream:
         monkeypatch.setattr(sys, "stdin", stream)
-        with pytest.raises(IncomparableError, match="other queries"):
+        with pytest.raises(IncomparableError, match="the report does not have"):
             merge_run(folder, "b", "-")

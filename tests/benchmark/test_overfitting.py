@@ -84,7 +84,7 @@ def test_what_cannot_be_checked_is_refused(bench, tmp_path: Path) -> None:
     folder = bench.make("r", {"a": ALIKE})
     with pytest.raises(IncomparableError, match="share 20 query ids"):
         check_overfitting([folder], USED, part(range(20, 60)))
-    with pytest.raises(UsageError, match=r"P@3 is not in the reports — there are R@10, RR@10"):
+    with pytest.raises(UsageError, match=r"P@3 is not in the reports — use one of R@10, RR@10"):
         check_overfitting([folder], USED, HELD_OUT, measures=["P@3"])
     with pytest.raises(UsageError, match="at least 2 queries in the held-out part but got 1"):
         check_overfitting([folder], USED, part(range(40, 41)))

@@ -1,4 +1,4 @@
-"""The benchmark of one vector per document against one vector per part of it."""
+"""A benchmark that compares one vector per document with one vector per part of a document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SINGLE_LABEL = "Single-Vector"
 def compare_vectors_options(
     options: ConfigOptions, strategies: Sequence[str] | None = None, *, single: bool = True
 ) -> ConfigOptions:
-    """Return the settings of a benchmark whose modes are the ways to score by vectors.
+    """Return the settings of a benchmark whose modes are different kinds of vector search.
 
     Args:
         options: Further settings, for example ``dataset``; see
@@ -37,17 +37,17 @@ def compare_vectors_options(
         raise UsageError(
             f"unknown strategy '{unknown[0]}'",
             where="--strategies",
-            remedy=f"there are {', '.join(STRATEGIES)}",
+            remedy=f"use one of {', '.join(STRATEGIES)}",
         )
     if len(set(chosen)) < len(chosen):
         raise UsageError(
             f"a strategy is given twice: {', '.join(chosen)}",
             where="--strategies",
-            remedy="name each once",
+            remedy="give each strategy once",
         )
     if "multi_vector" in (options.get("retrieval") or {}):
         raise UsageError(
-            "the strategies decide which vectors each mode has",
+            "cannot be set here: the strategies set it for each mode",
             where="multi_vector",
             remedy="leave it out",
         )
@@ -56,7 +56,7 @@ def compare_vectors_options(
         raise UsageError(
             "there is nothing to compare",
             where="--strategies",
-            remedy="name at least one strategy, and two with --no-single",
+            remedy="give at least one strategy, or two with --no-single",
         )
     settings: ConfigOptions = {**options, "modes": modes}
     if single:

@@ -1,9 +1,9 @@
 """Measures along recall or rank: the figures of precision–recall and hit-rate plots.
 
 Interpolated precision at recall r is the highest precision at any rank where recall is r or more
-(trec_eval's ``iprec_at_recall``); the curve of a mode is the mean over its queries at each level,
-eleven by default, as in Manning, Raghavan and Schütze, Introduction to Information Retrieval
-(2008), section 8.4.
+(trec_eval's ``iprec_at_recall``). The curve of a mode is the mean over its queries at each level,
+by default at eleven levels, as in Manning, Raghavan and Schütze, Introduction to Information
+Retrieval (2008), section 8.4.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def hit_rate_curves(
         UsageError: As :func:`precision_recall_curves`.
         IncomparableError: As :func:`precision_recall_curves`.
     """
-    points = sorted(set(_reached(runs) if ranks is None else ranks))
+    points = sorted(set(_default_ranks(runs) if ranks is None else ranks))
     return _curves("HitRate", points, qrels, runs, missing, resampling_of(resampling))
 
 
@@ -120,7 +120,7 @@ def _curves(
     resampling: ResamplingOptions,
 ) -> Curves:
     if not runs or not points:
-        raise UsageError("expected at least one run and one point", where=measure)
+        raise UsageError("expected at least one run, and one recall level or rank", where=measure)
     measures = parse_measures([f"{measure}@{point:g}" for point in points])
     # evaluate() would refuse a mode that found nothing.
     evaluation = score_runs(qrels, runs, measures, missing)
@@ -128,7 +128,7 @@ def _curves(
     modes = evaluation.run_names
     values = np.concatenate([evaluation.tables[mode] for mode in modes], axis=1)
     if not len(values):
-        raise IncomparableError("there is no query to average over", where=measure)
+        raise IncomparableError("no query to average over", where=measure)
     intervals = bootstrap_means(values, **resampling)
 
     def by_mode(row: FloatArray) -> dict[str, FloatArray]:
@@ -145,8 +145,8 @@ def _curves(
     )
 
 
-def _reached(runs: Mapping[str, Run]) -> list[int]:
-    """Return the default ranks, up to the length of the longest ranking."""
+def _default_ranks(runs: Mapping[str, Run]) -> list[int]:
+    """Return :data:`RANKS` up to the length of the longest ranking."""
     lengths = [run.frame.group_by("query_id").len()["len"].max() for run in runs.values()]
     deepest = max((int(length) for length in lengths if isinstance(length, int)), default=1)
     return [rank for rank in RANKS if rank <= deepest] or [1]

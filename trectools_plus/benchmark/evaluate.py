@@ -105,18 +105,18 @@ def evaluate(
         if depth is not None or exclude_self or collapse is not None:
             raise UsageError(
                 "depth, exclude_self and collapse are for retrieval functions",
-                remedy="leave them out: runs are scored as they are",
+                remedy="leave them out; they have no effect on runs",
             )
         return evaluate_runs(qrels, runs, measures, missing=missing)
     from trectools_plus.retrieval.fetch.answering import FetchOptions
 
     if missing not in get_args(Missing):
         raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
-    parsed = parse_measures(measures)  # before the slow search
-    collection = _open(runs)
+    parsed = parse_measures(measures)  # an unknown measure fails before the slow search
+    collection = _open_test_set(runs)
     options = FetchOptions(DEFAULT_DEPTH if depth is None else depth, exclude_self, collapse)
     run = _fetch(qrels, collection, options)
-    if run.frame.is_empty():  # valid here; an empty file is an error
+    if run.frame.is_empty():  # evaluate_runs refuses it, as an empty file
         refuse_unscorable(collection.qrels, [], parsed)
         return score_runs(collection.qrels, {run.name: run}, parsed, missing)
     return evaluate_runs(collection.qrels, run, parsed, missing=missing)
@@ -136,7 +136,7 @@ def _fetch(retrieval_fn: Any, collection: Collection, options: Any) -> Run:
     return fetched[name].run
 
 
-def _open(test_set: Collection | TestSet | str | Path) -> Collection:
+def _open_test_set(test_set: Collection | TestSet | str | Path) -> Collection:
     """Return the test set as a collection."""
     if isinstance(test_set, Collection):
         return test_set

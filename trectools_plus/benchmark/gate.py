@@ -24,7 +24,7 @@ from trectools_plus.benchmark.compare.method import (
 )
 from trectools_plus.benchmark.compare.preconditions import refuse_incomparable
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report.folder import ReportFolder, ScoreBook
+from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import parse_measures
@@ -62,10 +62,12 @@ class GateEntry:
         measure: Canonical name.
         baseline: The mean in the baseline.
         current: The mean in the current report.
-        drop: The loss, in the unit of the rules; negative if the mean is better.
+        drop: How much worse the mean is: a fraction of the baseline's mean, or with ``absolute`` a
+            difference in the measure's unit; negative if it is better.
         p_adjusted: The p-value of the randomisation test, adjusted by Holm over the gate's
             entries; ``None`` without per-query values.
-        significant: True if ``p_adjusted`` is at most 1 - confidence; ``None`` without it.
+        significant: True if ``p_adjusted`` is at most 1 - confidence; ``None`` without
+            ``p_adjusted``.
         failed: True if the gate fails for this entry.
         higher: True if the mean is so much better that the baseline should be raised.
         fallen: Queries that got worse, worst first; ``None`` without per-query values.
@@ -119,7 +121,7 @@ def run_gate(
         rules: The limits; by default R@10 may lose 5% of its baseline.
 
     Returns:
-        Every entry, failed or not.
+        One entry per mode of the baseline and measure, failed or not.
 
     Raises:
         InputError: If a report cannot be read, is empty, or per-query values are needed and absent.
@@ -132,50 +134,52 @@ def run_gate(
     if not rules.measures:
         raise UsageError("no measure to compare with the baseline", where="--measure")
     if not 0 <= rules.max_drop < 1:
-        raise UsageError(f"expected a drop from 0 to under 1 but got {rules.max_drop}")
-    ours, theirs = ReportFolder(current), ReportFolder(baseline)
-    if ours.path.samefile(theirs.path):
+        raise UsageError(f"expected a drop of at least 0 and below 1 but got {rules.max_drop}")
+    current_source, baseline_source = ReportFolder(current), ReportFolder(baseline)
+    if current_source.path.samefile(baseline_source.path):
         raise UsageError("a report cannot be its own baseline", where=str(current))
-    refuse_incomparable(ours.report, theirs.report, (str(current), str(baseline)))
-    _refuse_missing_modes(ours, theirs)
+    refuse_incomparable(
+        current_source.report, baseline_source.report, (str(current), str(baseline))
+    )
+    _refuse_missing_modes(current_source, baseline_source)
     measures = parse_measures(rules.measures)
     names = [measure.name for measure in measures]
-    books = ScoreBook(ours, measures), ScoreBook(theirs, measures)
-    cases = [(mode, name) for mode in theirs.report.modes for name in names]
-    means = [_means(books, case) for case in cases]
+    scores = ReportScores(current_source, measures), ReportScores(baseline_source, measures)
+    cases = [(mode, name) for mode in baseline_source.report.modes for name in names]
+    means = [_means(scores, case) for case in cases]
     pairs = [
-        pair_values(books, (mode, mode), name, ("current", "baseline")) for mode, name in cases
+        pair_values(scores, (mode, mode), name, ("current", "baseline")) for mode, name in cases
     ]
-    shared = [
-        _share_queries(ours.report, theirs.report, case, pair)
+    shared_means = [
+        _means_over_shared_queries(current_source.report, baseline_source.report, case, pair)
         for case, pair in zip(cases, pairs, strict=True)
     ]
-    means = [both or mean for mean, both in zip(means, shared, strict=True)]
+    means = [over_shared or mean for mean, over_shared in zip(means, shared_means, strict=True)]
     if rules.require_significant:
-        _refuse_unknown_values(pairs, ours, theirs)
+        _refuse_unknown_values(pairs, current_source, baseline_source)
     defined = [None if pair is None else pair.drop_nulls() for pair in pairs]
-    tests = _test_changes(defined, ours.report.manifest.config)
+    tests = _test_changes(defined, current_source.report.manifest.config)
     entries = [
-        _judge(books[0], case, mean, pair, p_value, rules)
+        _make_entry(scores[0], case, mean, pair, p_value, rules)
         for case, mean, pair, p_value in zip(cases, means, defined, tests, strict=True)
     ]
-    notes = _notes(ours, theirs, pairs)
-    for (mode, name), pair, both in zip(cases, pairs, shared, strict=True):
-        if pair is not None and both is not None:
-            label = ours.report.modes[mode].label
+    notes = _notes(current_source, baseline_source, pairs)
+    for (mode, name), pair, over_shared in zip(cases, pairs, shared_means, strict=True):
+        if pair is not None and over_shared is not None:
+            label = current_source.report.modes[mode].label
             notes += [
                 note_undefined(label, name, pair, ("current", "baseline")),
                 f"{name} of {label} is compared over the {pair.drop_nulls().height} queries that "
                 "both reports define",
             ]
-    return GateResult(rules, entries, notes, ours.report, theirs.report)
+    return GateResult(rules, entries, notes, current_source.report, baseline_source.report)
 
 
 def parse_drop(text: str) -> float:
     """Parse ``5%`` or ``0.05`` as 0.05.
 
     Raises:
-        UsageError: If it is not a number from 0 to under 1. ``5`` is ambiguous.
+        UsageError: If it is not at least 0 and below 1. ``5`` is ambiguous, so it is an error.
     """
     number = text.strip().removesuffix("%")
     try:
@@ -184,28 +188,31 @@ def parse_drop(text: str) -> float:
         value = math.nan
     if not 0 <= value < 1:
         raise UsageError(
-            f"expected a share from 0 to under 100%, for example 5% or 0.05, but got '{text}'",
+            "expected a share of at least 0 and below 100%, for example 5% or 0.05, but got "
+            f"'{text}'",
             where="--max-drop",
         )
     return value
 
 
-def _refuse_missing_modes(ours: ReportFolder, theirs: ReportFolder) -> None:
-    missing = [mode for mode in theirs.report.modes if mode not in ours.report.modes]
+def _refuse_missing_modes(current_source: ReportFolder, baseline_source: ReportFolder) -> None:
+    missing = [
+        mode for mode in baseline_source.report.modes if mode not in current_source.report.modes
+    ]
     if missing:
         raise IncomparableError(
             f"modes of the baseline are missing in the current report: {', '.join(missing)}",
-            where=str(ours.path),
+            where=str(current_source.path),
             remedy="compare the same modes, or make a new baseline",
         )
 
 
-def _means(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> tuple[float, float]:
+def _means(scores: tuple[ReportScores, ReportScores], case: tuple[str, str]) -> tuple[float, float]:
     """Return the current mean and the baseline's; refuse undefined ones and a baseline of 0."""
     mode, measure = case
     means: list[float] = []
-    for book, name in zip(books, ("the current report", "the baseline"), strict=True):
-        mean = book.mean(mode, measure)
+    for one_report, name in zip(scores, ("the current report", "the baseline"), strict=True):
+        mean = one_report.mean(mode, measure)
         if mean is None or not math.isfinite(mean):
             raise IncomparableError(
                 f"{measure} of {mode} is undefined in {name}",
@@ -216,18 +223,21 @@ def _means(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> tuple[f
     if baseline == 0:
         raise IncomparableError(
             f"{measure} of {mode} is 0 in the baseline and cannot get worse",
-            remedy="leave that mode or measure out, or make a new baseline",
+            remedy="leave out that mode or measure, or make a new baseline",
         )
     return current, baseline
 
 
-def _share_queries(
-    ours: BenchmarkReport, theirs: BenchmarkReport, case: tuple[str, str], pair: pl.DataFrame | None
+def _means_over_shared_queries(
+    current_report: BenchmarkReport,
+    baseline_report: BenchmarkReport,
+    case: tuple[str, str],
+    pair: pl.DataFrame | None,
 ) -> tuple[float, float] | None:
     """Return the means over the queries with a value in both reports.
 
-    A measure that is undefined for some queries gets better if a mode no longer answers those that
-    it answers badly, so means over different queries are not compared.
+    If a mode no longer answers its worst queries, the mean of a measure that is undefined without
+    results gets better. So means over different queries are not compared.
 
     Returns:
         The current mean and the baseline's; ``None`` if the means are over the same queries.
@@ -245,22 +255,25 @@ def _share_queries(
             return current, baseline
         counts = [column.drop_nulls().len() for column in columns]
     else:
-        found = [one.modes[mode].measures.get(measure) for one in (ours, theirs)]
+        found = [one.modes[mode].measures.get(measure) for one in (current_report, baseline_report)]
         counts = [0 if one is None else one.n for one in found]
         if counts[0] == counts[1]:
             return None
     raise IncomparableError(
-        f"{measure} of {ours.modes[mode].label} is defined for {counts[0]} queries in the current "
-        f"report and for {counts[1]} others in the baseline: the means cannot be compared",
+        f"{measure} of {current_report.modes[mode].label} is defined for {counts[0]} queries in "
+        f"the current report and for {counts[1]} in the baseline, but not for the same ones: the "
+        "means cannot be compared",
         remedy="use a measure that is defined for every query, for example RR@10",
     )
 
 
 def _refuse_unknown_values(
-    pairs: list[pl.DataFrame | None], ours: ReportFolder, theirs: ReportFolder
+    pairs: list[pl.DataFrame | None], current_source: ReportFolder, baseline_source: ReportFolder
 ) -> None:
     if any(pair is None for pair in pairs):
-        lacking = [str(one.folder) for one in (ours, theirs) if one.per_query is None]
+        lacking = [
+            str(one.folder) for one in (current_source, baseline_source) if one.per_query is None
+        ]
         raise InputError(
             "--require-significant needs the per-query values of both reports",
             where=" and ".join(lacking),
@@ -268,8 +281,8 @@ def _refuse_unknown_values(
         )
 
 
-def _judge(
-    book: ScoreBook,
+def _make_entry(
+    one_report: ReportScores,
     case: tuple[str, str],
     means: tuple[float, float],
     pair: pl.DataFrame | None,
@@ -278,14 +291,14 @@ def _judge(
 ) -> GateEntry:
     mode, measure = case
     current, baseline = means
-    sign = 1.0 if book.higher_is_better(measure) else -1.0
+    sign = 1.0 if one_report.higher_is_better(measure) else -1.0
     drop = sign * (baseline - current) / (1.0 if rules.absolute else abs(baseline))
     significant = None if p_value is None else p_value[1]
     beyond = drop > rules.max_drop + EQUAL
     better = drop < -EQUAL
     return GateEntry(
         mode=mode,
-        label=book.label(mode),
+        label=one_report.label(mode),
         measure=measure,
         baseline=baseline,
         current=current,
@@ -298,21 +311,31 @@ def _judge(
     )
 
 
-def _notes(ours: ReportFolder, theirs: ReportFolder, pairs: list[pl.DataFrame | None]) -> list[str]:
+def _notes(
+    current_source: ReportFolder, baseline_source: ReportFolder, pairs: list[pl.DataFrame | None]
+) -> list[str]:
     notes = []
     if any(pair is None for pair in pairs):
-        lacking = [str(one.path) for one in (ours, theirs) if one.per_query is None]
+        lacking = [
+            str(one.path) for one in (current_source, baseline_source) if one.per_query is None
+        ]
         notes.append(
             f"no per_query.parquet beside {' and '.join(lacking)}: queries cannot be listed, and "
             "significance is not tested"
         )
-    new = [mode for mode in ours.report.modes if mode not in theirs.report.modes]
+    new = [mode for mode in current_source.report.modes if mode not in baseline_source.report.modes]
     if new:
-        notes.append(f"not compared, because the baseline does not have them: {', '.join(new)}")
-    fields = [one.report.manifest.dataset.contents.get("query_fields") for one in (ours, theirs)]
+        notes.append(f"modes that are not in the baseline are not compared: {', '.join(new)}")
+    fields = [
+        one.report.manifest.dataset.contents.get("query_fields")
+        for one in (current_source, baseline_source)
+    ]
     if None not in fields and fields[0] != fields[1]:
         notes.append("the fields of queries changed, so a stratum may have different queries")
-    if ours.report.manifest.experiment_id == theirs.report.manifest.experiment_id:
+    if (
+        current_source.report.manifest.experiment_id
+        == baseline_source.report.manifest.experiment_id
+    ):
         notes.append("both reports are of the same experiment")
     return notes
 

@@ -26,6 +26,7 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.text import plural
 
 _Entry = TypeVar("_Entry", FailingQuery, NearMiss)
 
@@ -42,7 +43,7 @@ def merge_run(
 
     Nothing is written yet: :func:`trectools_plus.reporting.files.write_reports` writes all files
     of the report again. The other modes keep their runs, latencies and diagnostics. Strata are
-    computed again, or replaced by a note if the topics cannot be read any more.
+    computed again, or replaced by a note if the topics can no longer be read unchanged.
 
     Args:
         path: The report's JSON, or its folder, with the runs and judgments beside it.
@@ -58,7 +59,7 @@ def merge_run(
         UsageError: If the name is in use or is not a valid file name.
         FindingsError: If the run breaks a rule that scoring depends on.
         IncomparableError: If the run answers queries that are not in the report, or, with
-            ``missing=drop``, different queries than the report's runs; or if the ontology or the
+            ``missing=drop``, different queries from the report's runs; or if the ontology or the
             annotations changed.
     """
     source = ReportFolder(path)
@@ -99,7 +100,7 @@ def _check_name(name: str, report: BenchmarkReport) -> None:
         raise UsageError(
             f"run name '{name}' cannot be a file name",
             where="--run",
-            remedy="use letters, digits, blanks, . + - _",
+            remedy="use letters, digits, spaces, . + - _",
         )
     if name.casefold() in {mode.casefold() for mode in report.modes}:
         raise UsageError(
@@ -110,13 +111,13 @@ def _check_name(name: str, report: BenchmarkReport) -> None:
 
 
 def _refuse_unknown_queries(path: str, qrels: Qrels, runs: dict[str, Run], run: Run) -> None:
-    """Check that the report has all queries of a run; queries that it omits count as missing."""
+    """Check that the report has all queries of a run. A run may omit queries of the report."""
     known = set(qrels.query_ids).union(*(run.query_ids for run in runs.values()))
     unknown = [query_id for query_id in run.query_ids if query_id not in known]
     if unknown:
         raise IncomparableError(
-            f"the run answers other queries than the report: {len(unknown)} of them are neither "
-            f"judged nor answered by another run, for example {unknown[0]}",
+            f"the run has {plural(len(unknown), 'query', 'queries')} that the report does not "
+            f"have (neither judged nor in another run), for example {unknown[0]}",
             where=path,
             remedy="add a run of the same topics",
         )
@@ -174,7 +175,7 @@ def _remake_report(
     manifest = old.manifest.model_copy(
         update={"merged": [*old.manifest.merged, added], "cache_key": None}
     )
-    # The diagnostics of the added run are those of a given run, whatever the other modes are.
+    # Also in a report of fetched modes, the added run gets the diagnostics of a given run.
     config = source.config.model_copy(update={"runs": {name: run_path}})
     new = make_report(config, dataset, Modes(modes, old.unscored), evaluation, manifest)
     described = [*old.failing_queries, *(old.near_misses or ())]
@@ -184,7 +185,7 @@ def _remake_report(
     notes = [note for note in old.notes if note != STRATA_LOST]
     changes = {
         "modes": {
-            mode: _restore(result, old.modes.get(mode)) for mode, result in new.modes.items()
+            mode: _keep_old_parts(result, old.modes.get(mode)) for mode, result in new.modes.items()
         },
         "failing_queries": [_add_text(query, texts) for query in new.failing_queries],
         "near_misses": new.near_misses and [_add_text(one, texts) for one in new.near_misses],
@@ -194,11 +195,11 @@ def _remake_report(
 
 
 def _add_text(query: _Entry, texts: dict[str, str | None]) -> _Entry:
-    """Return a query with its text, if only the old report has it."""
+    """Return a query with its text, from the old report if the topics are not available."""
     return query.model_copy(update={"text": query.text or texts.get(query.query_id)})
 
 
-def _restore(result: ModeResult, old: ModeResult | None) -> ModeResult:
+def _keep_old_parts(result: ModeResult, old: ModeResult | None) -> ModeResult:
     """Return a mode's figures with the label, latency and diagnostics of the old report."""
     if old is None:
         return result

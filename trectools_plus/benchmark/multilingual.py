@@ -67,15 +67,15 @@ class CrossLingual(ReportModel):
     variance: float | None
     """Sample variance of the languages' means (ddof 1)."""
     best: float | None
-    """The highest of them."""
+    """The best of the languages' means."""
     best_language: str | None
-    """Its language; the first of several."""
+    """Its language; on a tie, the first."""
     worst: float | None
-    """The lowest of them."""
+    """The worst of them."""
     worst_language: str | None
-    """Its language; the first of several."""
+    """Its language; on a tie, the first."""
     gap: float | None
-    """Highest minus lowest."""
+    """Difference between the best and the worst, not negative."""
 
 
 class MultilingualReport(ReportModel):
@@ -89,7 +89,7 @@ class MultilingualReport(ReportModel):
     measures: list[str]
     """Measures in the order of the configuration."""
     languages: dict[str, LanguageResult]
-    """By ISO 639-1 code, in the order given."""
+    """By ISO 639-1 code, in the given order."""
     across: dict[str, dict[str, CrossLingual]]
     """By mode and measure."""
     command: str | None = None
@@ -129,7 +129,7 @@ def run_multilingual(
             folder for all files, by default :data:`DEFAULT_FOLDER`; each language's report is in a
             folder named after the language.
         progress: Called as ``progress(description, done, total)``.
-        command: The command line to put into the report, free of secrets.
+        command: The command line to put into the report, without secrets.
         clock: Returns the time in UTC.
         cached: Reuse earlier results, as in
             :func:`trectools_plus.benchmark.run.runner.run_benchmark`.
@@ -151,13 +151,13 @@ def run_multilingual(
     results: dict[str, BenchmarkResult] = {}
     try:
         for language, name in by_language.items():
-            own: ConfigOptions = {
+            of_language: ConfigOptions = {
                 "dataset": "hpo",
                 "test_file": name,
                 "output_dir": str(folder / language),
             }
             results[language] = run_benchmark(
-                load_config(options={**options, **own}),
+                load_config(options={**options, **of_language}),
                 _prefix(progress or no_progress, language),
                 command=command,
                 clock=clock,
@@ -172,12 +172,12 @@ def run_multilingual(
 
 
 def languages_of(sets: Sequence[str]) -> dict[str, str]:
-    """Return the test set of each language, in the order given.
+    """Return the test set by language, in the given order.
 
     Raises:
         UsageError: If there are fewer than two, or a set declares no language or the same as
             another.
-        FormatError: If one declares several.
+        FormatError: If a set declares several languages.
     """
     found: dict[str, str] = {}
     for name in sets:

@@ -31,8 +31,8 @@ class PartContrast:
         comparison: Used minus held out.
         p_adjusted: The permutation test's p-value, adjusted (Holm) for all modes and measures.
         flagged: True if ``p_adjusted`` is at most 1 minus the confidence level.
-        better_used: True if the mode is better on the used queries, as after overfitting;
-            otherwise the held-out ones are easier.
+        better_used: True if the mode is better on the used queries, as after overfitting; False if
+            it is not, so that a difference only means that the held-out queries are easier.
     """
 
     mode: str
@@ -72,7 +72,7 @@ def check_overfitting(
     """Compare each mode's values on the used queries with those on the held-out ones.
 
     The queries differ, so the values are not paired: the check uses a two-sample permutation test
-    and Welch's interval of the difference. With small parts, only large differences are found.
+    and Welch's interval of the difference. With small parts, only large differences are detected.
 
     Args:
         reports: A report on all queries, or reports on the parts, each with its
@@ -163,7 +163,7 @@ def _measures(table: pl.DataFrame, wanted: Sequence[str] | None) -> list[str]:
     missing = [name for name in names if name not in known]
     if missing:
         raise UsageError(
-            f"{missing[0]} is not in the reports", remedy=f"there are {', '.join(known)}"
+            f"{missing[0]} is not in the reports", remedy=f"use one of {', '.join(known)}"
         )
     return names
 

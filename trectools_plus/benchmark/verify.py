@@ -1,4 +1,4 @@
-"""Verification that a report's figures are those of the runs beside it."""
+"""Verification of a report: its figures are computed again from the runs beside it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NOT_COMPARED = {"baseline", "contrast", "measure", "test", "correction", "famil
 """Fields of a comparison that are not figures."""
 
 Check = Callable[[ReportFolder, Evaluation], Iterator[str]]
-"""Yields one item per figure: empty, or the problem."""
+"""A function that yields a text for each figure: the problem, or an empty text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ class Verification:
 def verify_report(path: str | Path, progress: Progress | None = None) -> Verification:
     """Score a report's runs again and compare every figure.
 
-    Means, medians, deviations, intervals, targets, differences, p-values, best modes, groups,
-    failing queries and values per query are computed from ``runs/<mode>.run`` and ``qrels.txt``
-    beside the report, with its settings; latencies from ``latency.parquet``; strata if the topics
-    can be read unchanged. Figures may differ by 1e-9. The page, the Markdown and the plots are
-    compared with their hashes in ``SHA256SUMS``. A missing list and a file that it does not list
-    are problems, because changes cannot be detected.
+    Means, medians, standard deviations, intervals, targets, differences, p-values, best modes,
+    groups, failing queries and values per query are computed from ``runs/<mode>.run`` and
+    ``qrels.txt`` beside the report, with its settings; latencies from ``latency.parquet``; strata
+    if the topics can be read unchanged. Figures may differ by 1e-9. The page, the Markdown and the
+    plots are compared with their hashes in ``SHA256SUMS``. If that list is missing or does not
+    contain a file, this is a problem too, because changes cannot be detected.
 
     Args:
         path: The report's JSON, or its folder.
@@ -91,9 +91,9 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     files = list(_check_files(source))
     progress("hashing files", 1, 1)
     changed = [problem for problem in files if problem]
-    runs = source.read_runs(progress, changed=True)
-    evaluation = source.score(source.report.measure_names, progress, runs=runs, changed=True)
-    parts: tuple[Check, ...] = (
+    runs = source.read_runs(progress, allow_changed=True)
+    evaluation = source.score(source.report.measure_names, progress, runs=runs, allow_changed=True)
+    checks: tuple[Check, ...] = (
         _compare_figures,
         _compare_differences,
         partial(_compare_failing, runs),
@@ -102,16 +102,16 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
         _compare_values,
     )
     figures: list[str] = []
-    for done, part in enumerate(parts):
-        progress("comparing", done, len(parts))
-        figures += part(source, evaluation)
-    progress("comparing", len(parts), len(parts))
+    for done, check in enumerate(checks):
+        progress("comparing", done, len(checks))
+        figures += check(source, evaluation)
+    progress("comparing", len(checks), len(checks))
     problems = [*changed, *(problem for problem in figures if problem)]
     return Verification(len(figures), len(files), list(dict.fromkeys(problems)))
 
 
 def _check_files(source: ReportFolder) -> Iterator[str]:
-    """Yield one item per file with a known hash: empty, or the problem."""
+    """Yield a text for each file with a known hash: the problem, or an empty text."""
     checked = set()
     for run in source.report.runs:
         if run.path is not None:
@@ -125,7 +125,7 @@ def _check_files(source: ReportFolder) -> Iterator[str]:
     given = list(source.report.manifest.dataset.files.values())
     runs = (result.run.source for result in source.report.modes.values())
     for file in [*given, *(run for run in runs if run is not None)]:
-        # Input files may have moved since; the copies beside the report count.
+        # Input files may have been moved: the figures depend only on the copies beside the report.
         if Path(file.path).is_file():
             yield _check_file(Path(file.path), file.sha256)
 
@@ -157,63 +157,65 @@ def _check_file(path: Path, digest: str | None) -> str:
 
 
 def _compare_figures(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
-    """Yield one item per figure of the modes: empty, or the problem."""
+    """Yield a text for each figure of the modes: the problem, or an empty text."""
     report = source.report
     config = source.config
     contents = report.manifest.dataset.contents.get("qrels")
-    same = hash_qrels(source.read_qrels(changed=True)) == contents
+    same = hash_qrels(source.read_qrels(allow_changed=True)) == contents
     yield "" if same else f"{QRELS_FILE}: the judgments are not those of the report"
     queries = len(next(iter(evaluation.query_ids.values())))
     yield from _differ("queries", report.manifest.dataset.queries, queries)
     summaries = summarise(evaluation, config)
     for mode, result in report.modes.items():
         for name, figures in result.measures.items():
-            again = summaries[mode][name]
+            recomputed = summaries[mode][name]
             yield from _differ(
                 f"{mode} {name}",
                 figures.model_dump(exclude={"definition"}),
-                again.model_dump(exclude={"definition"}),
+                recomputed.model_dump(exclude={"definition"}),
             )
 
 
 def _compare_differences(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
-    """Yield one item per figure of the comparisons, of best modes and groups, and of components."""
+    """Yield a text for each figure of comparisons, best modes, groups and components."""
     report = source.report
-    tested = _find_differences(source, evaluation)
-    again = {(one.baseline, one.contrast, one.measure): one for one in tested.shown}
-    if len(again) != len(report.comparisons):
-        yield f"comparisons: {len(report.comparisons)} are {len(again)}"
+    differences = _find_differences(source, evaluation)
+    recomputed = {(one.baseline, one.contrast, one.measure): one for one in differences.shown}
+    if len(recomputed) != len(report.comparisons):
+        yield f"comparisons: reported {len(report.comparisons)}, recomputed {len(recomputed)}"
     for entry in report.comparisons:
         what = f"{entry.contrast} against {entry.baseline} {entry.measure}"
-        other = again.get((entry.baseline, entry.contrast, entry.measure))
+        other = recomputed.get((entry.baseline, entry.contrast, entry.measure))
         if other is None:
-            yield f"{what}: not a comparison of these modes"
+            yield f"{what}: reported, but not one of the recomputed comparisons"
             continue
         yield from _differ(
             what, entry.model_dump(exclude=_NOT_COMPARED), other.model_dump(exclude=_NOT_COMPARED)
         )
-    yield from _compare_best(source, evaluation, tested)
-    yield from _compare_components(source, tested)
+    yield from _compare_best(source, evaluation, differences)
+    yield from _compare_components(source, differences)
 
 
 def _find_differences(source: ReportFolder, evaluation: Evaluation) -> Differences:
     """Find the differences by the rules of the report's schema version."""
     without: dict[str, dict[str, Run]] = {}
     for one in source.report.components:
-        run = source.read_run_file(one.run, f"{one.mode}-without-{one.component}", changed=True)
+        run = source.read_run_file(
+            one.run, f"{one.mode}-without-{one.component}", allow_changed=True
+        )
         without.setdefault(one.mode, {})[one.component] = run
     earlier = source.report.schema_version == "1.0"
     find = find_differences_of_1_0 if earlier else find_differences
-    return find(source.config, source.read_qrels(changed=True), evaluation, without)
+    return find(source.config, source.read_qrels(allow_changed=True), evaluation, without)
 
 
 def _compare_best(
-    source: ReportFolder, evaluation: Evaluation, tested: Differences
+    source: ReportFolder, evaluation: Evaluation, differences: Differences
 ) -> Iterator[str]:
-    """Yield one item each for the best modes, their significance, and the groups."""
+    """Yield a text for each of the best modes, their significance, and the groups."""
     report = source.report
     earlier = report.schema_version == "1.0"
-    # A report of 1.0 has best modes over different queries if their numbers are equal.
+    # A report of version 1.0 has a best mode over different queries if their number is equal.
     unranked = report.unranked if earlier else find_unranked(evaluation)
     best = find_best(evaluation, unranked)
     pairs: dict[str, tuple[Any, Any]] = {
@@ -221,67 +223,67 @@ def _compare_best(
         "best_mode": (report.best_mode, best),
         "best_mode_significant": (
             report.best_mode_significant,
-            is_best_significant(best, tested.every_pair),
+            is_best_significant(best, differences.every_pair),
         ),
     }
     if report.groups:
-        groups = find_groups(evaluation, tested.every_pair, source.config.confidence, unranked)
+        groups = find_groups(evaluation, differences.every_pair, source.config.confidence, unranked)
         pairs["groups"] = (report.groups, groups)
-    for what, (reported, again) in pairs.items():
-        yield from _differ(what, reported, again)
+    for what, (reported, recomputed) in pairs.items():
+        yield from _differ(what, reported, recomputed)
 
 
 def _compare_failing(
     runs: dict[str, Run], source: ReportFolder, evaluation: Evaluation
 ) -> Iterator[str]:
-    """Yield one item per query that fails in every mode; texts are not compared."""
+    """Yield a text for each query that fails in every mode; texts are not compared."""
     info = source.report.manifest.dataset
-    dataset = Dataset(info.id, None, None, source.read_qrels(changed=True))
-    reported, again = (
+    dataset = Dataset(info.id, None, None, source.read_qrels(allow_changed=True))
+    reported, recomputed = (
         {one.query_id: one.model_dump(exclude={"query_id", "text"}) for one in failing}
         for failing in (source.report.failing_queries, find_failing(dataset, runs, evaluation))
     )
-    for query_id in {**reported, **again}:
+    for query_id in {**reported, **recomputed}:
         what = f"failing query {query_id}"
         if query_id not in reported:
-            yield f"{what}: it is not listed"
-        elif query_id not in again:
-            yield f"{what}: it does not fail"
+            yield f"{what}: the report does not list it"
+        elif query_id not in recomputed:
+            yield f"{what}: reported, but it does not fail"
         else:
-            yield from _differ(what, reported[query_id], again[query_id])
+            yield from _differ(what, reported[query_id], recomputed[query_id])
 
 
 def _compare_latency(source: ReportFolder, _: Evaluation) -> Iterator[str]:
-    """Yield one item per latency of a mode, if there are latencies per query."""
+    """Yield a text for each latency of a mode, if there are latencies per query."""
     table = source.latency
     if table is None:
         return
     for mode, result in source.report.modes.items():
-        again = summarise_latency(table.filter(run=mode)["latency_ms"].to_numpy())
-        yield from _differ(f"{mode} latency_ms", result.latency_ms, again)
+        recomputed = summarise_latency(table.filter(run=mode)["latency_ms"].to_numpy())
+        yield from _differ(f"{mode} latency_ms", result.latency_ms, recomputed)
 
 
 def _compare_strata(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
-    """Yield one item per figure of the strata, if their queries are known."""
+    """Yield a text for each figure of the strata, if their queries are known."""
     reported = source.report.strata
     topics = read_report_topics(source) if reported else None
     if topics is None:
         return
-    again = make_strata(topics, evaluation, source.config)
-    for field in {**reported, **again}:
-        yield from _differ(f"strata {field}", reported.get(field), again.get(field))
+    recomputed = make_strata(topics, evaluation, source.config)
+    for field in {**reported, **recomputed}:
+        yield from _differ(f"strata {field}", reported.get(field), recomputed.get(field))
 
 
-def _compare_components(source: ReportFolder, tested: Differences) -> Iterator[str]:
-    """Yield one item per figure of the components."""
+def _compare_components(source: ReportFolder, differences: Differences) -> Iterator[str]:
+    """Yield a text for each figure of the components."""
     for one in source.report.components:
         key, what = (one.mode, one.component), f"{one.mode} without {one.component}"
-        yield from _differ(f"{what} same_as", one.same_as, tested.same_as.get(key))
-        yield from _differ(what, one.measures, tested.components.get(key))
+        yield from _differ(f"{what} same_as", one.same_as, differences.same_as.get(key))
+        yield from _differ(what, one.measures, differences.components.get(key))
 
 
 def _compare_values(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
-    """Yield one item per query, mode and measure."""
+    """Yield a text for each query, mode and measure."""
     table = source.per_query
     if table is None:
         raise InputError(
@@ -293,26 +295,29 @@ def _compare_values(source: ReportFolder, evaluation: Evaluation) -> Iterator[st
         pl.col("value").is_null() & pl.col("value_again").is_null()
     )
     wrong = both.filter(~same.fill_null(False)).sort(keys)
-    for run, query_id, measure, reported, again in wrong.select(
+    for run, query_id, measure, reported, recomputed in wrong.select(
         *keys, "value", "value_again"
     ).iter_rows():
-        yield f"{PER_QUERY_FILE}: {run} {query_id} {measure}: {reported} is {again}"
+        what = f"{PER_QUERY_FILE}: {run} {query_id} {measure}"
+        yield f"{what}: reported {reported}, recomputed {recomputed}"
     yield from [""] * (both.height - wrong.height)
 
 
-def _differ(what: str, reported: Any, again: Any) -> Iterator[str]:
+def _differ(what: str, reported: Any, recomputed: Any) -> Iterator[str]:
     """Compare one figure, or each number of a part of the report."""
-    reported, again = (
-        part.model_dump() if isinstance(part, BaseModel) else part for part in (reported, again)
+    reported, recomputed = (
+        part.model_dump() if isinstance(part, BaseModel) else part
+        for part in (reported, recomputed)
     )
-    if isinstance(reported, dict) and isinstance(again, dict):
-        for key in {**reported, **again}:
-            yield from _differ(f"{what} {key}", reported.get(key), again.get(key))
-    elif _is_number(reported) and _is_number(again):
-        near = math.isclose(reported, again, rel_tol=_NEAR, abs_tol=_NEAR)
-        yield "" if near else f"{what}: {reported} is {again}"
+    if isinstance(reported, dict) and isinstance(recomputed, dict):
+        for key in {**reported, **recomputed}:
+            yield from _differ(f"{what} {key}", reported.get(key), recomputed.get(key))
+        return
+    if _is_number(reported) and _is_number(recomputed):
+        equal = math.isclose(reported, recomputed, rel_tol=_NEAR, abs_tol=_NEAR)
     else:
-        yield "" if reported == again else f"{what}: {reported} is {again}"
+        equal = reported == recomputed
+    yield "" if equal else f"{what}: reported {reported}, recomputed {recomputed}"
 
 
 def _is_number(value: Any) -> bool:

@@ -57,7 +57,7 @@ def write_reports(
             remedy="run the benchmark again",
         )
     try:
-        with folder.naming():
+        with folder.final_names():
             with atomic_write(folder.partial / PER_QUERY_FILE, "wb") as stream:
                 result.per_query.write_parquet(stream)
             if result.latency is not None:

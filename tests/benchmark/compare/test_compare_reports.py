@@ -122,7 +122,7 @@ def test_means_over_different_queries_are_noted(bench: Any) -> None:
     contrast = compare_reports(a, b)
     note = (
         "MeanRank of x is undefined for 2 of 60 queries in one report only: the two means are over "
-        "different queries, the test over the 57 that both define"
+        "different queries, the test is over the 57 that both define"
     )
     assert contrast.notes == [note]
     assert contrast.modes[0].comparisons[0].n == 57

@@ -227,7 +227,7 @@ def test_compare_vectors_makes_a_benchmark_of_the_strategies() -> None:
 @pytest.mark.parametrize(
     ("strategies", "single", "message"),
     [
-        (["max"], True, "unknown strategy 'max' — --strategies — there are label_only"),
+        (["max"], True, "unknown strategy 'max' — --strategies — use one of label_only"),
         (["all_max", "all_max"], True, "given twice"),
         (["all_max"], False, "nothing to compare"),
         ([], True, "nothing to compare"),

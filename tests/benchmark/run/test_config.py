@@ -73,7 +73,7 @@ def test_each_kind_of_data_is_enough(data: dict[str, Any]) -> None:
         ({"runs": {"A": "a", "a": "b"}, "qrels": "q"}, "upper and lower case"),
         ({"runs": {}, "qrels": "q"}, "write NAME=FILE"),
         ({"dataset": "hpo", "cutoffs": "1", "measures": ["AP"]}, "--cutoffs do not go together"),
-        ({"dataset": "hpo", "cutoffs": ""}, "no cutoff is named"),
+        ({"dataset": "hpo", "cutoffs": ""}, "no cutoff is given"),
         ({"dataset": "hpo", "cutoffs": "0"}, "at least 1"),
         ({"dataset": "hpo", "cutoffs": "1,x"}, "a whole number but got 'x' — --cutoffs"),
         ({"dataset": "hpo", "annotations": "x"}, "--annotations — add a measure"),
@@ -279,7 +279,7 @@ def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
         ),
         ("dataset: hpo\nbaseline: x\n",
          "'x' is not one of the modes — {}:2: baseline — use lexical, vector, hybrid"),
-        ("corpus: c\ntopics: t\n", "corpus needs qrels beside it — {} — name the file"),
+        ("corpus: c\ntopics: t\n", "corpus needs qrels — {} — give the file"),
         ("dataset: hpo\ndepth: 0\n", "expected at least 1 but got 0 — {}:2: depth"),
         ("dataset: hpo\nmissing: no\n", "expected 'zero' or 'drop' but got 'no' — {}:2: missing"),
         ("dataset: hpo\nmesures: AP\n", "unknown setting 'mesures' — {}:2: mesures — "
@@ -303,7 +303,7 @@ def test_settings_of_fetching_have_no_effect_on_given_runs(tmp_path: Path, name:
 
 
 def test_no_measure_is_not_the_default() -> None:
-    with pytest.raises(UsageError, match="no measure is named"):
+    with pytest.raises(UsageError, match="no measure is given"):
         load_config(options={"dataset": "hpo", "measures": []})
 
 

@@ -206,7 +206,7 @@ def test_nothing_found_is_said_on_stderr() -> None:
         ),
         (
             ["benchmark", "compare-vectors", "--set", "multi_vector=true"],
-            "the strategies decide which vectors each mode has",
+            "cannot be set here: the strategies set it for each mode",
         ),
         (["benchmark", "compare-vectors", "--cutoffs", "x"], "got 'x' — --cutoffs"),
         (
@@ -282,7 +282,7 @@ def test_benchmark_run_multi_vector_is_recorded() -> None:
     assert multi["manifest"]["index_snapshots"]["dense"].startswith("multi-vector:")
     assert "multi-vector:" in multi["manifest"]["index_snapshots"]["hybrid"]
     assert any("aggregated by all_max" in note for note in multi["notes"])
-    assert any("ordered again by the lexical reranker" in note for note in multi["notes"])
+    assert any("The lexical reranker reordered" in note for note in multi["notes"])
     assert plain["notes"] == []
 
 

@@ -243,7 +243,7 @@ def make_comparison(
         p_adjusted=none_if_nan(p_adjusted),
         significant=bool(p_adjusted <= alpha_of(found.level)),
         effect_size=found.effect_size,
-        detectable_difference=found.spread * _in_spreads(found.n, found.level)
+        detectable_difference=found.spread * _detectable_per_deviation(found.n, found.level)
         if found.spread
         else None,
         wins=wins,
@@ -254,8 +254,11 @@ def make_comparison(
 
 
 @lru_cache(maxsize=64)
-def _in_spreads(queries: int, confidence: float) -> float:
-    """Return the smallest detectable difference at a spread of 1, to which it is proportional."""
+def _detectable_per_deviation(queries: int, confidence: float) -> float:
+    """Return the smallest detectable difference for a standard deviation of 1.
+
+    The difference is proportional to the standard deviation.
+    """
     return smallest_detectable_difference(1.0, queries, level=alpha_of(confidence))
 
 

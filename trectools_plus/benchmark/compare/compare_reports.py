@@ -13,7 +13,7 @@ from trectools_plus.benchmark.compare.compare import adjust, make_comparison
 from trectools_plus.benchmark.compare.method import ADJUSTED_TEST, DEFAULT_CORRECTION, EQUAL
 from trectools_plus.benchmark.compare.preconditions import find_changes, refuse_incomparable
 from trectools_plus.benchmark.report import Comparison
-from trectools_plus.benchmark.report.folder import ReportFolder, ScoreBook
+from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.errors import IncomparableError, InputError
@@ -128,7 +128,8 @@ class Contrast:
         queries: Number of queries in the means.
         confidence: Confidence level of the intervals and tests, between 0 and 1.
         modes: One entry per mode that both reports contain.
-        notes: Modes in only one report, measures that one leaves undefined.
+        notes: Modes in only one report, and measures that are undefined for some queries in only
+            one report.
         settings: The differences between the configurations: by dotted name the value in A and in
             B, ``None`` if it is not set.
         packages: Different versions, in the same form.
@@ -172,11 +173,11 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
     measures = [name for name in a.report.measure_names if name in b.report.measure_names]
     if not measures:
         raise IncomparableError("the reports have no measure in common", where=" and ".join(names))
-    books = ScoreBook(a, measures), ScoreBook(b, measures)
+    scores = ReportScores(a, measures), ReportScores(b, measures)
     tables: dict[tuple[tuple[str, str], str], pl.DataFrame] = {}
     for pair in pairs:
         for name in measures:
-            table = pair_values(books, pair, name, ("a", "b"))
+            table = pair_values(scores, pair, name, ("a", "b"))
             if table is None:
                 source = a if a.per_query is None else b
                 raise InputError(
@@ -195,7 +196,7 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
             label=_label(a, b, pair),
             modes=pair,
             means={
-                name: (books[0].mean(pair[0], name), books[1].mean(pair[1], name))
+                name: (scores[0].mean(pair[0], name), scores[1].mean(pair[1], name))
                 for name in measures
             },
             counts={
@@ -268,7 +269,7 @@ def _label(a: ReportFolder, b: ReportFolder, pair: tuple[str, str]) -> str:
 
 
 def pair_values(
-    books: tuple[ScoreBook, ScoreBook],
+    scores: tuple[ReportScores, ReportScores],
     modes: tuple[str, str],
     measure: str,
     columns: tuple[str, str],
@@ -276,7 +277,7 @@ def pair_values(
     """Return the values of two reports per query; ``None`` without per-query values.
 
     Args:
-        books: The reports.
+        scores: The reports.
         modes: The mode in each report.
         measure: The measure.
         columns: The columns after ``query_id``; undefined values are null.
@@ -284,7 +285,9 @@ def pair_values(
     Raises:
         IncomparableError: If the reports have different queries.
     """
-    first, second = (book.values(mode, measure) for book, mode in zip(books, modes, strict=True))
+    first, second = (
+        one_report.values(mode, measure) for one_report, mode in zip(scores, modes, strict=True)
+    )
     if first is None or second is None:
         return None
     differing = set(first["query_id"]) ^ set(second["query_id"])
@@ -359,7 +362,8 @@ def most_changed(table: pl.DataFrame) -> list[QueryChange]:
 def note_undefined(mode: str, measure: str, pair: pl.DataFrame, names: tuple[str, str]) -> str:
     """Return a note if a measure is undefined for a query in only one report; else empty.
 
-    The two means are then over different queries, and their difference is not that of the pairs.
+    The two means are then over different queries, and their difference is not the mean difference
+    of the pairs.
 
     Args:
         mode: The mode's name in tables.
@@ -373,5 +377,6 @@ def note_undefined(mode: str, measure: str, pair: pl.DataFrame, names: tuple[str
     both = pair.drop_nulls().height
     return (
         f"{measure} of {mode} is undefined for {alone} of {pair.height} queries in one report "
-        f"only: the two means are over different queries, the test over the {both} that both define"
+        "only: the two means are over different queries, the test is over the "
+        f"{both} that both define"
     )

@@ -1,9 +1,10 @@
 """The differences of a report: each is tested once, in one family per measure.
 
-The family contains every pair of modes, whatever baseline the report shows, because the best mode
-is found by looking at all of them; and each fusion with the same fusion without one component.
-Where that is one of the modes (a fusion of two without one of them is the other), the pair of
-modes counts once.
+The family contains every pair of modes, even if the report shows only those with a baseline,
+because the best mode is chosen from all of them. It also contains each fusion with the same fusion
+without one component.
+If the fusion without the component equals one of the modes (a fusion of two rankings without one
+of them equals the other), that pair of modes counts once.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def find_differences(
 def find_differences_of_1_0(
     config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
 ) -> Differences:
-    """Find the differences as in reports of schema version 1.0, to verify those.
+    """Find the differences as in reports of schema version 1.0, to verify such reports.
 
     There, the differences from a baseline, the pairs that decide on the best mode, and the
     components of each fusion are separate families.
@@ -172,7 +173,7 @@ def _describe_family(correction: str, modes: int, further: int) -> str:
     if not further:
         return describe_family(modes, 0, pairs)
     fusions = plural(further, "fusion without a component", "fusions without a component")
-    if correction == TUKEY:  # it compares those with each other too
+    if correction == TUKEY:  # Tukey's test also compares the fusions with each other
         pairs = counted * (counted - 1) // 2
         return (
             f"{plural(pairs, 'comparison')} on one measure: every pair of {plural(modes, 'mode')} "

@@ -1,6 +1,7 @@
 """The test and the correction of comparisons, their level, and a description of their family.
 
-Reports are shown with these names alone, so this module imports nothing heavy.
+Commands that only show a report need nothing else of comparisons, so this module imports no
+statistics.
 """
 
 from __future__ import annotations

@@ -58,18 +58,18 @@ def refuse_incomparable(
     Raises:
         IncomparableError: If the data differ; it lists all differences.
     """
-    ours, theirs = first.manifest.dataset, second.manifest.dataset
+    first_data, second_data = first.manifest.dataset, second.manifest.dataset
     found = []
-    if ours.version != theirs.version:
-        found.append(f"different dataset versions ({ours.version} and {theirs.version})")
+    if first_data.version != second_data.version:
+        found.append(f"different dataset versions ({first_data.version} and {second_data.version})")
     for kind, description in _DIFFERENCES.items():
-        a, b = ours.contents.get(kind), theirs.contents.get(kind)
+        a, b = first_data.contents.get(kind), second_data.contents.get(kind)
         if a is not None and b is not None and a != b:
             found.append(f"{description} (sha256 {a[:8]} and {b[:8]})")
-    if "qrels" not in ours.contents or "qrels" not in theirs.contents:
+    if "qrels" not in first_data.contents or "qrels" not in second_data.contents:
         found.append("a report has no hash of its qrels")
-    if ours.queries != theirs.queries:
-        found.append(f"means over {ours.queries} and {theirs.queries} queries")
+    if first_data.queries != second_data.queries:
+        found.append(f"means over {first_data.queries} and {second_data.queries} queries")
     rules = [report.manifest.config.get("missing", "zero") for report in (first, second)]
     if rules[0] != rules[1]:
         found.append(f"queries without results count as {rules[0]} and {rules[1]}")

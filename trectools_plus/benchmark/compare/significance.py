@@ -1,4 +1,4 @@
-"""The best mode of each measure, whether it is significantly best, and groups of equal modes."""
+"""The best mode of each measure, its significance, and groups without significant differences."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def is_best_significant(
 
     Args:
         best: The mode with the best mean by measure.
-        every_pair: The comparisons of every pair of modes, whatever the baseline is: a best mode
-            is found by looking at all of them.
+        every_pair: The comparisons of every pair of modes, also with a baseline, because the best
+            mode is chosen from all of them.
     """
     significant = {}
     for name, mode in best.items():
@@ -74,7 +74,7 @@ def find_groups(
     """Find by measure the largest groups of modes without significant differences, best first.
 
     A mode may be in several groups. Modes whose mean is undefined are left out. Modes whose means
-    are over different queries have no order, so they form no groups.
+    are over different queries are not ranked, so they form no groups.
 
     Args:
         evaluation: The modes.

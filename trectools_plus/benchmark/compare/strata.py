@@ -63,7 +63,7 @@ def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Row
 
     Args:
         topics: The queries with their fields; those not in ``query_ids`` are ignored.
-        query_ids: The queries averaged over.
+        query_ids: The queries in the means.
 
     Returns:
         By field, then by value with most queries first (equal ones by name): ascending positions

@@ -1,4 +1,4 @@
-"""From per-query values to the figures of a report: mean, median, spread, interval, target."""
+"""Figures of a report from per-query values: mean, median, deviation, interval, target."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trectools_plus.statistics import bootstrap_means
 def summarise(
     evaluation: Evaluation, config: BenchmarkConfig
 ) -> dict[str, dict[str, MeasureResult]]:
-    """Compute mean, median, spread and interval of every run and measure.
+    """Compute mean, median, standard deviation and interval of every run and measure.
 
     All of them use one set of resamples, so their intervals can be compared.
 

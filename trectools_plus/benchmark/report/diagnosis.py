@@ -55,8 +55,8 @@ def _diagnose_mode(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
             "at stemming and stop words, and at what of the documents is indexed",
         )
         return
-    precision = _extreme(result, "precision")
-    recall = _extreme(result, "recall", deepest=True)
+    precision = _choose_measure(result, "precision")
+    recall = _choose_measure(result, "recall", deepest=True)
     if _is_high(precision) and _is_low(recall):
         yield Diagnosis(
             mode=mode,
@@ -74,13 +74,13 @@ def _diagnose_mode(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
             "them back: look at tokenisation, vocabulary mismatch and the indexed fields first",
         )
     yield from _diagnose_order(mode, result, recall)
-    yield from _diagnose_certainty(mode, result)
+    yield from _diagnose_unproven_targets(mode, result)
 
 
 def _diagnose_order(
     mode: str, result: ModeResult, recall: tuple[str, MeasureResult] | None
 ) -> Iterator[Diagnosis]:
-    first, hit, ndcg = (_extreme(result, family) for family in ("first_hit", "hit", "ndcg"))
+    first, hit, ndcg = (_choose_measure(result, family) for family in ("first_hit", "hit", "ndcg"))
     if _is_low(first):
         reached = hit is not None and not _is_low(hit)
         yield Diagnosis(
@@ -109,7 +109,7 @@ def _diagnose_order(
         )
 
 
-def _diagnose_certainty(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
+def _diagnose_unproven_targets(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
     """Report targets that the mean reaches and the interval does not, in one entry."""
     unproven = [
         f"{name} {figures.mean:.4f} against {target.competitive:g}, interval "
@@ -207,7 +207,7 @@ def _diagnose_fusion(
             )
 
 
-def _extreme(
+def _choose_measure(
     result: ModeResult, family: str, *, deepest: bool = False
 ) -> tuple[str, MeasureResult] | None:
     """Return the first measure of the family with a target, or the one with the deepest cutoff."""

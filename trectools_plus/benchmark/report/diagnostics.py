@@ -26,19 +26,20 @@ def find_diagnostics(
     """Return the diagnostics of each mode.
 
     A query is *shallow* if it has results, but fewer than the deepest cutoff of the measures and
-    fewer than the number of documents. A mode is ``incomplete`` if a query that counts has no
-    results, if it was fetched to a smaller depth than the deepest cutoff, or if it is a given run
-    file with shallow queries. A fetched mode that found fewer documents (for example a lexical one
-    with few matches) is complete, because there is nothing more to fetch; it gets a note.
+    fewer than the number of documents. A mode is ``incomplete`` if a query with a relevant document
+    has no results, if it was fetched to a smaller depth than the deepest cutoff, or if it is a
+    given run file with shallow queries. A fetched mode that found fewer documents (for example a
+    lexical one with few matches) is complete, because there is nothing more to fetch; it gets a
+    note.
     """
     runs = {name: mode.run for name, mode in modes.items()}
     judged = _score(dataset.qrels, runs, _JUDGED)
-    wanted = _wanted_depth(dataset, evaluation)
+    required = _required_depth(dataset, evaluation)
     results = {}
     for name, mode in modes.items():
-        missing, shallow = _find_gaps(mode.run, judged.query_ids[name], wanted)
+        missing, shallow = _find_gaps(mode.run, judged.query_ids[name], required)
         total = len(judged.query_ids[name])
-        gaps = _explain_gaps(config, total, missing, shallow, wanted)
+        gaps = _explain_gaps(config, total, missing, shallow, required)
         share = None if mode.status == "empty" else none_if_nan(judged.mean(name, _JUDGED))
         results[name] = Diagnostics(
             findings=mode.findings,
@@ -47,7 +48,7 @@ def find_diagnostics(
             judged={_JUDGED: share},
             shallow_queries=shallow,
             status="incomplete" if gaps else "complete",
-            notes=[*gaps, *_remark(config, dataset, mode.run, total, shallow, wanted)],
+            notes=[*gaps, *_list_remarks(config, dataset, mode.run, total, shallow, required)],
         )
     return results
 
@@ -88,25 +89,25 @@ def find_failing(
 
 
 def _score(qrels: Qrels, runs: Mapping[str, Run], measure: str) -> Evaluation:
-    """Score checked runs with one more measure, over all queries that count."""
+    """Score checked runs with one more measure, over all queries with a relevant document."""
     return score_runs(qrels, runs, parse_measures([measure]), "zero")
 
 
-def _wanted_depth(dataset: Dataset, evaluation: Evaluation) -> int:
+def _required_depth(dataset: Dataset, evaluation: Evaluation) -> int:
     """Return the required number of results: the deepest cutoff, or the number of documents."""
     deepest = max((measure.cutoff or 0 for measure in evaluation.measures), default=0)
     return deepest if dataset.corpus is None else min(deepest, len(dataset.corpus))
 
 
-def _find_gaps(run: Run, query_ids: Sequence[str], wanted: int) -> tuple[list[str], list[str]]:
-    """Find queries without results, and queries with fewer than ``wanted`` results."""
+def _find_gaps(run: Run, query_ids: Sequence[str], required: int) -> tuple[list[str], list[str]]:
+    """Find queries without results, and queries with fewer than ``required`` results."""
     sizes = dict(run.frame.group_by("query_id").agg(pl.len()).iter_rows())
     missing = [query_id for query_id in query_ids if query_id not in sizes]
-    return missing, [query for query in query_ids if 0 < sizes.get(query, 0) < wanted]
+    return missing, [query for query in query_ids if 0 < sizes.get(query, 0) < required]
 
 
 def _explain_gaps(
-    config: BenchmarkConfig, queries: int, missing: list[str], shallow: list[str], wanted: int
+    config: BenchmarkConfig, queries: int, missing: list[str], shallow: list[str], required: int
 ) -> list[str]:
     """List the reasons why a mode is incomplete; empty if it is complete."""
     notes = []
@@ -114,45 +115,45 @@ def _explain_gaps(
     if len(missing) == queries:
         notes.append(f"no results for any of {queries} queries")
     elif missing:
-        notes.append(f"no results for {len(missing)} {of_all} ({_some(missing)})")
+        notes.append(f"no results for {len(missing)} {of_all} ({_first_ids(missing)})")
     if config.runs is not None and shallow:
         notes.append(
-            f"fewer than {wanted} results, the deepest rank that a measure looks at, for "
-            f"{len(shallow)} {of_all} ({_some(shallow)})"
+            f"fewer than {required} results, the deepest rank that a measure looks at, for "
+            f"{len(shallow)} {of_all} ({_first_ids(shallow)})"
         )
-    elif config.runs is None and config.depth < wanted:
-        notes.append(f"fetched to depth {config.depth}, but a measure has the cutoff {wanted}")
+    elif config.runs is None and config.depth < required:
+        notes.append(f"fetched to depth {config.depth}, but a measure has the cutoff {required}")
     return notes
 
 
-def _remark(
+def _list_remarks(
     config: BenchmarkConfig,
     dataset: Dataset,
     run: Run,
     queries: int,
     shallow: list[str],
-    wanted: int,
+    required: int,
 ) -> list[str]:
     """List remarks on a fetched mode, complete or not."""
     if config.runs is not None:
         return []
     remarks = []
-    if shallow and config.depth >= wanted:
+    if shallow and config.depth >= required:
         have = "has" if len(shallow) == 1 else "have"
         remarks.append(
             f"{len(shallow)} of {plural(queries, 'query', 'queries')} {have} fewer results than "
-            f"the deepest cutoff ({wanted}): no more were found"
+            f"the deepest cutoff ({required}): no more were found"
         )
-    found_self = [] if config.exclude_self else _find_selves(dataset, run)
-    if found_self:
+    self_matches = [] if config.exclude_self else _find_self_matches(dataset, run)
+    if self_matches:
         remarks.append(
-            f"{plural(len(found_self), 'query', 'queries')} found the document with the same id "
-            f"({_some(found_self)}); if queries are documents, use --exclude-self"
+            f"{plural(len(self_matches), 'query', 'queries')} found the document with the same id "
+            f"({_first_ids(self_matches)}); if queries are documents, use --exclude-self"
         )
     return remarks
 
 
-def _find_selves(dataset: Dataset, run: Run) -> list[str]:
+def _find_self_matches(dataset: Dataset, run: Run) -> list[str]:
     """Find queries whose results contain the query itself.
 
     Numeric ids can be equal by accident (query 1 and document 1 of Cranfield), so there the
@@ -177,5 +178,5 @@ def _normalise(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _some(query_ids: list[str], most: int = 3) -> str:
+def _first_ids(query_ids: list[str], most: int = 3) -> str:
     return ", ".join(query_ids[:most]) + (", …" if len(query_ids) > most else "")

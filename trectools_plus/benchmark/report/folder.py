@@ -105,41 +105,43 @@ class ReportFolder:
         """
         return _read_table(self.folder / LATENCY_FILE, ("run", "query_id", "latency_ms"))
 
-    def read_qrels(self, *, changed: bool = False) -> Qrels:
+    def read_qrels(self, *, allow_changed: bool = False) -> Qrels:
         """Read the judgments beside the report.
 
         Args:
-            changed: Accept other judgments than those of the report.
+            allow_changed: Accept judgments that differ from those of the report.
 
         Raises:
-            InputError: If they are missing, or not those of the report.
+            InputError: If they are missing, or differ from those of the report.
         """
         path = self.folder / QRELS_FILE
         _refuse_missing(path)
         qrels = load_qrels(str(path))
-        if not changed and hash_qrels(qrels) != self.report.manifest.dataset.contents.get("qrels"):
+        if not allow_changed and hash_qrels(qrels) != self.report.manifest.dataset.contents.get(
+            "qrels"
+        ):
             raise InputError("the judgments are not those of the report", where=str(path))
         return qrels
 
-    def read_run(self, mode: str, *, changed: bool = False) -> Run:
+    def read_run(self, mode: str, *, allow_changed: bool = False) -> Run:
         """Read a mode's run; without rows if nothing was found.
 
         Args:
             mode: A mode of the report.
-            changed: Accept a file that changed since it was scored.
+            allow_changed: Accept a file that changed since it was scored.
 
         Raises:
             InputError: If the file is missing, or not the one that was scored.
         """
-        return self.read_run_file(self.report.modes[mode].run, mode, changed=changed)
+        return self.read_run_file(self.report.modes[mode].run, mode, allow_changed=allow_changed)
 
-    def read_run_file(self, info: RunInfo, name: str, *, changed: bool = False) -> Run:
+    def read_run_file(self, info: RunInfo, name: str, *, allow_changed: bool = False) -> Run:
         """Read a run that the report describes; without rows if nothing was found.
 
         Args:
             info: Its description in the report.
             name: Its name.
-            changed: As in :meth:`read_run`.
+            allow_changed: As in :meth:`read_run`.
 
         Raises:
             InputError: As :meth:`read_run`.
@@ -148,18 +150,18 @@ class ReportFolder:
             return Run.from_dict({}, name)
         path = self.folder / info.path
         _refuse_missing(path)
-        if not changed and sha256_file(path) != info.sha256:
+        if not allow_changed and sha256_file(path) != info.sha256:
             raise InputError("the run is not the one that was scored", where=str(path))
         return Run(load_run(str(path)).frame, name, str(path))
 
     def read_runs(
-        self, progress: Progress = no_progress, *, changed: bool = False
+        self, progress: Progress = no_progress, *, allow_changed: bool = False
     ) -> dict[str, Run]:
         """Read the run of every mode; see :meth:`read_run`."""
         runs = {}
         for done, mode in enumerate(self.report.modes):
             progress("reading runs", done, len(self.report.modes))
-            runs[mode] = self.read_run(mode, changed=changed)
+            runs[mode] = self.read_run(mode, allow_changed=allow_changed)
         progress("reading runs", len(runs), len(runs))
         return runs
 
@@ -169,7 +171,7 @@ class ReportFolder:
         progress: Progress = no_progress,
         *,
         runs: Mapping[str, Run] | None = None,
-        changed: bool = False,
+        allow_changed: bool = False,
     ) -> Evaluation:
         """Score the report's runs with any measures.
 
@@ -177,7 +179,7 @@ class ReportFolder:
             measures: Names, or measures.
             progress: Called as ``progress(description, done, total)``.
             runs: From :meth:`read_runs`, if they were read already.
-            changed: As in :meth:`read_run`.
+            allow_changed: As in :meth:`read_run`.
 
         Raises:
             InputError: If runs or judgments are missing, or not those of the report.
@@ -185,9 +187,9 @@ class ReportFolder:
         from trectools_plus.measures.evaluation import score_runs
 
         if runs is None:
-            runs = self.read_runs(progress, changed=changed)
+            runs = self.read_runs(progress, allow_changed=allow_changed)
         missing: Missing = self.report.manifest.config.get("missing", "zero")
-        qrels = self.read_qrels(changed=changed)
+        qrels = self.read_qrels(allow_changed=allow_changed)
         bound = self.config.bind_measures(measures)
         evaluation = score_runs(qrels, runs, bound, missing, progress)
         progress("scoring", len(runs), len(runs))
@@ -210,7 +212,7 @@ def copy_files(source: ReportFolder, folder: OutputFolder) -> None:
             ) from error
 
 
-class ScoreBook:
+class ReportScores:
     """Means and per-query values of a report, also of measures that it does not contain.
 
     Args:
@@ -235,7 +237,7 @@ class ScoreBook:
                     f"{further[0]} is not in the report, and cannot be scored from the runs "
                     f"beside it ({error})",
                     where=str(source.path),
-                    remedy=f"use one of {', '.join(known)}, or keep the whole folder",
+                    remedy=f"use one of {', '.join(known)}, or keep the runs and qrels",
                 ) from error
 
     def mean(self, mode: str, measure: str) -> float | None:
@@ -257,12 +259,12 @@ class ScoreBook:
         return self._scored.definition(measure).higher_is_better
 
     def values(self, mode: str, measure: str) -> pl.DataFrame | None:
-        """Return columns ``query_id, value`` sorted by query; ``None`` if the values are unknown.
+        """Return columns ``query_id, value`` sorted by query; ``None`` without per-query values.
 
         Undefined values are null.
 
         Raises:
-            InputError: If the file beside the report is not the report's.
+            InputError: If their mean is not the mean in the report.
         """
         table = self._source.per_query
         if self._scored is not None and measure not in self._source.report.measure_names:
@@ -276,7 +278,7 @@ class ScoreBook:
         if (mean is None) != (reported is None) or abs((mean or 0) - (reported or 0)) > _NEAR:
             raise InputError(
                 f"the per-query values are not those of the report: their mean of {measure} for "
-                f"{mode} is {mean}, but the report says {reported}",
+                f"{mode} is {mean}, but the report has {reported}",
                 where=str(self._source.folder / PER_QUERY_FILE),
                 remedy="keep the files of one benchmark together",
             )
@@ -311,9 +313,9 @@ def read_report_topics(source: ReportFolder) -> Topics | None:
         source: The report.
 
     Returns:
-        The topics; ``None`` if there were none, they cannot be read any more, or they changed.
-        Without a topics file, the dataset is loaded only if its queries have fields beside their
-        texts, because nothing else of the topics is needed later.
+        The topics; ``None`` if there were none, they can no longer be read, or they changed.
+        Without a topics file, the dataset is loaded only if its queries have fields other than the
+        text, because only those fields are needed later.
     """
     file = source.report.manifest.dataset.files.get("topics")
     if file is not None:

@@ -24,8 +24,8 @@ _NEAREST: tuple[Relation, ...] = ("parent", "child", "sibling")
 def find_ontology(config: BenchmarkConfig, measures: Sequence[Measure]) -> Ontology | None:
     """Find the ontology of the documents; ``None`` if they are not known to be terms.
 
-    It is the one in the configuration, the installed one for the dataset ``hpo``, or that of the
-    first MaxOntSim.
+    It is the ontology in the configuration, the installed one for the dataset ``hpo``, or the
+    ontology of the first MaxOntSim measure.
 
     Raises:
         MissingExtraError: If the installed one is needed and the extra ``hpo`` is not installed.
@@ -33,8 +33,8 @@ def find_ontology(config: BenchmarkConfig, measures: Sequence[Measure]) -> Ontol
     """
     if config.over_terms:
         return load_ontology(config.ontology)
-    over = next((one for one in measures if isinstance(one, MaxOntSim)), None)
-    return None if over is None else over.load_ontology()
+    measure = next((one for one in measures if isinstance(one, MaxOntSim)), None)
+    return None if measure is None else measure.load_ontology()
 
 
 def find_near_misses(

@@ -21,7 +21,7 @@ _MODEL = "--embedding-model DIR, extra neural"
 def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
     """Return sentences on language, multi-vector search, reranking and settings without effect.
 
-    There are none for given runs, and for backends with their own documents and modes.
+    The list is empty for given runs, and for backends with their own documents and modes.
     """
     if config.runs is not None or not config.needs_corpus:
         return []
@@ -30,10 +30,11 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
     modes = [config.label(mode) for mode in config.modes if uses_vectors(mode)]
     if modes and settings.embedding_model is None and dataset.topics is not None:
         corpus = dataset.corpus if isinstance(dataset.corpus, Corpus) else None
-        foreign = _describe_language(dataset.topics, corpus)
-        if foreign:
+        language_note = _describe_language(dataset.topics, corpus)
+        if language_note:
             notes.append(
-                f"{foreign}, but the built-in embeddings of {_join(modes)} support only English. "
+                f"{language_note}, but the built-in embeddings of {_join(modes)} support only "
+                "English. "
                 "A multilingual model may give better results "
                 f"({_MODEL}{'' if config.is_embedded else '; not with this backend'})."
             )
@@ -46,8 +47,8 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
         )
     if settings.reranker is not None:
         notes.append(
-            f"The first {settings.rerank_depth} results of every mode were ordered again by the "
-            f"{settings.reranker} reranker."
+            f"The {settings.reranker} reranker reordered the first {settings.rerank_depth} results "
+            "of every mode."
         )
     return [*notes, *_without_effect(config)]
 
@@ -92,8 +93,8 @@ def _describe_language(topics: Topics, corpus: Corpus | None) -> str:
     unknown = shared.len() - int(shared.sum() or 0)
     if shared.len() and unknown / shared.len() > 1 - _FEW_KNOWN:
         return (
-            f"{unknown} of {shared.len()} queries share no word with the documents, as if they "
-            "were in another language"
+            f"{unknown} of {shared.len()} queries share no word with the documents, which "
+            "suggests another language"
         )
     return ""
 

@@ -60,7 +60,7 @@ def score_modes(
     refuse_different_queries(evaluation)
     if not evaluation.query_ids[next(iter(runs))]:
         raise IncomparableError(
-            "nothing was found for any judged query, so missing=drop leaves none to average over",
+            "nothing was found for any judged query, so missing=drop leaves no query",
             remedy="use missing=zero, which counts a query without results as 0",
         )
     return evaluation
@@ -131,7 +131,7 @@ def make_report(
         for name, mode in scored.items()
         if mode.without
     }
-    tested = find_differences(config, dataset.qrels, evaluation, without)
+    differences = find_differences(config, dataset.qrels, evaluation, without)
     unranked = find_unranked(evaluation)
     best = find_best(evaluation, unranked)
     runs = {name: mode.run for name, mode in scored.items()}
@@ -142,34 +142,36 @@ def make_report(
         manifest=manifest,
         modes=results,
         unscored=modes.unscored,
-        comparisons=tested.shown,
+        comparisons=differences.shown,
         best_mode=best,
-        best_mode_significant=is_best_significant(best, tested.every_pair),
+        best_mode_significant=is_best_significant(best, differences.every_pair),
         unranked=unranked,
         groups={}
         if config.baseline
-        else find_groups(evaluation, tested.every_pair, config.confidence, unranked),
+        else find_groups(evaluation, differences.every_pair, config.confidence, unranked),
         size=SetSize(queries=manifest.dataset.queries, use=size.use, warning=size.warning),
         strata={} if dataset.topics is None else make_strata(dataset.topics, evaluation, config),
         failing_queries=find_failing(dataset, runs, evaluation),
         near_misses=None
         if ontology is None
         else find_near_misses(dataset, runs, evaluation, ontology),
-        components=_list_components(scored, tested),
-        diagnosis=diagnose(results, tested.shown, pooled=has_nonrelevant),
+        components=_list_components(scored, differences),
+        diagnosis=diagnose(results, differences.shown, pooled=has_nonrelevant),
         notes=retrieval_notes(config, dataset),
     )
 
 
-def _list_components(modes: Mapping[str, ModeRun], tested: Differences) -> list[ComponentResult]:
+def _list_components(
+    modes: Mapping[str, ModeRun], differences: Differences
+) -> list[ComponentResult]:
     """List an entry per fusion and component, in the order of the fusion's weights."""
     return [
         ComponentResult(
             mode=mode,
             component=component,
-            same_as=tested.same_as.get((mode, component)),
+            same_as=differences.same_as.get((mode, component)),
             run=modes[mode].without[component].info,
             measures=measures,
         )
-        for (mode, component), measures in tested.components.items()
+        for (mode, component), measures in differences.components.items()
     ]

@@ -46,7 +46,7 @@ _TERM_MEASURES = ("HitRate", "nDCG", "R", "P", "APcap", "MaxOntSim")
 
 def _ascending(cutoffs: tuple[int, ...]) -> tuple[int, ...]:
     if not cutoffs:
-        raise ValueError("no cutoff is named — name one, or leave `cutoffs` out")
+        raise ValueError("no cutoff is given — give one, or leave `cutoffs` out")
     return tuple(sorted(set(cutoffs)))
 
 
@@ -64,7 +64,7 @@ def name_default_measures(*, terms: bool, cutoffs: Sequence[int] | None = None) 
     Args:
         terms: Name the measures for terms of an ontology: the reciprocal rank, and HitRate, nDCG,
             R, P, APcap and MaxOntSim at each cutoff. Otherwise those of ``eval``.
-        cutoffs: Cutoffs of each measure, instead of the usual ones.
+        cutoffs: Cutoffs of each measure, instead of the default ones.
     """
     from trectools_plus.measures.evaluation import DEFAULT_MEASURES
 
@@ -86,7 +86,7 @@ RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
 
 
 class DataSettings(BackendSettings):
-    """Settings that name the data, and the backend, which may bring its own.
+    """Settings of the data and of the backend, which may have its own documents.
 
     Attributes:
         dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
@@ -110,12 +110,12 @@ class DataSettings(BackendSettings):
         if runs is None:
             return None
         if not runs:
-            raise ValueError("no run is named — write NAME=FILE, at least once")
+            raise ValueError("no run is given — write NAME=FILE, at least once")
         for name in runs:
             if not RUN_NAME.fullmatch(name):
                 raise ValueError(
                     f"run name '{name}' cannot be a file name — "
-                    "use letters, digits, blanks, . + - _"
+                    "use letters, digits, spaces, . + - _"
                 )
         folded = [name.casefold() for name in runs]
         if len(set(folded)) < len(folded):
@@ -125,7 +125,7 @@ class DataSettings(BackendSettings):
         return runs
 
     def check_data(self) -> None:
-        """Check that the data are of one kind, and that the files fit it.
+        """Check that the data are of one kind, with topics and qrels if that kind needs them.
 
         Raises:
             ValueError: If no data or several kinds are given, or a file is missing or superfluous.
@@ -135,15 +135,15 @@ class DataSettings(BackendSettings):
             kinds = ["topics"]
         if not kinds:
             raise ValueError(
-                "no data to work on — give `dataset`, or `corpus` with `topics` and `qrels`, "
+                "no data given — give `dataset`, or `corpus` with `topics` and `qrels`, "
                 "or `runs` with `qrels`"
             )
         if len(kinds) > 1:
             named = " and ".join(f"`{kind}`" for kind in kinds)
             raise ValueError(f"{named} do not go together — give one of them")
-        self._check_companions(kinds[0])
+        self._check_topics_and_qrels(kinds[0])
 
-    def _check_companions(self, kind: str) -> None:
+    def _check_topics_and_qrels(self, kind: str) -> None:
         """Check that topics and qrels are given exactly where this kind of data needs them."""
         both = ("topics", "qrels")
         required = {"dataset": (), "corpus": both, "runs": ("qrels",), "topics": ("qrels",)}[kind]
@@ -153,10 +153,10 @@ class DataSettings(BackendSettings):
             if given and name not in allowed:
                 raise ValueError(
                     f"`{name}` and `{kind}` do not go together — leave `{name}` out: "
-                    f"the {kind} brings its own"
+                    f"the {kind} has its own"
                 )
             if not given and name in required:
-                raise ValueError(f"`{kind}` needs `{name}` beside it — name the file")
+                raise ValueError(f"`{kind}` needs `{name}` — give the file")
 
 
 DEFAULT_MODE_NAMES = {
@@ -192,8 +192,8 @@ class BenchmarkConfig(DataSettings):
     Attributes:
         modes: Modes to fetch.
         mode_names: Names of modes (or runs) in tables.
-        measures: Measures to report, in order; the first one decides which queries fail.
-        cutoffs: Cutoffs of the default measures, instead of the usual ones.
+        measures: Measures to report, in order; a query fails if it scores 0 on the first one.
+        cutoffs: Cutoffs of the default measures, instead of the default ones.
         ontology: The OBO file whose terms the documents are: the corpus of ``hpo`` (by default
             the installed one), also used by MaxOntSim and near misses.
         annotations: The source of information content for formulas of MaxOntSim, in the format of
@@ -237,13 +237,13 @@ class BenchmarkConfig(DataSettings):
     @classmethod
     def _known_measures(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         if not names:
-            raise ValueError("no measure is named — name one, or leave `measures` out")
+            raise ValueError("no measure is given — give one, or leave `measures` out")
         _parsed(names)
         return names
 
     @field_validator("confidence")
     @classmethod
-    def _share(cls, level: float) -> float:
+    def _check_confidence(cls, level: float) -> float:
         if 0 < level < 1:
             return level
         # A number above 1 is probably a percentage.
@@ -275,12 +275,12 @@ class BenchmarkConfig(DataSettings):
         return values
 
     @model_validator(mode="after")
-    def _settings_go_together(self) -> Self:
+    def _check_combinations(self) -> Self:
         if self.runs is None:
             self._check_modes_of_backend()
         self.check_data()
         if self.runs is not None:
-            self._check_runs_alone()
+            self._refuse_fetch_settings()
         if self.test_file is not None and self.dataset != "hpo":
             raise ValueError("`test_file` goes with the dataset hpo only — write `dataset` hpo")
         self._check_measures()
@@ -302,7 +302,7 @@ class BenchmarkConfig(DataSettings):
             except UsageError as error:
                 raise ValueError(f"`annotations`: {error.what} — {error.remedy}") from error
 
-    def _check_runs_alone(self) -> None:
+    def _refuse_fetch_settings(self) -> None:
         """Refuse settings of fetching, which have no effect on given runs."""
         unused = [name for name in _FETCHING if name in self.model_fields_set]
         if self.exclude_self:
@@ -382,7 +382,7 @@ class BenchmarkConfig(DataSettings):
         """Parse measures; those over an ontology use the files of this benchmark.
 
         Raises:
-            UsageError: If there is no such measure.
+            UsageError: If a measure is unknown.
         """
         from trectools_plus.measures.parser import parse_measures
 

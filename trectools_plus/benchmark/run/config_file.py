@@ -40,7 +40,7 @@ _SUPERSEDES = {
     "measures": ("cutoffs",),
     "cutoffs": ("measures",),
 }
-"""An option for other data, or for measures, makes the file's setting invalid."""
+"""By option, the settings of the file that it replaces."""
 
 _MODELS_OF_BACKENDS = tuple(
     entry.setting for entry in BACKENDS.values() if entry.setting and entry.model
@@ -56,7 +56,7 @@ _GO_WITH = {
     "collapse": tuple(name for name, entry in BACKENDS.items() if entry.finds_chunks),
     "retrieval": tuple(name for name, entry in BACKENDS.items() if entry.needs_corpus),
 }
-"""An option for another backend makes these settings of the file invalid."""
+"""By setting, its backends; an option for another backend removes the setting of the file."""
 
 _MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
 """Mappings of which the command line may set a part."""
@@ -148,7 +148,7 @@ def load_fetch_settings(
 ) -> FetchSettings:
     """Read the backend and the settings of fetching from the same file; ignore the rest.
 
-    Another backend, or a retriever, in ``options`` makes the modes of the file invalid.
+    Another backend, or a retriever, in ``options`` removes the modes of the file.
 
     Raises:
         InputError, UsageError: As :func:`load_config`.
@@ -171,8 +171,8 @@ def _merge(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any
     merged = {**values, **given}
     named = given.get("backend")
     for name, backends in _GO_WITH.items():
-        is_installed = name == "collapse" and named not in BACKENDS  # and may find chunks
-        if name not in given and named not in (None, *backends) and not is_installed:
+        is_plugin = name == "collapse" and named not in BACKENDS  # it may find chunks
+        if name not in given and named not in (None, *backends) and not is_plugin:
             merged.pop(name, None)
     for name in _MERGED:
         old, new = values.get(name), given.get(name)
@@ -272,7 +272,7 @@ class _Translator:
     def _explain(self, item: ErrorDetails) -> tuple[str, str | None, str | None]:
         place = item["loc"]
         if item["type"] == "extra_forbidden":
-            remedy = _nearest(str(place[-1]), _known_fields(item))
+            remedy = _suggest(str(place[-1]), _known_fields(item))
             return f"unknown setting '{_dotted(place)}'", self._where(place[:-1] or place), remedy
         what, remedy = explain_problem(item)
         spelled = re.search(r"^`(\w+)`: ", what)
@@ -320,9 +320,9 @@ def _known_fields(item: ErrorDetails) -> Iterable[str]:
     return Target.model_fields
 
 
-def _nearest(name: str, known: Iterable[str]) -> str | None:
+def _suggest(name: str, known: Iterable[str]) -> str | None:
     names = list(known)
     near = difflib.get_close_matches(name, names, n=1)
     if near:
         return f"did you mean '{near[0]}'?"
-    return f"there are {', '.join(names)}" if names else None
+    return f"use one of {', '.join(names)}" if names else None

@@ -42,7 +42,7 @@ class Dataset:
             compared.
         topics: The queries; ``None`` if given runs are compared without them.
         qrels: The judgments, without errors that prevent scoring.
-        version: The version that the data state, if any.
+        version: The version stated in the data, if any.
         files: The files that the data were read from, by kind.
         findings: The findings of the validator on the qrels.
     """

@@ -77,8 +77,8 @@ def read_on_workers(
         progress: Called with ``reading runs`` and the number of runs that are done.
 
     Returns:
-        The runs by name, as if this process had read them. It has to read the missing ones
-        itself: they are pipes, or are refused.
+        The runs by name, as if this process had read them. Runs that are missing here are pipes
+        or were refused; the caller reads them itself.
 
     Raises:
         UsageError: If workers do not see or reach a file.
@@ -105,7 +105,7 @@ def _receive(given: GivenRun, mode: ModeRun, content: bytes, folder: OutputFolde
     """Write a worker's file into the output folder, and correct the paths of the mode."""
     assert mode.info.path is not None
     assert mode.info.source is not None
-    with folder.naming(), atomic_write(folder.partial / mode.info.path, "wb") as file:
+    with folder.final_names(), atomic_write(folder.partial / mode.info.path, "wb") as file:
         file.write(content)
     source = mode.info.source.model_copy(update={"path": given.path})
     return replace(

@@ -35,10 +35,10 @@ def check_id_overlap(
 
 
 def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
-    asked, judged = topics.query_ids, qrels.query_ids
-    shared = set(asked) & set(judged)
+    topic_ids, judged = topics.query_ids, qrels.query_ids
+    shared = set(topic_ids) & set(judged)
     near = near_matches(
-        [query_id for query_id in asked if query_id not in shared],
+        [query_id for query_id in topic_ids if query_id not in shared],
         [query_id for query_id in judged if query_id not in shared],
     )
     where = _places(topics.path, qrels.path, dataset)
@@ -52,7 +52,7 @@ def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
         )
     if not shared:
         raise CheckFailedError(
-            f"no query id is in both topics and qrels (topics: {listed(asked, _SHOWN)}; "
+            f"no query id is in both topics and qrels (topics: {listed(topic_ids, _SHOWN)}; "
             f"qrels: {listed(judged, _SHOWN)})",
             where=where,
             remedy="give topics and qrels of the same collection",

@@ -35,7 +35,7 @@ from trectools_plus.validation.loading import load_run_with_findings
 
 _EXPECTED_OF_FETCHED_RUNS = frozenset({"P101", "P105", "P106"})
 """Rules that detect a run of another collection. A fetched run is always of this collection, so
-it is a result, not a mistake, if none of its documents is judged."""
+a run without judged documents is a result, not an error."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +76,7 @@ def read_mode_run(
     Args:
         name: The mode.
         path: The run; ``-`` is standard input.
-        dataset: Its judgments and topics.
+        dataset: The judgments and topics.
         folder: The benchmark's output folder.
         check: Called with the run before it is checked against the judgments; may refuse it.
 
@@ -91,7 +91,7 @@ def read_mode_run(
     refuse_errors(pair)
     source = None if path == "-" else SourceFile(path=path, sha256=sha256_file(path))
     written = write_mode_run(dataset, folder, Run(run.frame, name))
-    # The report lists the findings of the given file: writing it again fixes some of them.
+    # The report lists the findings on the given file: the written file no longer has some of them.
     return replace(
         written,
         info=written.info.model_copy(update={"source": source}),
@@ -105,7 +105,7 @@ def write_mode_run(
     """Write a run, validate the file, and read it back.
 
     Args:
-        dataset: Its judgments and topics.
+        dataset: The judgments and topics.
         folder: The benchmark's output folder.
         run: The run; its name is the name of the file.
         subfolder: The folder of the file in the output folder.
@@ -121,7 +121,7 @@ def write_mode_run(
         return ModeRun(run, nothing, [])
     name = f"{subfolder}/{run.name}.run"
     path = folder.partial / name
-    with folder.naming():
+    with folder.final_names():
         tag = re.sub(r"[^A-Za-z0-9_.-]", "_", run.name)
         write_run(Run(separate_ties(run.frame)), path, tag=tag)
         written, findings = _load_written(path, dataset)

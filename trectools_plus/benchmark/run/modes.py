@@ -53,7 +53,7 @@ def prepare_modes(
         InputError: If a file cannot be read or written, or each mode failed for every query.
         CheckFailedError: If no mode answered every query.
     """
-    with folder.naming():
+    with folder.final_names():
         # With the judgments beside the runs, other tools need only this folder.
         write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
     if config.runs is None:
@@ -64,7 +64,7 @@ def prepare_modes(
 def _fetch_modes(
     config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
 ) -> Modes:
-    # Given runs need none of these modules.
+    # Imported here, because given runs do not need these modules.
     from trectools_plus.retrieval.fetch.answering import FetchOptions
     from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
     from trectools_plus.retrieval.fetch.outcome import SCORED, describe_failures, refuse_unscorable

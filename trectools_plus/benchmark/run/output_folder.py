@@ -69,16 +69,16 @@ class OutputFolder:
         except FileExistsError as error:
             if exclusive and self.path.is_dir():
                 raise
-            raise _refused(error, self.path) from error
+            raise _write_error(error, self.path) from error
         except OSError as error:
             _clean_up(self.partial, made)
-            raise _refused(error, self.path) from error
+            raise _write_error(error, self.path) from error
         self.discard = weakref.finalize(self, _clean_up, self.partial, made)
         """Delete the unpublished files, and the folders that were created for them."""
 
     @contextlib.contextmanager
-    def naming(self) -> Iterator[None]:
-        """Make errors of the block name files by their final places."""
+    def final_names(self) -> Iterator[None]:
+        """Replace the hidden folder in errors of the block by the output folder."""
         try:
             yield
         except TrectoolsPlusError as error:
@@ -122,7 +122,7 @@ class OutputFolder:
                 target.replace(source)
             self.discard.atexit = True
             if isinstance(error, OSError):
-                raise _refused(error, self.path) from error
+                raise _write_error(error, self.path) from error
             raise
         self.discard.detach()
         shutil.rmtree(self.partial, ignore_errors=True)
@@ -136,7 +136,7 @@ class OutputFolder:
         try:
             (self.partial / CHECKSUMS_FILE).write_bytes("".join(lines).encode())
         except OSError as error:
-            raise _refused(error, self.path) from error
+            raise _write_error(error, self.path) from error
 
     def _exists(self, name: Path) -> bool:
         target = self.path / name
@@ -177,7 +177,7 @@ def claim_folder(parent: Path, experiment_id: str) -> tuple[str, OutputFolder]:
         name = experiment_id if number == 1 else f"{experiment_id}-{number}"
         with contextlib.suppress(FileExistsError):
             return name, OutputFolder(parent / name, exclusive=True)
-    raise AssertionError("unreachable: the numbers do not end")
+    raise AssertionError("unreachable: count() has no end")
 
 
 def read_checksums(folder: Path) -> list[tuple[str, str]]:
@@ -240,7 +240,7 @@ def _clean_up(partial: Path, made: list[Path]) -> None:
             folder.rmdir()
 
 
-def _refused(error: OSError, folder: Path) -> InputError:
+def _write_error(error: OSError, folder: Path) -> InputError:
     return InputError(
         f"the output folder cannot be written: {error.strerror or error}",
         where=str(folder),

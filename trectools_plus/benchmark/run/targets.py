@@ -80,8 +80,8 @@ def judge_mean(
         target: The levels.
         low: Lower end of the mean's interval; ``None`` if undefined.
         high: Upper end.
-        higher_is_better: The measure's direction; if it is false, the worse end is the upper one,
-            and ``status_low`` is its level.
+        higher_is_better: The measure's direction. If it is false, the upper end of the interval is
+            the worse one, so ``status_low`` is its level.
     """
     worse, better = (low, high) if higher_is_better else (high, low)
     return TargetResult(
