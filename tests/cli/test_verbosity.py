@@ -19,7 +19,7 @@ HELP = dict(iter_commands())
 GROUPS = [name for name, text in HELP.items() if "\nCommands:\n" in text]
 
 
-@pytest.mark.parametrize("name", HELP.keys() - {*GROUPS, "trectools-plus trec-eval"})
+@pytest.mark.parametrize("name", sorted(HELP.keys() - {*GROUPS, "trectools-plus trec-eval"}))
 def test_every_command_has_both_options(name):
     assert "  -q, --quiet " in HELP[name]
     assert "  -v, --verbose " in HELP[name]
