@@ -72,7 +72,7 @@ def test_each_kind_of_data_is_enough(data: dict[str, Any]) -> None:
         ({"runs": {".x": "a"}, "qrels": "q"}, "run name '.x'"),
         ({"runs": {"A": "a", "a": "b"}, "qrels": "q"}, "upper and lower case"),
         ({"runs": {}, "qrels": "q"}, "write NAME=FILE"),
-        ({"dataset": "hpo", "cutoffs": "1", "measures": ["AP"]}, "--cutoffs do not go together"),
+        ({"dataset": "hpo", "cutoffs": "1", "measures": ["AP"]}, "--cutoffs cannot be combined"),
         ({"dataset": "hpo", "cutoffs": ""}, "no cutoff is given"),
         ({"dataset": "hpo", "cutoffs": "0"}, "at least 1"),
         ({"dataset": "hpo", "cutoffs": "1,x"}, "a whole number but got 'x' — --cutoffs"),
@@ -296,7 +296,7 @@ def test_errors_say_what_where_and_how_to_fix(tmp_path: Path, text: str, whole: 
 @pytest.mark.parametrize("name", ["depth", "modes", "retrieval"])
 def test_settings_of_fetching_have_no_effect_on_given_runs(tmp_path: Path, name: str) -> None:
     values = {"depth": 3, "modes": ["lexical"], "retrieval": {"k1": 1}}
-    with pytest.raises(UsageError, match=f"{name}.* do not go together"):
+    with pytest.raises(UsageError, match=f"{name}.* cannot be combined"):
         load_config(options={**RUNS, name: values[name]})
     path = write(tmp_path, "dataset: hpo\ndepth: 3\nretrieval: {k1: 1}\nexclude_self: true\n")
     assert load_config(path, RUNS).depth == 100

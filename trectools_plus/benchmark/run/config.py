@@ -140,7 +140,7 @@ class DataSettings(BackendSettings):
             )
         if len(kinds) > 1:
             named = " and ".join(f"`{kind}`" for kind in kinds)
-            raise ValueError(f"{named} do not go together — give one of them")
+            raise ValueError(f"{named} cannot be combined — give one of them")
         self._check_topics_and_qrels(kinds[0])
 
     def _check_topics_and_qrels(self, kind: str) -> None:
@@ -152,7 +152,7 @@ class DataSettings(BackendSettings):
             given = getattr(self, name) is not None
             if given and name not in allowed:
                 raise ValueError(
-                    f"`{name}` and `{kind}` do not go together — leave `{name}` out: "
+                    f"`{name}` and `{kind}` cannot be combined — leave `{name}` out: "
                     f"the {kind} has its own"
                 )
             if not given and name in required:
@@ -291,7 +291,7 @@ class BenchmarkConfig(DataSettings):
         """Check the settings that concern measures."""
         if self.measures and self.cutoffs:
             raise ValueError(
-                "`measures` and `cutoffs` do not go together — write the cutoffs into the names, "
+                "`measures` and `cutoffs` cannot be combined — write the cutoffs into the names, "
                 "or leave `measures` out"
             )
         if self.annotations is not None:
@@ -309,7 +309,7 @@ class BenchmarkConfig(DataSettings):
             unused.append("exclude_self")
         if unused:
             raise ValueError(
-                f"`runs` and `{unused[0]}` do not go together — leave `{unused[0]}` out: "
+                f"`runs` and `{unused[0]}` cannot be combined — leave `{unused[0]}` out: "
                 "runs are scored as given"
             )
 

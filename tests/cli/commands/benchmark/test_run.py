@@ -152,7 +152,7 @@ def test_a_configuration_file_and_options_above_it(call: Call, files: dict[str, 
     ("arguments", "code", "words"),
     [
         ((), 2, "no data given"),
-        (("--dataset", "hpo", *DATA), 2, "do not go together"),
+        (("--dataset", "hpo", *DATA), 2, "cannot be combined"),
         (("--corpus", "c.jsonl"), 2, "--corpus needs --topics"),
         (("--runs", "a=good.run"), 2, "--runs needs --qrels"),
         ((*RUNS, "--modes", "lexical"), 2, "--runs and --modes"),
@@ -245,7 +245,7 @@ def test_cutoffs_of_the_default_measures(call: Call, files: dict[str, str]) -> N
     assert list(json.loads(out)["best_mode"])[:4] == ["nDCG@1", "nDCG@2", "AP@1", "AP@2"]
     code, _, err = call(*given, "--cutoffs", "1,2", "--measures", "AP")
     assert code == 2
-    assert "--measures and --cutoffs do not go together" in err
+    assert "--measures and --cutoffs cannot be combined" in err
 
 
 def test_runs_of_terms_with_an_ontology(call: Call, tmp_path: Path) -> None:
