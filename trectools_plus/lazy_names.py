@@ -53,14 +53,18 @@ def import_lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list
     No name may equal the name of a module in the package: importing that module would replace it.
     """
 
+    sources: dict[str, tuple[str, str]] = {}
+
     def get(name: str) -> Any:
         if name == "__all__":
             return read_stub(package)[1]
-        # For a module, as in "from trectools_plus import benchmark", the stub is not needed.
-        known = not name.startswith("__") and not _is_module(package, name)
-        if not known or name not in read_stub(package)[0]:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, original = read_stub(package)[0][name]
+        if name not in sources:
+            # For a module, as in "from trectools_plus import benchmark", the stub is not needed.
+            known = not name.startswith("__") and not _is_module(package, name)
+            if not known or name not in read_stub(package)[0]:
+                raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            sources[name] = read_stub(package)[0][name]
+        module, original = sources[name]
         return getattr(import_module(module), original)
 
     def list_names() -> list[str]:

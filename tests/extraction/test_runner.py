@@ -8,7 +8,8 @@ from trectools_plus.extraction.report import extraction_report_schema, load_extr
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 from trectools_plus.extraction.scoring import relation_of
 from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.reporting.results.extraction import render_extraction_json, write_extraction
+from trectools_plus.reporting.export import render_json
+from trectools_plus.reporting.results.extraction import write_extraction
 from trectools_plus.statistics.arrays import Resampling
 
 DICTIONARY = ExtractionSettings(method="dictionary", max_gap=2)
@@ -129,7 +130,7 @@ def test_the_report_follows_its_schema(collection, obo_path):
     from jsonschema import validate
 
     report = run_extraction(collection, ontology=obo_path, settings=DICTIONARY).report
-    validate(json.loads(render_extraction_json(report)), extraction_report_schema())
+    validate(json.loads(render_json(report)), extraction_report_schema())
 
 
 def test_intervals_can_be_left_out(collection, obo_path):

@@ -76,6 +76,25 @@ class References:
         return validation.DocumentIds(ids, self.docid_pattern)
 
 
+def report_references(
+    opened: validation.RunView | validation.QrelsView | validation.FileReport | None,
+    topics: object,
+    *,
+    every: bool,
+) -> Iterator[validation.FileReport]:
+    """Yield the reports on the other file and on the topics, if they have errors.
+
+    Nothing can be checked or scored against a file with errors.
+    """
+    if isinstance(opened, validation.RunView | validation.QrelsView):
+        opened.every_line = every
+        opened = validation.report_view(opened)
+    if opened is not None and opened.errors:
+        yield opened
+    if isinstance(topics, validation.FileReport):
+        yield topics
+
+
 class Fixer:
     """Writes fixed copies of files if ``--fix`` is given, and prints the fixes.
 

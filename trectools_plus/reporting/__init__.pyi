@@ -2,10 +2,10 @@
 # __all__.
 
 from trectools_plus.reporting.comparison import report_table as report_table
+from trectools_plus.reporting.export import render_json as render_json
 from trectools_plus.reporting.export import table_as_csv as table_as_csv
 from trectools_plus.reporting.export import table_as_latex as table_as_latex
 from trectools_plus.reporting.export import write_table as write_table
-from trectools_plus.reporting.files import render_json as render_json
 from trectools_plus.reporting.files import write_reports as write_reports
 from trectools_plus.reporting.github import PullRequest as PullRequest
 from trectools_plus.reporting.github import append_step_summary as append_step_summary
@@ -29,9 +29,6 @@ from trectools_plus.reporting.results.extraction import (
     render_comparison_markdown as render_comparison_markdown,
 )
 from trectools_plus.reporting.results.extraction import (
-    render_extraction_json as render_extraction_json,
-)
-from trectools_plus.reporting.results.extraction import (
     render_extraction_markdown as render_extraction_markdown,
 )
 from trectools_plus.reporting.results.extraction import sweep_document as sweep_document
@@ -43,9 +40,6 @@ from trectools_plus.reporting.results.gate import print_gate as print_gate
 from trectools_plus.reporting.results.gate import render_gate_markdown as render_gate_markdown
 from trectools_plus.reporting.results.gate import render_refusal_markdown as render_refusal_markdown
 from trectools_plus.reporting.results.multilingual import print_multilingual as print_multilingual
-from trectools_plus.reporting.results.multilingual import (
-    render_multilingual_json as render_multilingual_json,
-)
 from trectools_plus.reporting.results.multilingual import (
     render_multilingual_markdown as render_multilingual_markdown,
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from string import ascii_lowercase
 
 import polars as pl
+from pydantic import BaseModel
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
@@ -178,3 +179,14 @@ def write_table(table: ComparisonTable, *paths: str | Path) -> None:
         else:
             with atomic_write(path) as stream:
                 stream.write(_TEXTS[suffix](table))
+
+
+def render_json(report: BaseModel) -> str:
+    """Return the report as JSON, indented by two spaces.
+
+    Floats have their shortest exact representation.
+
+    Args:
+        report: The report of a benchmark, of languages or of an extraction.
+    """
+    return report.model_dump_json(indent=2) + "\n"

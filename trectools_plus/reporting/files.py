@@ -17,6 +17,7 @@ from trectools_plus.benchmark.run.output_folder import MARKDOWN_FILE as MARKDOWN
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.html.page import PageFigure, write_html
 from trectools_plus.reporting.html.per_query import QueryEvidence
 from trectools_plus.reporting.ir_metadata import write_annotated_runs
@@ -81,17 +82,6 @@ def write_reports(
         "checksums": folder.path / CHECKSUMS_FILE,
         **{image.name: folder.path / image.relative_to(folder.partial) for image in images},
     }
-
-
-def render_json(report: BenchmarkReport) -> str:
-    """Return the report as JSON, indented by two spaces.
-
-    Floats have their shortest exact representation.
-
-    Args:
-        report: The report.
-    """
-    return report.model_dump_json(indent=2) + "\n"
 
 
 def write_json(report: BenchmarkReport, path: str | Path) -> None:

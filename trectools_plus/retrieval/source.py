@@ -25,6 +25,7 @@ import polars as pl
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
+from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.retrieval.index.parts import Positions
@@ -33,8 +34,6 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 Scores = npt.NDArray[np.float32]
 
 # White space ends a column, control characters break rows, and '#' starts a comment line.
-_UNWRITABLE = r"[\s\p{Cc}]|^$"
-_UNWRITABLE_FIRST = r"^#"
 
 _MODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
@@ -435,7 +434,7 @@ def check_ids(ids: pl.Series, kind: str, path: str | None) -> None:
         InputError: If an id is empty, contains white space or a control character, or is a query
             id that starts with '#'.
     """
-    pattern = f"{_UNWRITABLE}|{_UNWRITABLE_FIRST}" if kind == "query" else _UNWRITABLE
+    pattern = f"{UNWRITABLE}|^$" + ("|^#" if kind == "query" else "")
     bad = ids.filter(ids.str.contains(pattern))
     if len(bad):
         raise InputError(

@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import ValidationError
 
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.testsets.conversion import render_test_set, write_test_set
 from trectools_plus.testsets.languages import declared_language
@@ -100,10 +101,7 @@ def write_split(split: Split, folder: str | Path) -> tuple[Path, Path]:
         InputError: If a file cannot be written.
     """
     root = Path(folder)
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot create the folder: {error.strerror}", where=str(root)) from error
+    make_folder(root)
     used, held_out = (
         root / f"{_FILE_NAME.sub('-', part.metadata.dataset_id)}.json"
         for part in (split.used, split.held_out)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from trectools_plus.benchmark.compare.compare import compare
+from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import evaluate, parse_measures
@@ -34,7 +34,7 @@ def evaluation_of(
 
 
 def test_hand_worked_difference() -> None:
-    (entry,) = compare(
+    (entry,) = compare_evaluation(
         evaluation_of({"a": [0.1, 0.5, 0.3, 0.4], "b": [0.3, 0.5, 0.2, 0.8]}), **FAST
     )
     # Differences 0.2, 0, -0.1, 0.4: mean 0.125, variance (0.075² + 0.125² + 0.225² + 0.275²) / 3.
@@ -47,22 +47,26 @@ def test_hand_worked_difference() -> None:
 
 def test_every_pair_or_only_those_with_the_baseline() -> None:
     evaluation = evaluation_of({name: [0.1, 0.2, 0.4] for name in "abcd"})
-    pairs = [(entry.baseline, entry.contrast) for entry in compare(evaluation, **FAST)]
+    pairs = [(entry.baseline, entry.contrast) for entry in compare_evaluation(evaluation, **FAST)]
     assert pairs == [("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")]
-    pairs = [(entry.baseline, entry.contrast) for entry in compare(evaluation, "c", **FAST)]
+    pairs = [
+        (entry.baseline, entry.contrast) for entry in compare_evaluation(evaluation, "c", **FAST)
+    ]
     assert pairs == [("c", "a"), ("c", "b"), ("c", "d")]
     with pytest.raises(UsageError, match="'x'"):
-        compare(evaluation, "x", **FAST)
+        compare_evaluation(evaluation, "x", **FAST)
 
 
 def test_equal_runs_differ_by_nothing() -> None:
-    (entry,) = compare(evaluation_of({"a": [0.1, 0.7, 0.2], "b": [0.1, 0.7, 0.2]}), **FAST)
+    (entry,) = compare_evaluation(
+        evaluation_of({"a": [0.1, 0.7, 0.2], "b": [0.1, 0.7, 0.2]}), **FAST
+    )
     assert (entry.difference, entry.ci.low, entry.ci.high) == (0, 0, 0)
     assert (entry.significant, entry.effect_size, entry.ties) == (False, None, 3)
 
 
 def test_one_query_proves_nothing() -> None:
-    (entry,) = compare(evaluation_of({"a": [0.1], "b": [0.9]}), **FAST)
+    (entry,) = compare_evaluation(evaluation_of({"a": [0.1], "b": [0.9]}), **FAST)
     assert entry.difference == pytest.approx(0.8)
     assert (entry.significant, entry.effect_size) == (False, None)
 
@@ -71,7 +75,7 @@ def test_a_detectable_difference_is_found_in_eight_of_ten_sets() -> None:
     random = np.random.default_rng(5)
     n, spread = 40, 0.2
     values = random.normal(0, spread, n)
-    (entry,) = compare(evaluation_of({"a": [0.0] * n, "b": values.tolist()}), **FAST)
+    (entry,) = compare_evaluation(evaluation_of({"a": [0.0] * n, "b": values.tolist()}), **FAST)
     assert entry.detectable_difference is not None
     # By simulation, with SciPy's test: differences of that size at the spread that was seen.
     drawn = random.normal(entry.detectable_difference, values.std(ddof=1), (n, 20_000))
@@ -81,17 +85,19 @@ def test_a_detectable_difference_is_found_in_eight_of_ten_sets() -> None:
 
 @pytest.mark.parametrize("values", [[0.9], [0.1, 0.1, 0.1]])
 def test_nothing_is_detectable_without_a_spread(values: list[float]) -> None:
-    (entry,) = compare(evaluation_of({"a": [0.0] * len(values), "b": values}), **FAST)
+    (entry,) = compare_evaluation(evaluation_of({"a": [0.0] * len(values), "b": values}), **FAST)
     assert entry.detectable_difference is None
 
 
 def test_undefined_values_are_left_out_in_pairs() -> None:
     nan = math.nan
-    (entry,) = compare(evaluation_of({"a": [1, nan, 3, 4], "b": [2, 5, nan, 4]}, "MinRank"), **FAST)
+    (entry,) = compare_evaluation(
+        evaluation_of({"a": [1, nan, 3, 4], "b": [2, 5, nan, 4]}, "MinRank"), **FAST
+    )
     assert (entry.n, entry.difference) == (2, 0.5)
     # A lower rank is better, so the contrast loses where its rank is higher.
     assert (entry.wins, entry.ties, entry.losses) == (0, 1, 1)
-    (entry,) = compare(evaluation_of({"a": [1, nan], "b": [nan, 1]}, "MinRank"), **FAST)
+    (entry,) = compare_evaluation(evaluation_of({"a": [1, nan], "b": [nan, 1]}, "MinRank"), **FAST)
     assert (entry.n, entry.difference, entry.ci, entry.significant) == (0, None, None, False)
 
 
@@ -105,8 +111,8 @@ def test_runs_over_other_queries_are_not_compared() -> None:
     whole = Run.from_dict({"1": {"a": 1.0, "b": 0.5}, "2": {"a": 1.0, "b": 0.5}}, "whole")
     part = Run.from_dict({"1": {"a": 1.0, "b": 0.5}}, "part")
     with pytest.raises(IncomparableError, match="2 queries and part over 1"):
-        compare(evaluate(qrels, [whole, part], ["AP"], missing="drop"), **FAST)
-    assert compare(evaluate(qrels, [whole, part], ["AP"], missing="zero"), **FAST)
+        compare_evaluation(evaluate(qrels, [whole, part], ["AP"], missing="drop"), **FAST)
+    assert compare_evaluation(evaluate(qrels, [whole, part], ["AP"], missing="zero"), **FAST)
 
 
 @settings(max_examples=settings().max_examples // 4)
@@ -117,8 +123,8 @@ def test_runs_over_other_queries_are_not_compared() -> None:
 )
 def test_swapping_the_runs_mirrors_the_comparison(pairs: list[tuple[float, float]]) -> None:
     first, second = (list(column) for column in zip(*pairs, strict=True))
-    (there,) = compare(evaluation_of({"a": first, "b": second}), **FAST)
-    (back,) = compare(evaluation_of({"b": second, "a": first}), **FAST)
+    (there,) = compare_evaluation(evaluation_of({"a": first, "b": second}), **FAST)
+    (back,) = compare_evaluation(evaluation_of({"b": second, "a": first}), **FAST)
     assert there.difference == pytest.approx(-(back.difference or 0), abs=1e-12)
     assert (there.wins, there.losses) == (back.losses, back.wins)
     assert there.ci.low == pytest.approx(-(back.ci.high or 0), abs=1e-9)
@@ -132,7 +138,7 @@ def test_interval_agrees_with_scipy() -> None:
 
     generator = np.random.default_rng(5)
     first, second = generator.beta(2, 3, 80), generator.beta(2, 2, 80)
-    (entry,) = compare(
+    (entry,) = compare_evaluation(
         evaluation_of({"a": first.tolist(), "b": second.tolist()}), resamples=20_000, seed=3
     )
     other = bootstrap(
@@ -150,7 +156,9 @@ def test_every_test_is_scipys_or_its_own() -> None:
 
     generator = np.random.default_rng(8)
     first, second = generator.beta(2, 3, 60), generator.beta(2, 2, 60)
-    (entry,) = compare(evaluation_of({"a": first.tolist(), "b": second.tolist()}), **FAST)
+    (entry,) = compare_evaluation(
+        evaluation_of({"a": first.tolist(), "b": second.tolist()}), **FAST
+    )
     student, ranks = stats.ttest_rel(second, first), stats.wilcoxon(second, first)
     assert entry.t_test is not None
     assert (entry.t_test.t, entry.t_test.p) == pytest.approx((student.statistic, student.pvalue))
@@ -175,20 +183,21 @@ def test_the_family_is_the_pairs_on_one_measure() -> None:
     }
     values["b"][0] += 0.5
     values["c"][1] -= 0.9
-    entries = compare(evaluation_of(values), **FAST)
+    entries = compare_evaluation(evaluation_of(values), **FAST)
     assert [entry.family for entry in entries] == [
         "3 comparisons on one measure: every pair of 3 modes"
     ] * 3
     raw = [entry.randomisation.p for entry in entries if entry.randomisation]
     for name in ("holm", "bonferroni", "benjamini_hochberg"):
-        entries = compare(evaluation_of(values), correction=name, **FAST)
+        entries = compare_evaluation(evaluation_of(values), correction=name, **FAST)
         assert [entry.p_adjusted for entry in entries] == pytest.approx(adjust_p_values(raw, name))
         assert {entry.correction for entry in entries} == {name}
         assert all(entry.significant == ((entry.p_adjusted or 0) <= 0.05) for entry in entries)
-    entries = compare(evaluation_of(values), "a", **FAST)
+    entries = compare_evaluation(evaluation_of(values), "a", **FAST)
     assert entries[0].family == "2 comparisons on one measure: 2 modes against 1 baseline"
     assert [
-        (e.baseline, e.contrast) for e in compare(evaluation_of(values), ["a", "b"], **FAST)
+        (e.baseline, e.contrast)
+        for e in compare_evaluation(evaluation_of(values), ["a", "b"], **FAST)
     ] == [
         ("a", "c"),
         ("b", "c"),
@@ -200,32 +209,35 @@ def test_tukey_is_for_every_pair() -> None:
 
     generator = np.random.default_rng(4)
     values = {name: generator.beta(2, 3, 30).tolist() for name in "abc"}
-    entries = compare(evaluation_of(values), correction="tukey_hsd", **FAST)
+    entries = compare_evaluation(evaluation_of(values), correction="tukey_hsd", **FAST)
     table = randomised_tukey(np.column_stack(list(values.values())), **FAST)
     assert [entry.p_adjusted for entry in entries] == [table[0, 1], table[0, 2], table[1, 2]]
     assert {entry.test for entry in entries} == {"tukey_hsd"}
     with pytest.raises(UsageError, match="not baselines"):
-        compare(evaluation_of(values), "a", correction="tukey_hsd", **FAST)
+        compare_evaluation(evaluation_of(values), "a", correction="tukey_hsd", **FAST)
     with pytest.raises(UsageError, match="unknown correction 'x'"):
-        compare(evaluation_of(values), correction="x", **FAST)
+        compare_evaluation(evaluation_of(values), correction="x", **FAST)
     values["a"][0] = math.nan
-    assert compare(evaluation_of(values, "MinRank"), correction="tukey_hsd", **FAST)[0].n == 29
+    assert (
+        compare_evaluation(evaluation_of(values, "MinRank"), correction="tukey_hsd", **FAST)[0].n
+        == 29
+    )
 
 
 def test_the_order_of_the_queries_changes_no_p_value() -> None:
     generator = np.random.default_rng(6)
     first, second = generator.beta(2, 3, 50), generator.beta(2, 2, 50)
-    (one,) = compare(evaluation_of({"a": first.tolist(), "b": second.tolist()}), **FAST)
+    (one,) = compare_evaluation(evaluation_of({"a": first.tolist(), "b": second.tolist()}), **FAST)
     order = generator.permutation(50)
     shuffled = {"a": first[order].tolist(), "b": second[order].tolist()}
-    (two,) = compare(evaluation_of(shuffled), **FAST)
+    (two,) = compare_evaluation(evaluation_of(shuffled), **FAST)
     for name in ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test"):
         assert getattr(one, name) == getattr(two, name)
     assert one.p_adjusted == two.p_adjusted
 
 
 def test_a_constant_difference_has_no_finite_t() -> None:
-    (entry,) = compare(evaluation_of({"a": [0.25] * 8, "b": [0.5] * 8}), **FAST)
+    (entry,) = compare_evaluation(evaluation_of({"a": [0.25] * 8, "b": [0.5] * 8}), **FAST)
     assert entry.t_test is not None
     assert entry.t_test.t is None
     assert 0 < entry.t_test.p < 1e-9

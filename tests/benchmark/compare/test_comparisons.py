@@ -9,7 +9,7 @@ import pytest
 
 from trectools_plus import compare, evaluate, load_qrels, load_run
 from trectools_plus.benchmark import Comparisons
-from trectools_plus.benchmark.compare.compare import compare as compare_evaluation
+from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.errors import UsageError
 from trectools_plus.validation import FindingsError
 

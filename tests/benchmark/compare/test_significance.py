@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.compare import compare
+from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.benchmark.compare.differences import compare_every_pair
 from trectools_plus.benchmark.compare.significance import find_groups, is_best_significant
 from trectools_plus.benchmark.run.config import BenchmarkConfig
@@ -38,7 +38,7 @@ def config_of(**settings: object) -> BenchmarkConfig:
 def proven(values: dict[str, list[float]], best: str | None, **settings: object) -> bool:
     config = config_of(**settings)
     evaluation = evaluation_of(values)
-    made = compare(evaluation, config.baseline, resamples=500, seed=42)
+    made = compare_evaluation(evaluation, config.baseline, resamples=500, seed=42)
     every_pair = compare_every_pair(evaluation, made, config)
     assert len(every_pair) == 3
     return is_best_significant({"nDCG@10": best}, every_pair)["nDCG@10"]
@@ -60,12 +60,12 @@ def test_a_best_mode_is_significant_only_after_the_correction() -> None:
     while True:
         shift += 0.002
         values["c"] = (0.5 + noise[::-1] + shift).tolist()
-        entry = compare(evaluation_of(values), "a", resamples=2000, seed=42)[1]
+        entry = compare_evaluation(evaluation_of(values), "a", resamples=2000, seed=42)[1]
         assert entry.randomisation is not None
         if entry.randomisation.p <= 0.04:
             break
     config = config_of()
-    holm = compare(evaluation_of(values), resamples=2000, seed=42)
+    holm = compare_evaluation(evaluation_of(values), resamples=2000, seed=42)
     family = [one for one in holm if {one.baseline, one.contrast} == {"a", "c"}]
     assert family[0].randomisation is not None
     assert family[0].randomisation.p <= 0.05 < (family[0].p_adjusted or 0)
@@ -75,8 +75,8 @@ def test_a_best_mode_is_significant_only_after_the_correction() -> None:
 
 def test_groups_have_no_significant_differences() -> None:
     evaluation = evaluation_of({"a": LOW, "b": HIGH, "c": NEARLY})
-    every_pair = compare(evaluation, resamples=500, seed=42)
+    every_pair = compare_evaluation(evaluation, resamples=500, seed=42)
     assert find_groups(evaluation, every_pair, 0.95) == {"nDCG@10": [["b", "c"], ["a"]]}
     ranks = evaluation_of({"a": LOW, "b": HIGH, "c": [math.nan] * 12}, "MinRank")
-    every_pair = compare(ranks, resamples=500, seed=42)
+    every_pair = compare_evaluation(ranks, resamples=500, seed=42)
     assert find_groups(ranks, every_pair, 0.95) == {"MinRank": [["a"], ["b"]]}

@@ -42,7 +42,7 @@ from trectools_plus.statistics.arrays import (
 from trectools_plus.statistics.correction import CORRECTIONS
 
 
-def compare(
+def compare_evaluation(
     evaluation: Evaluation,
     baseline: str | Sequence[str] | None = None,
     *,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack, overload
 
-from trectools_plus.benchmark.compare.compare import compare as compare_evaluation
+from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.benchmark.compare.method import DEFAULT_CORRECTION
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.errors import UsageError

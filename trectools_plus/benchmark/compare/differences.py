@@ -15,7 +15,12 @@ from itertools import combinations
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.compare import adjust, compare, compare_pairs, interval_from
+from trectools_plus.benchmark.compare.compare import (
+    adjust,
+    compare_evaluation,
+    compare_pairs,
+    interval_from,
+)
 from trectools_plus.benchmark.compare.method import (
     DEFAULT_CORRECTION,
     TUKEY,
@@ -112,7 +117,9 @@ def find_differences_of_1_0(
     There, the differences from a baseline, the pairs that decide on the best mode, and the
     components of each fusion are separate families.
     """
-    shown = compare(evaluation, config.baseline, correction=config.correction, **config.resampling)
+    shown = compare_evaluation(
+        evaluation, config.baseline, correction=config.correction, **config.resampling
+    )
     components = {
         (mode, component): measures
         for mode, runs in without.items()
@@ -135,7 +142,7 @@ def compare_every_pair(
     """
     if not config.baseline:
         return comparisons
-    return compare(evaluation, correction=config.correction, **config.resampling)
+    return compare_evaluation(evaluation, correction=config.correction, **config.resampling)
 
 
 def _score(

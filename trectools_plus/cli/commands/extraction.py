@@ -221,7 +221,7 @@ def extraction_run(
         )
     files = {} if output_dir is None else reporting.write_extraction(result, output_dir)
     if output_format == "json":
-        typer.echo(reporting.render_extraction_json(result.report), nl=False)
+        typer.echo(reporting.render_json(result.report), nl=False)
     elif output_format == "markdown":
         typer.echo(reporting.render_extraction_markdown(result.report), nl=False)
     else:

@@ -11,7 +11,7 @@ from trectools_plus import validation
 from trectools_plus.choices import OnConflict
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.validation import FIXES, FixOptions, RuleOptions, find_readable
-from trectools_plus.cli.validation import Fixer, References, finish
+from trectools_plus.cli.validation import Fixer, References, finish, report_references
 
 
 @with_groups
@@ -82,11 +82,4 @@ def _check(
     view = results if isinstance(results, validation.RunView) else None
     for path in qrels:
         yield validation.validate_qrels(path, run=view, topics=known, every_line=every)
-    # Report an invalid run, because the qrels cannot be checked against it.
-    if view is not None:
-        view.every_line = every
-        results = validation.report_view(view)
-    if isinstance(results, validation.FileReport) and results.errors:
-        yield results
-    if isinstance(topics, validation.FileReport):
-        yield topics
+    yield from report_references(results, topics, every=every)

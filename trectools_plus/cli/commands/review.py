@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from trectools_plus import formats, reporting, service, statistics
-from trectools_plus.cli.options.common import Confidence, Report, TextOrJson
+from trectools_plus.cli.options.common import Confidence, Host, Port, Report, TextOrJson
 from trectools_plus.cli.printing import print_table, write_json
 from trectools_plus.cli.verbosity import inform
 from trectools_plus.errors import MissingExtraError
@@ -34,17 +34,8 @@ def review_serve(
             help="The review database.  [default: review.db in the report's folder]",
         ),
     ] = None,
-    host: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Address to listen on; other addresses than loopback need --key-from-env.",
-        ),
-    ] = "127.0.0.1",
-    port: Annotated[
-        int,
-        typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 for a free one."),
-    ] = 8000,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
     modes: Annotated[
         str | None,
         typer.Option(metavar="NAMES", help="Modes to show, comma-separated.  [default: all]"),

@@ -9,7 +9,7 @@ import typer
 
 from trectools_plus import retrieval, service
 from trectools_plus.cli import completion
-from trectools_plus.cli.options.common import CorpusFile, Depth
+from trectools_plus.cli.options.common import CorpusFile, DatasetOrHpo, Depth, Host, Port
 from trectools_plus.cli.options.retrieval import (
     DeviceName,
     EmbeddingModel,
@@ -31,17 +31,8 @@ Prefix = Annotated[
 
 
 def serve(
-    host: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Address to listen on; other addresses than loopback need --key-from-env.",
-        ),
-    ] = "127.0.0.1",
-    port: Annotated[
-        int,
-        typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 for a free one."),
-    ] = 8000,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
     key_from_env: Annotated[
         str | None,
         typer.Option(
@@ -49,15 +40,7 @@ def serve(
             help="Environment variable with the key that requests must contain.",
         ),
     ] = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Documents to search: hpo (built in), irds:<ir_datasets id>, a folder in BEIR or "
-            "TREC layout, or none.  [default: hpo]",
-            autocompletion=completion.complete_dataset,
-        ),
-    ] = None,
+    dataset: DatasetOrHpo = None,
     corpus: CorpusFile = None,
     modes: Annotated[
         str | None,

@@ -31,6 +31,16 @@ TextMarkdownJson = Annotated[
 Report = Annotated[
     Path, typer.Argument(metavar="REPORT", help="A BenchmarkReport.json, or its folder.")
 ]
+Host = Annotated[
+    str,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Address to listen on; other addresses than loopback need --key-from-env.",
+    ),
+]
+Port = Annotated[
+    int, typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 for a free one.")
+]
 Dataset = Annotated[
     str | None,
     typer.Option(

@@ -132,3 +132,19 @@ def _write_error(error: OSError | ValueError, shown: str) -> InputError:
         where=shown,
         remedy="check free space and permissions; the previous file did not change",
     )
+
+
+def make_folder(folder: Path) -> None:
+    """Create an output folder and its parents, if necessary.
+
+    Raises:
+        InputError: If it cannot be created.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the folder cannot be created: {error.strerror or error}",
+            where=str(folder),
+            remedy="choose another folder",
+        ) from error

@@ -16,8 +16,7 @@ from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
-from trectools_plus.errors import InputError
-from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.reporting.comparison import describe_dataset
 from trectools_plus.reporting.plots.differences import plot_differences
@@ -293,14 +292,7 @@ def save_plots(plots: list[Plot], folder: str | Path) -> list[Path]:
         InputError: If a file cannot be written.
     """
     target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"the folder cannot be created: {error.strerror or error}",
-            where=str(target),
-            remedy="choose another folder",
-        ) from error
+    make_folder(target)
     files = []
     for plot in plots:
         for image_format in FORMATS:

@@ -271,16 +271,8 @@ def _draw_curves(axes: Axes, curves: Curves, labels: Mapping[str, str]) -> None:
         axes.plot(
             curves.at,
             mean,
-            color=style.colour,
-            linestyle=style.line,
-            marker=style.marker,
-            markersize=style.size,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
-            linewidth=1.4,
             label=label_text(labels.get(mode, mode)),
-            clip_on=False,
-            zorder=3,
+            **style.of_curve(),
         )
         low, high = curves.low[mode], curves.high[mode]
         if len(curves.mean) <= _MOST_BANDS:

@@ -54,6 +54,20 @@ class ModeStyle:
     line: str
     size: float
 
+    def of_curve(self) -> dict[str, Any]:
+        """Return the arguments of ``Axes.plot`` for the curve of the mode."""
+        return {
+            "color": self.colour,
+            "linestyle": self.line,
+            "marker": self.marker,
+            "markersize": self.size,
+            "markeredgecolor": "white",
+            "markeredgewidth": 0.5,
+            "linewidth": 1.4,
+            "clip_on": False,
+            "zorder": 3,
+        }
+
 
 def mode_style(place: int) -> ModeStyle:
     """Return the style of the mode at a position, counted from 0; 70 styles are different."""

@@ -58,16 +58,8 @@ def plot_tradeoff(axes: Axes, sweep: Sweep) -> Axes:
         axes.plot(
             recall,
             precision,
-            color=style.colour,
-            linestyle=style.line,
-            marker=style.marker,
-            markersize=style.size,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
-            linewidth=1.4,
             label=label_text(curve.system),
-            clip_on=False,
-            zorder=3,
+            **style.of_curve(),
         )
         for point in curve.points:
             if point.is_default:

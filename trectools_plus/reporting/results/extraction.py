@@ -7,13 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from trectools_plus.formats.files.atomic import atomic_write
-from trectools_plus.errors import InputError
 from trectools_plus.extraction.comparison import ExtractionComparison
 from trectools_plus.extraction.predictions import write_predictions
 from trectools_plus.extraction.report import REPORT_FILE, ExtractionReport, Figure, Score
 from trectools_plus.extraction.runner import ExtractionResult
 from trectools_plus.extraction.sweep import LeaveOneOut, Sweep
+from trectools_plus.formats.files.atomic import atomic_write, make_folder
+from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table, shorten
 from trectools_plus.reporting.plots.figures import save_plots
 from trectools_plus.reporting.plots.sweep import draw_tradeoff
@@ -106,17 +106,6 @@ def print_extraction(report: ExtractionReport, stream: TextIO) -> None:
         console.print(f"Note: {note}.")
 
 
-def render_extraction_json(report: ExtractionReport) -> str:
-    """Return the report as JSON, indented by two spaces.
-
-    Floats have their shortest exact representation.
-
-    Args:
-        report: The report.
-    """
-    return report.model_dump_json(indent=2) + "\n"
-
-
 def write_extraction(result: ExtractionResult, folder: str | Path) -> dict[str, Path]:
     """Write the report as JSON and Markdown, and the predictions.
 
@@ -131,14 +120,7 @@ def write_extraction(result: ExtractionResult, folder: str | Path) -> dict[str, 
         InputError: If a file cannot be written.
     """
     target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"the output folder cannot be created: {(error.strerror or str(error)).lower()}",
-            where=str(target),
-            remedy="choose another folder",
-        ) from error
+    make_folder(target)
     files = {
         "predictions": target / PREDICTIONS_FILE,
         "markdown": target / MARKDOWN_FILE,
@@ -146,7 +128,7 @@ def write_extraction(result: ExtractionResult, folder: str | Path) -> dict[str, 
     }
     texts = {
         "markdown": render_extraction_markdown(result.report),
-        "json": render_extraction_json(result.report),
+        "json": render_json(result.report),
     }
     write_predictions(result.predictions, files["predictions"])
     for name, text in texts.items():

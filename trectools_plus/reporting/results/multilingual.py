@@ -13,6 +13,7 @@ from trectools_plus.benchmark.multilingual import (
 )
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.markdown.tables import escape, markdown_table
 from trectools_plus.reporting.table import Table, make_row, show, show_interval
@@ -45,19 +46,10 @@ def write_multilingual(result: MultilingualResult) -> dict[str, Path]:
     pages = {language: write_reports(one)["html"] for language, one in result.results.items()}
     files = {"json": result.output_dir / JSON_FILE, "markdown": result.output_dir / MARKDOWN_FILE}
     with atomic_write(files["json"]) as stream:
-        stream.write(render_multilingual_json(result.report))
+        stream.write(render_json(result.report))
     with atomic_write(files["markdown"]) as stream:
         stream.write(render_multilingual_markdown(result.report))
     return {**files, **pages}
-
-
-def render_multilingual_json(report: MultilingualReport) -> str:
-    """Return the report as JSON, indented by two spaces.
-
-    Args:
-        report: The summary of all languages.
-    """
-    return report.model_dump_json(indent=2) + "\n"
 
 
 def render_multilingual_markdown(report: MultilingualReport) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from trectools_plus.choices import CollapseMethod
+from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.retrieval.setting_types import WholeNumber
 from trectools_plus.retrieval.source import Failure, Hits, Query, Ranking, Source, rank_scores
 
@@ -71,7 +72,7 @@ def collapse_chunks(
     return collapsed
 
 
-_UNWRITABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_UNWRITABLE = re.compile(rf"{UNWRITABLE}|[\ud800-\udfff]")
 _LARGEST_SCORE = float(np.finfo(np.float32).max)
 
 

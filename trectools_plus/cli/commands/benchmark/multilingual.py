@@ -79,7 +79,7 @@ def benchmark_multilingual(
         )
     files = reporting.write_multilingual(result)
     if output_format == "json":
-        typer.echo(reporting.render_multilingual_json(result.report), nl=False)
+        typer.echo(reporting.render_json(result.report), nl=False)
     elif output_format == "markdown":
         typer.echo(reporting.render_multilingual_markdown(result.report), nl=False)
     else:

@@ -12,7 +12,7 @@ from trectools_plus import validation
 from trectools_plus.choices import Dedup
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.validation import FIXES, FixOptions, RuleOptions, find_readable
-from trectools_plus.cli.validation import Fixer, References, finish
+from trectools_plus.cli.validation import Fixer, References, finish, report_references
 
 _LIMITS = "Further checks and limits"
 
@@ -133,11 +133,4 @@ def _check(
             optional_rules=choices.optional_rules,
             collection=documents,
         )
-    # Report invalid qrels too, because no run can be scored against them.
-    if view is not None:
-        view.every_line = every
-        judgments = validation.report_view(view)
-    if isinstance(judgments, validation.FileReport) and judgments.errors:
-        yield judgments
-    if isinstance(topics, validation.FileReport):
-        yield topics
+    yield from report_references(judgments, topics, every=every)
