@@ -32,7 +32,8 @@ def read_qrels(path: str | Path) -> Qrels:
     A file has four columns, or is a table with a header line, for example BEIR's
     ``query-id corpus-id score``, or JSON (the iteration is then ``"0"``). Comments, blank lines,
     spaces, line ends and compression are treated as in
-    :func:`trectools_plus.formats.run.read_run`. Only the validator checks for conflicting judgments and unusual grades.
+    :func:`trectools_plus.formats.run.read_run`. Only the validator checks for conflicting
+    judgments and unusual grades.
 
     Args:
         path: The file, or ``-`` for standard input.

@@ -6,6 +6,7 @@ findings have the lines of the file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,14 +32,19 @@ _UNWRITABLE = r"[\t\n\r]"
 _RANK = r"^\+?[0-9]+(?:\.0*)?$"
 
 
-def run_fields(names: tuple[str, ...] | list[str]) -> dict[str, int] | None:
+def text_of(source: Source) -> str:
+    """Return the text of a file without byte order mark; U+FFFD replaces invalid bytes."""
+    return source.data.decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+def run_fields(names: Sequence[str]) -> dict[str, int] | None:
     """Return the places of the fields in the header of a run; ``None`` for another header."""
     found = find_fields(names, RUN_FIELDS)
     complete = {"query_id", "doc_id"} <= found.keys() and bool({"score", "rank"} & found.keys())
     return found if complete else None
 
 
-def qrels_fields(names: tuple[str, ...] | list[str]) -> dict[str, int] | None:
+def qrels_fields(names: Sequence[str]) -> dict[str, int] | None:
     """Return the places of the fields in the header of qrels; ``None`` for another header."""
     if "rank" in find_fields(names, RUN_FIELDS):
         return None
@@ -48,7 +54,7 @@ def qrels_fields(names: tuple[str, ...] | list[str]) -> dict[str, int] | None:
 
 def read_run_table(source: Source, header: Header) -> Columns:
     """Read a run from a table with a header."""
-    table = read_table(source, header)
+    table = read_table(text_of(source), header)
     places = run_fields(header.names)
     assert places is not None
     value = "score" if "score" in places else "rank"
@@ -65,7 +71,7 @@ def read_run_table(source: Source, header: Header) -> Columns:
 
 def read_qrels_table(source: Source, header: Header) -> Columns:
     """Read qrels from a table with a header."""
-    table = read_table(source, header)
+    table = read_table(text_of(source), header)
     places = qrels_fields(header.names)
     assert places is not None
     required = ("query_id", "doc_id", "relevance")

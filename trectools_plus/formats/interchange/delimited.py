@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from trectools_plus.formats.files.source import Source
-
 SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-separated"}
 """The separators that are detected, with the names of the formats."""
 BLANKS = " "
@@ -24,6 +22,7 @@ _EXCEL_SEPARATOR = re.compile(r"sep=.")
 _BARE_CR = re.compile("\r(?!\n)")
 _SPLIT_BLANKS = re.compile(r"[ \t\x0b\x0c]+")
 _CSV_FIELD_BYTES = 1 << 24
+_HEAD = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +95,14 @@ class Table:
 _LINES = {"line": pl.UInt32, "n_fields": pl.UInt32, "text": pl.String}
 
 
-def find_header(source: Source, accept: Callable[[Sequence[str]], bool]) -> Header | None:
+def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | None:
     """Return the header of a file, if its first line with data is one.
 
     Args:
-        source: The file.
+        text: The file or its beginning, without byte order mark.
         accept: Returns whether names of columns are those of the expected kind of file.
     """
-    text = source.head.decode("utf-8", "replace").removeprefix("\ufeff")
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(text[:_HEAD].split("\n"), 1):
         line = line.removesuffix("\r")
         if not line.strip(" \t\v\f") or line.startswith("#") or _is_excel_line(number, line):
             continue
@@ -123,9 +121,13 @@ def _is_excel_line(number: int, line: str) -> bool:
     return number == 1 and _EXCEL_SEPARATOR.fullmatch(line) is not None
 
 
-def read_table(source: Source, header: Header) -> Table:
-    """Read all rows below a header; any content can be read."""
-    text = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
+def read_table(text: str, header: Header) -> Table:
+    """Read all rows below a header; any content can be read.
+
+    Args:
+        text: The file, without byte order mark.
+        header: Its header.
+    """
     lines = text.split("\n", header.line)
     body = lines[header.line] if len(lines) > header.line else ""
     if '"' not in body or header.separator == BLANKS:

@@ -46,8 +46,10 @@ _NESTED_IDS = (*map(normalize, QUERY_IDS[:12]), "narrativeid", "id")
 _PAIR = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*(?:-?[0-9][0-9.eE+-]*|NaN|-?Infinity|")')
 
 
-class _Object(list[tuple[str, "Value"]]):
+class _Object(tuple[tuple[str, "Value"], ...]):
     """A JSON object as pairs, so that repeated keys are kept."""
+
+    __slots__ = ()
 
     @property
     def values(self) -> list[Value]:
@@ -213,7 +215,7 @@ def _read_dictionary(root: _Object, text: str, fields: Fields) -> JsonRows:
     if not kinds <= {_Object, list}:
         raise UnknownFormError("expected {query_id: {doc_id: value}}")
     if any(
-        isinstance(inner, list)
+        isinstance(inner, list | _Object)
         for value in root.values
         if isinstance(value, _Object)
         for inner in value.values
@@ -257,7 +259,7 @@ def _results(results: Value, fields: Fields) -> Iterator[tuple[str, str, str]]:
 
 def _text(value: Value) -> str:
     """Return the text of a value; "" for null."""
-    if isinstance(value, list):
+    if isinstance(value, list | _Object):
         raise UnknownFormError("expected a number or a text but got a list or an object")
     if value is None:
         return ""

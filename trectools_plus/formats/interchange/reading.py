@@ -26,6 +26,7 @@ from trectools_plus.formats.interchange.arrangement import (
     read_qrels_table,
     read_run_table,
     run_fields,
+    text_of,
 )
 from trectools_plus.formats.interchange.delimited import BLANKS, Header, find_header
 from trectools_plus.formats.interchange.json_rows import JsonRows, UnknownFormError, read_json_rows
@@ -107,14 +108,10 @@ def _why_not(source: Source, kind: Kind) -> str | None:
     if _JSON_START.match(source.head) is None:
         return None
     try:
-        read_json_rows(_text_of(source), kind)
+        read_json_rows(text_of(source), kind)
     except UnknownFormError as error:
         return str(error)
     return None
-
-
-def _text_of(source: Source) -> str:
-    return source.data.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
 # Tables with a header.
@@ -122,7 +119,8 @@ def _text_of(source: Source) -> str:
 
 def _read_table(source: Source, kind: Kind) -> Columns | None:
     fields = run_fields if kind == "run" else qrels_fields
-    header = find_header(source, lambda names: fields(names) is not None)
+    head = source.head.decode("utf-8", "ignore").removeprefix("\ufeff")
+    header = find_header(head, lambda names: fields(names) is not None)
     if header is None or _is_trec_header(header, kind):
         return None
     columns = (read_run_table if kind == "run" else read_qrels_table)(source, header)
@@ -156,7 +154,7 @@ def _read_json(source: Source, kind: Kind, *, results: bool) -> Columns | None:
     if _JSON_START.match(source.head) is None:
         return None
     try:
-        found = read_json_rows(_text_of(source), kind)
+        found = read_json_rows(text_of(source), kind)
     except UnknownFormError:
         return None
     if (found.form == "results") != results:
