@@ -312,8 +312,10 @@ class _JudgmentsReader:
             seen = f"{what} of a relevant document is missing"
             self._problems.add("T105", Problem(term.line, seen, term.column, entry.query_id))
         place, grade = found["doc_id"], found["grade"]
-        doc_id = place and read_id(place, "document id", entry, self._problems)
-        if place is None or doc_id is None:
+        if place is None:
+            return
+        doc_id = read_id(place, "document id", entry, self._problems)
+        if doc_id is None:
             return
         value = None if grade is None else read_grade(grade, doc_id, entry, self._problems)
         yield doc_id, place, value
