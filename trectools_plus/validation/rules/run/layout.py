@@ -266,8 +266,8 @@ def join_tags(draft: Draft, job: Job) -> Draft:
     fix=RuleFix("ask", "wrote blanks for the delimiter"),
     checks="JSON, CSV, quoted fields or HTML in the first 4 KiB",
     rationale="A run has columns separated by blanks. trec_eval reads other formats as broken "
-    "rows; quotes become part of the ids, which then match nothing in the qrels. Delimiters and "
-    "quotes can be fixed. JSON and HTML cannot, because the meaning of their keys is unknown.",
+    "rows; quotes become part of the ids, which then match nothing in the qrels. Delimiters, "
+    "quotes and JSON with queries, documents and scores can be fixed.",
     example="run.txt:1: error R103: the format is comma-separated, but a run has six columns "
     "separated by spaces or tabs. Write 'qid Q0 docid rank score tag' on each line.",
     remedy=f"Write '{LAYOUT}' on each line",
