@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from trectools_plus.choices import MODES
 from trectools_plus.errors import UsageError
+from trectools_plus.models import Model
 from trectools_plus.retrieval.backends.embedded.modes import check_modes
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE, DEFAULT_SEED
@@ -21,7 +22,7 @@ MIN_KEY_LENGTH = 16
 _PREFIX = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")
 
 
-class Limits(BaseModel):
+class Limits(Model):
     """Limits on requests."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
@@ -56,7 +57,7 @@ class Limits(BaseModel):
         return self.queries * self.values_per_query
 
 
-class ServiceSettings(BaseModel):
+class ServiceSettings(Model):
     """All settings of the service except host, port and key."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
