@@ -9,13 +9,14 @@ import typer
 
 from trectools_plus import retrieval, service
 from trectools_plus.cli import completion
-from trectools_plus.cli.options.common import CorpusFile, DatasetOrHpo, Depth, Host, Port
+from trectools_plus.cli.options.common import DATA, CorpusFile, DatasetOrHpo, Depth, Host, Port
 from trectools_plus.cli.options.retrieval import (
     DeviceName,
     EmbeddingModel,
     MultiVector,
     RetrievalOptions,
     Setting,
+    SpladeModel,
 )
 from trectools_plus.text import split_list
 
@@ -42,6 +43,16 @@ def serve(
     ] = None,
     dataset: DatasetOrHpo = None,
     corpus: CorpusFile = None,
+    test_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SET",
+            help="The service's own test set, which a request to /v1/evaluate without a body "
+            "evaluates: a file or a shipped name.  [default: queries and judgments of --dataset]",
+            rich_help_panel=DATA,
+            autocompletion=completion.complete_test_set,
+        ),
+    ] = None,
     modes: Annotated[
         str | None,
         typer.Option(
@@ -53,6 +64,7 @@ def serve(
     depth: Depth = None,
     multi_vector: MultiVector = False,
     embedding_model: EmbeddingModel = None,
+    splade_model: SpladeModel = None,
     device: DeviceName = None,
     setting: Setting = None,
     report: Annotated[
@@ -123,11 +135,16 @@ def serve(
       trectools-plus serve --host 0.0.0.0 --port 8080 --key-from-env SERVICE_KEY
     """
     options = RetrievalOptions(
-        multi_vector=multi_vector, embedding_model=embedding_model, device=device, setting=setting
+        multi_vector=multi_vector,
+        embedding_model=embedding_model,
+        splade_model=splade_model,
+        device=device,
+        setting=setting,
     )
     settings = service.ServiceSettings(
         dataset=dataset,
         corpus=corpus,
+        test_file=test_file,
         **({} if modes is None else {"modes": tuple(split_list(modes))}),
         **({} if depth is None else {"depth": depth}),
         retrieval=retrieval.make_settings(options.values()),

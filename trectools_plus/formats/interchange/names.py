@@ -19,7 +19,7 @@ QUERY_IDS = _names(
     "qno case_id narrative_id topic q query"
 )
 DOC_IDS = _names(
-    "docno doc_id document_id docid corpus_id passage_id pid doc_no document_no doc_key "
+    "docno doc_id document_id corpus_id passage_id pid doc_no document_no doc_key "
     "document_key did doc document item_id product_id article_id result_id entity_id concept_id "
     "term_id hpo_id item passage iid"
 )

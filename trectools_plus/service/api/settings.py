@@ -67,6 +67,9 @@ class ServiceSettings(Model):
     search. The default is the built-in ``hpo``, except if ``corpus`` is given."""
     corpus: str | None = None
     """A file of documents to search instead of a dataset."""
+    test_file: str | None = None
+    """The service's own test set, which a request without a body evaluates: a file, or the name of
+    a shipped set. The default is the queries and judgments of ``dataset``."""
     modes: tuple[str, ...] = MODES
     """Modes of the service."""
     depth: int = Field(default=100, ge=1)
@@ -90,8 +93,16 @@ class ServiceSettings(Model):
     def _check(self) -> Self:
         check_prefix(self.prefix)
         check_modes(self.modes)
+        if "splade" in self.modes and self.searches and self.retrieval.splade_model is None:
+            raise UsageError(
+                "the mode splade needs a model", remedy="name its local folder: --splade-model DIR"
+            )
         if self.corpus is not None and self.dataset is not None:
             raise UsageError("--corpus and --dataset cannot be combined", remedy="give one of them")
+        if self.test_file is not None and not self.searches:
+            raise UsageError(
+                "--test-file needs documents to search", remedy="leave out --dataset none"
+            )
         return self
 
     @property
