@@ -190,9 +190,10 @@ def load_search_settings(path: str | Path) -> dict[str, Any]:
     found = {name: values[name] for name in _SEARCH if name in values}
     checked = {name: found[name] for name in ("modes", "depth") if name in found}
     try:
-        return {**found, **FetchSettings(**checked).model_dump(include=set(checked))}
+        settings = FetchSettings.model_validate(checked)
     except ValidationError as error:
         raise _Translator(path, root, {}).translate(error) from error
+    return {**found, **{name: getattr(settings, name) for name in checked}}
 
 
 def _merge(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
