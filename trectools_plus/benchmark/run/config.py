@@ -87,12 +87,17 @@ RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
 """Valid names of runs: the file is ``runs/<name>.run``."""
 
 
+_DATA = ("dataset", "corpus", "runs")
+"""Settings that name data; exactly one is given."""
+
+
 class DataSettings(BackendSettings):
     """Settings of the data and of the backend, which may have its own documents.
 
     Attributes:
         dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
-        test_file: A file with test cases for ``hpo``, or the name of a shipped test set.
+        test_file: A file with test cases for ``hpo``, or the name of a shipped test set; without
+            other data, the dataset is ``hpo``.
         corpus: Documents (JSONL).
         topics: Queries (TSV, JSONL or TREC).
         qrels: Judgments (TREC, or BEIR's TSV).
@@ -105,6 +110,14 @@ class DataSettings(BackendSettings):
     topics: FileName | None = None
     qrels: FileName | None = None
     runs: dict[str, FileName] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _dataset_of_test_file(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and values.get("test_file") is not None:
+            named = [name for name in _DATA if values.get(name) is not None]
+            return values if named else {**values, "dataset": "hpo"}
+        return values
 
     @field_validator("runs")
     @classmethod
@@ -132,7 +145,7 @@ class DataSettings(BackendSettings):
         Raises:
             ValueError: If no data or several kinds are given, or a file is missing or superfluous.
         """
-        kinds = [name for name in ("dataset", "corpus", "runs") if getattr(self, name) is not None]
+        kinds = [name for name in _DATA if getattr(self, name) is not None]
         if not kinds and self.topics is not None and not self.is_embedded:
             kinds = ["topics"]
         if not kinds:

@@ -33,6 +33,7 @@ from trectools_plus.testsets.loading import shipped_names
 _SUPERSEDES = {
     "dataset": ("corpus", "topics", "qrels", "runs", "test_file"),
     "corpus": ("dataset", "test_file", "runs"),
+    "test_file": ("corpus", "topics", "qrels", "runs"),
     "runs": (
         *("dataset", "test_file", "corpus", "modes", "depth", "retrieval", "exclude_self"),
         *BackendSettings.model_fields,
