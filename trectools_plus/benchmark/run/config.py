@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -19,9 +21,9 @@ from pydantic import (
 
 from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
-from trectools_plus.choices import MODES, Correction, Missing
+from trectools_plus.choices import MODES, Correction, Missing, TestName
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.embedded.modes import check_modes
+from trectools_plus.retrieval.backends.embedded.modes import check_modes, name_default_modes
 from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
 from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
@@ -194,8 +196,30 @@ def resampling_of(config: Mapping[str, Any]) -> ResamplingOptions:
 
 
 _BACKEND = tuple(BackendSettings.model_fields)
+_FUSION = ("fusion_method", "fusion", "weights")
+"""Settings of ``retrieval`` that are also accepted beside it."""
 _FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
 """Settings that apply to fetching only."""
+
+
+def move_fusion(values: dict[str, Any]) -> dict[str, Any]:
+    """Read settings of the fusion beside ``retrieval`` as if they were in it.
+
+    Raises:
+        UsageError: If one of them is in both places.
+    """
+    moved = {name: values[name] for name in _FUSION if name in values}
+    if not moved:
+        return values
+    inside = values.get("retrieval") or {}
+    twice = set(moved) & set(inside) if isinstance(inside, Mapping) else set(moved)
+    if twice:
+        raise UsageError(
+            f"{min(twice)} and retrieval cannot be combined",
+            remedy=f"write {min(twice)} once, inside retrieval",
+        )
+    rest = {name: value for name, value in values.items() if name not in moved}
+    return {**rest, "retrieval": {**inside, **moved}}
 
 
 class BenchmarkConfig(DataSettings):
@@ -222,6 +246,8 @@ class BenchmarkConfig(DataSettings):
             every pair.
         correction: The adjustment of p-values for the comparisons on one measure: ``holm``,
             ``bonferroni``, ``benjamini_hochberg``, or ``tukey_hsd`` for every pair.
+        test: The paired test whose p-values are adjusted, and which decides on significance:
+            ``randomisation``, ``t_test``, ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
         confidence: Level of the intervals, between 0 and 1.
         resamples: Bootstrap resamples.
         seed: Seed of the resamples.
@@ -243,6 +269,7 @@ class BenchmarkConfig(DataSettings):
     exclude_self: Flag = False
     baseline: Names | None = None
     correction: Correction = "holm"
+    test: TestName = "randomisation"
     confidence: Number = DEFAULT_CONFIDENCE
     resamples: WholeNumber = Field(default=DEFAULT_RESAMPLES, ge=100, le=10_000_000)
     seed: WholeNumber = Field(default=DEFAULT_SEED, ge=0)
@@ -285,10 +312,20 @@ class BenchmarkConfig(DataSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _modes_of_retrievers(cls, values: Any) -> Any:
-        """Add all retrievers as modes, unless modes are named."""
-        if isinstance(values, dict) and values.get("retriever") and "modes" not in values:
+    def _name_modes(cls, given: Any) -> Any:
+        """Unless modes are named, use all retrievers, or the modes that the weights name."""
+        if not isinstance(given, dict):
+            return given
+        values = move_fusion(given)
+        if "modes" in values:
+            return values
+        if values.get("retriever"):
             return {**values, "modes": list(name_retrievers(values["retriever"]))}
+        if values.get("runs") is None and values.get("backend", EMBEDDED) == EMBEDDED:
+            with contextlib.suppress(ValidationError):  # reported with the field
+                settings = RetrievalSettings.model_validate(values.get("retrieval", {}))
+                modes = name_default_modes(settings)
+                return values if modes == MODES else {**values, "modes": list(modes)}
         return values
 
     @model_validator(mode="after")
@@ -364,6 +401,10 @@ class BenchmarkConfig(DataSettings):
 
     def _check_baselines(self, known: str) -> None:
         baselines = self.baseline or ()
+        if self.correction == "tukey_hsd" and self.test != "randomisation":
+            raise ValueError(
+                "`correction`: tukey_hsd is a test itself — use holm, or leave `test` out"
+            )
         for name in baselines:
             if name not in self.mode_keys:
                 raise ValueError(f"`baseline`: '{name}' is not one of the modes — use {known}")
@@ -428,6 +469,8 @@ class BenchmarkConfig(DataSettings):
         unused = {"cutoffs", *((*_FETCHING, "exclude_self") if self.runs is not None else ())}
         unused |= set(_BACKEND) if self.is_embedded else set()
         unused |= set() if self.needs_corpus else {"retrieval"}
+        # The default test is left out, so that hashes are those of versions without this setting.
+        unused |= {"test"} if self.test == "randomisation" else set()
         settings = self.model_dump(mode="json", exclude=unused)
         settings["measures"] = list(self.measure_names)
         settings["targets"] = {

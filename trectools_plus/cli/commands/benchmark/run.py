@@ -10,7 +10,7 @@ from typing import Annotated, get_args
 import typer
 
 from trectools_plus import benchmark, formats, reporting
-from trectools_plus.choices import Correction, Missing
+from trectools_plus.choices import Correction, Missing, TestName
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.backends import BackendOptions
 from trectools_plus.cli.options.benchmark import (
@@ -97,6 +97,16 @@ def benchmark_run(
             autocompletion=completion.complete_words(get_args(Correction)),
         ),
     ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Paired test that decides on significance: randomisation, t_test, "
+            "paired_bootstrap, wilcoxon or sign_test.  [default: randomisation]",
+            rich_help_panel=FIGURES,
+            autocompletion=completion.complete_words(get_args(TestName)),
+        ),
+    ] = None,
     output_dir: OutputDir = None,
     config: Annotated[
         Path | None,
@@ -165,6 +175,7 @@ def benchmark_run(
         missing=missing,
         baseline=None if baseline is None else split_list(baseline),
         correction=correction,
+        test=test,
         retrieval=searching.values(has_config=config is not None) or None,
         **figures.settings(),
         **backend.settings(),
