@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
-from trectools_plus.choices import MODES, Correction, Missing
+from trectools_plus.choices import MODES, Correction, Missing, UnknownTerms
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.embedded.modes import check_modes
 from trectools_plus.retrieval.backends.registry import EMBEDDED
@@ -91,6 +91,9 @@ class DataSettings(BackendSettings):
     Attributes:
         dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
         test_file: A file with test cases for ``hpo``, or the name of a shipped test set.
+        unknown_terms: The treatment of ids that the test cases expect and the ontology does not
+            contain: ``error``, or ``drop`` their judgments.
+        language: Use only the test cases in this language, as ISO 639-1 code.
         corpus: Documents (JSONL).
         topics: Queries (TSV, JSONL or TREC).
         qrels: Judgments (TREC, or BEIR's TSV).
@@ -99,6 +102,8 @@ class DataSettings(BackendSettings):
 
     dataset: FileName | None = None
     test_file: FileName | None = None
+    unknown_terms: UnknownTerms = "error"
+    language: str | None = None
     corpus: FileName | None = None
     topics: FileName | None = None
     qrels: FileName | None = None
@@ -177,6 +182,8 @@ def resampling_of(config: Mapping[str, Any]) -> ResamplingOptions:
 
 
 _BACKEND = tuple(BackendSettings.model_fields)
+_TEST_CASES = ("unknown_terms", "language")
+"""Settings of the test cases of ``hpo``."""
 _FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
 """Settings that apply to fetching only."""
 
@@ -283,6 +290,9 @@ class BenchmarkConfig(DataSettings):
             self._refuse_fetch_settings()
         if self.test_file is not None and self.dataset != "hpo":
             raise ValueError("`test_file` goes with the dataset hpo only — write `dataset` hpo")
+        for name in _TEST_CASES:
+            if name in self.model_fields_set and self.dataset != "hpo":
+                raise ValueError(f"`{name}` goes with the dataset hpo only — leave it out")
         self._check_measures()
         self._check_names()
         return self
@@ -411,6 +421,12 @@ class BenchmarkConfig(DataSettings):
         unused = {"cutoffs", *((*_FETCHING, "exclude_self") if self.runs is not None else ())}
         unused |= set(_BACKEND) if self.is_embedded else set()
         unused |= set() if self.needs_corpus else {"retrieval"}
+        # Settings that are not in earlier reports have no effect on their hashes.
+        unused |= {
+            name
+            for name in _TEST_CASES
+            if getattr(self, name) == type(self).model_fields[name].default
+        }
         settings = self.model_dump(mode="json", exclude=unused)
         settings["measures"] = list(self.measure_names)
         settings["targets"] = {

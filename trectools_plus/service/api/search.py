@@ -12,7 +12,6 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.benchmark.run.dataset import open_corpus
-from trectools_plus.benchmark.run.hpo import qrels_of_terms
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.collection import CATALOGUE_PREFIX
 from trectools_plus.formats.corpus import load_corpus
@@ -31,6 +30,7 @@ from trectools_plus.service.names import dataset_name
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.testsets.tables import qrels_of
+from trectools_plus.testsets.terms import resolve_terms
 
 _BATCH_SIZE = 32
 """Number of queries to search for while other requests have to wait."""
@@ -53,14 +53,15 @@ class Documents:
     retrievers: dict[str, Retriever]
 
     def judgments(self, test_set: TestSet, path: str) -> Qrels:
-        """Return the grades of a test set; alternative ids of a term become its main id.
+        """Return the grades of a test set; alternative and replaced ids become the
+        ids of their terms.
 
         Raises:
             FormatError: If the documents are terms, and an expected id is not a term.
         """
         if self.ontology is None:
             return qrels_of(test_set, path)
-        return qrels_of_terms(test_set, self.ontology, path)
+        return qrels_of(resolve_terms(test_set, self.ontology, where=path).test_set, path)
 
 
 class Search:
