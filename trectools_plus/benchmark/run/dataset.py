@@ -190,9 +190,9 @@ def open_collection(
         UsageError: If there is no such collection.
     """
     if name == "hpo":
-        from trectools_plus.benchmark.run.hpo import HpoOptions, load_hpo
+        from trectools_plus.benchmark.run.hpo import load_hpo_collection
 
-        return load_hpo(HpoOptions(test_file, ontology, unknown_terms)).collection
+        return load_hpo_collection(test_file, ontology, unknown_terms)
     return load_collection(name)
 
 

@@ -99,15 +99,18 @@ def load_hpo(options: HpoOptions) -> HpoCollection:
 
 
 def load_hpo_collection(
-    test_file: str | Path | None = None, ontology: str | Path | None = None
+    test_file: str | Path | None = None,
+    ontology: str | Path | None = None,
+    unknown_terms: UnknownTerms = "error",
 ) -> Collection:
     """Load the collection ``hpo``; see :func:`load_hpo`.
 
     Args:
         test_file: As in :class:`HpoOptions`.
         ontology: As in :class:`HpoOptions`.
+        unknown_terms: As in :class:`HpoOptions`.
     """
-    return load_hpo(HpoOptions(test_file, ontology)).collection
+    return load_hpo(HpoOptions(test_file, ontology, unknown_terms)).collection
 
 
 def collection_of(test_set: TestSet, where: str) -> Collection:
