@@ -15,7 +15,6 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.interchange.frames import QRELS, RUN, is_frame, is_record, unexpected
 from trectools_plus.formats.interchange.names import GRADES, find_fields
-from trectools_plus.formats.qrels import has_beir_header
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.validation.engine import (
     open_qrels,
@@ -175,11 +174,11 @@ def _is_qrels_file(data: Input) -> bool:
     if not is_path(data) or str(data) == "-":
         return False
     run, qrels = open_run(data, None), open_qrels(data)
-    if isinstance(run, FileReport) or isinstance(qrels, FileReport) or qrels.columns is None:
+    if isinstance(run, FileReport) or isinstance(qrels, FileReport):
         return False
     is_run, is_qrels = (one.n_rows > 0 and one.shape.has_rows for one in (run, qrels))
-    # BEIR calls the grade a score.
-    return is_qrels and (not is_run or has_beir_header(qrels.columns.source))
+    _, header = qrels.shape.header or (0, "")
+    return is_qrels and (not is_run or "corpus" in header)  # BEIR calls the grade a score
 
 
 def _has_grades(data: Input) -> bool:
