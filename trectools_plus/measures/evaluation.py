@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import polars as pl
@@ -286,8 +286,8 @@ class Evaluation:
 
 
 def evaluate(
-    qrels: Qrels,
-    runs: Run | Iterable[Run] | Mapping[str, Run],
+    qrels: Any,
+    runs: Any,
     measures: Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     missing: Missing = "zero",
@@ -298,8 +298,8 @@ def evaluate(
     grade 1 or more. (A measure with ``rel=2`` is 0 for a query whose highest grade is 1.)
 
     Args:
-        qrels: The judgments.
-        runs: One run, several with different names, or a mapping of names to runs.
+        qrels: The judgments, in any form; see :mod:`trectools_plus.validation.inputs`.
+        runs: One run in any form, several with different names, or a mapping of names to runs.
         measures: Names or measures; see :func:`parse_measures`.
         missing: ``zero``: a query without results counts as 0, as with ``trec_eval -c``; ``drop``:
             it is left out, as with trec_eval without ``-c``.
@@ -314,8 +314,10 @@ def evaluate(
     """
     if missing not in get_args(Missing):
         raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
+    from trectools_plus.validation.inputs import as_qrels, as_runs
+
     parsed = parse_measures(measures)
-    named = _by_name(runs)
+    qrels, named = as_qrels(qrels), as_runs(runs)
     refuse_unscorable(qrels, list(named.values()), parsed)
     return score_runs(qrels, named, parsed, missing)
 
@@ -432,25 +434,6 @@ def _score(
         for note in one.notes_on_run(name, ranked)
     ]
     return score_ranking(measures, queries, ranked), notes
-
-
-def _by_name(runs: Run | Iterable[Run] | Mapping[str, Run]) -> dict[str, Run]:
-    if isinstance(runs, Run):
-        return {runs.name: runs}
-    if isinstance(runs, Mapping):
-        return dict(runs)
-    named: dict[str, Run] = {}
-    for run in runs:
-        if run.name in named:
-            raise UsageError(
-                f"two runs are named {run.name!r}",
-                where=", ".join(one.path or "a table" for one in (named[run.name], run)),
-                remedy="pass them with names: evaluate(qrels, {'a': run_a, 'b': run_b})",
-            )
-        named[run.name] = run
-    if not named:
-        raise UsageError("no run is given", remedy="pass at least one run")
-    return named
 
 
 _RELEVANT = "queries of the qrels with a document of grade 1 or more"

@@ -339,9 +339,9 @@ def _read_collection(source: ReportFolder) -> Topics | None:
     """Read the topics of ``hpo`` or of a dataset of the catalogue."""
     config = source.config
     if config.dataset == "hpo":
-        from trectools_plus.benchmark.run.hpo import load_hpo_topics
+        from trectools_plus.benchmark.run.hpo import HpoOptions, load_hpo_topics
 
-        return load_hpo_topics(config.test_file)
+        return load_hpo_topics(HpoOptions.of(config))
     if config.dataset is not None and config.dataset.startswith(CATALOGUE_PREFIX):
         from trectools_plus.formats.ir_datasets import CatalogueDataset
 

@@ -158,6 +158,7 @@ def make_report(
         components=_list_components(scored, differences),
         diagnosis=diagnose(results, differences.shown, pooled=has_nonrelevant),
         notes=[
+            *dataset.notes,
             *retrieval_notes(config, dataset),
             *(
                 f"{one.requested_name}: {note}."
