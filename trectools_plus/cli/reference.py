@@ -52,8 +52,9 @@ def _walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
         max_content_width=100,
     )
     yield name, context.get_help()
-    for child in getattr(command, "commands", {}):
-        yield from _walk(command.load(child), f"{name} {child}", context)
+    for child, listed in getattr(command, "commands", {}).items():
+        if not listed.hidden:
+            yield from _walk(command.load(child), f"{name} {child}", context)
 
 
 def render_commands_markdown() -> str:
