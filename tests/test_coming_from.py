@@ -58,7 +58,7 @@ FILES: dict[str, str | Path] = {
     "judgments.csv": as_csv(GARDEN / "qrels.txt", "query_id,doc_id,relevance", (0, 2, 3)),
     "results.csv": as_csv(ROOT / "fixtures/runs/lexical.run", "query_id,doc_id,score", (0, 2, 4)),
     "ranks.tsv": "1\ta\t1\n1\tb\t2\n",
-    "run.json": '{"g1": {"d1": 2.5, "d2": 1}}',
+    "run.json": '{"1": {"g06": 2.5, "g02": 1}, "2": {"g01": 1}}',
     "beir.tsv": "query-id\tcorpus-id\tscore\n1\ta\t1\n",
     "prels.txt": "20001 a 1 1 0.4\n20001 b 0 2 1.0\n",
     "levels.txt": "0001 a L2\n0001 b L0\n",
