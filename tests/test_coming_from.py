@@ -47,7 +47,22 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "coming-from.md"
 GARDEN = ROOT / "fixtures/garden-trec"
 
+
+def as_csv(path: Path, header: str, fields: tuple[int, ...]) -> str:
+    """Return columns of a run or qrels as CSV with a header."""
+    rows = [line.split() for line in path.read_text("utf-8").splitlines()]
+    return "\n".join([header, *(",".join(row[field] for field in fields) for row in rows), ""])
+
+
 FILES: dict[str, str | Path] = {
+    "judgments.csv": as_csv(GARDEN / "qrels.txt", "query_id,doc_id,relevance", (0, 2, 3)),
+    "results.csv": as_csv(ROOT / "fixtures/runs/lexical.run", "query_id,doc_id,score", (0, 2, 4)),
+    "ranks.tsv": "1\ta\t1\n1\tb\t2\n",
+    "run.json": '{"1": {"g06": 2.5, "g02": 1}, "2": {"g01": 1}}',
+    "beir.tsv": "query-id\tcorpus-id\tscore\n1\ta\t1\n",
+    "prels.txt": "20001 a 1 1 0.4\n20001 b 0 2 1.0\n",
+    "levels.txt": "0001 a L2\n0001 b L0\n",
+    "answers.jsonl": '{"run_id": "r", "topic_id": "1", "references": ["a", "b"], "answer": []}\n',
     "my.run": ROOT / "fixtures/runs/lexical.run",
     "other.run": ROOT / "fixtures/runs/vector.run",
     "qrels.txt": GARDEN / "qrels.txt",
@@ -56,6 +71,14 @@ FILES: dict[str, str | Path] = {
     "my_cases.json": ROOT / "fixtures/testsets/phentrieve-list.json",
     "test_set_v1.yaml": ROOT / "fixtures/testsets/own-form.yaml",
     "german/70cases_gemini_v1.json": ROOT / "fixtures/testsets/phentrieve-list.json",
+    "custom_metrics.py": (
+        "from trectools_plus import BaseMetric\n\n\n"
+        "class CustomMetric(BaseMetric):\n"
+        "    def __init__(self):\n"
+        '        super().__init__(name="custom_metric")\n\n'
+        "    def calculate(self, results):\n"
+        '        return float(results["ranked_ids"][0] in results["relevant"])\n'
+    ),
     **{
         f"DIR/GeneReviews/annotations/{name}.json": json.dumps(
             {
@@ -254,7 +277,7 @@ def prepare(folder: Path, row: Row) -> None:
 
 def mentions(row: Row, name: str) -> bool:
     """Return whether a command of the row has a folder, or a file in it, as an argument."""
-    return re.search(rf"(?<= ){name}(?=[/ `])", row.here) is not None
+    return re.search(rf"(?<=[ \"]){name}(?=[/ `])", row.here) is not None
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.section[:16]}: {row.there[:60]}")
@@ -285,6 +308,15 @@ def test_every_section_is_there() -> None:
     assert len(sections) == len(backgrounds)
     for section, word in zip(sections, backgrounds, strict=True):
         assert word in section
+
+
+@pytest.mark.parametrize("name", sorted(trectools_plus._EQUIVALENTS))
+def test_the_import_of_a_name_of_another_tool_prints_the_equivalent(name: str) -> None:
+    with pytest.raises(ImportError, match=f"^{name} has another name here: use .*$"):
+        exec(f"from trectools_plus import {name}")
+    (row,) = [row for row in ROWS if re.search(rf"`{name}\b", row.there)]
+    words = re.findall(r"\w{4,}", trectools_plus._EQUIVALENTS[name])
+    assert set(words) & set(re.findall(r"\w+", row.here)), "the page has another equivalent"
 
 
 def test_a_span_of_another_kind_is_an_error(tmp_path: Path, program: Program) -> None:

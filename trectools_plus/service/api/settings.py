@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from typing import Self
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from trectools_plus.choices import MODES
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.embedded.modes import check_modes
+from trectools_plus.models import Model
+from trectools_plus.retrieval.backends.embedded.modes import check_modes, name_default_modes
+from trectools_plus.retrieval.setting_types import Names
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE, DEFAULT_SEED
 
@@ -21,7 +24,7 @@ MIN_KEY_LENGTH = 16
 _PREFIX = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")
 
 
-class Limits(BaseModel):
+class Limits(Model):
     """Limits on requests."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
@@ -56,7 +59,7 @@ class Limits(BaseModel):
         return self.queries * self.values_per_query
 
 
-class ServiceSettings(BaseModel):
+class ServiceSettings(Model):
     """All settings of the service except host, port and key."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
@@ -69,8 +72,8 @@ class ServiceSettings(BaseModel):
     test_file: str | None = None
     """The service's own test set, which a request without a body evaluates: a file, or the name of
     a shipped set. The default is the queries and judgments of ``dataset``."""
-    modes: tuple[str, ...] = MODES
-    """Modes of the service."""
+    modes: Names = MODES
+    """Modes of the service; with weights for SPLADE, ``splade`` is one of the default modes."""
     depth: int = Field(default=100, ge=1)
     """Results fetched per query."""
     retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
@@ -87,6 +90,16 @@ class ServiceSettings(BaseModel):
     """Reports whose figures are included in the metrics; changed reports are read again."""
     limits: Limits = Field(default_factory=Limits)
     """Limits on requests."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_modes(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or "modes" in values:
+            return values
+        with contextlib.suppress(ValidationError):  # reported with the field
+            settings = RetrievalSettings.model_validate(values.get("retrieval", {}))
+            return {**values, "modes": name_default_modes(settings)}
+        return values
 
     @model_validator(mode="after")
     def _check(self) -> Self:

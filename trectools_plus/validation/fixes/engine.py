@@ -122,7 +122,7 @@ def fix_run(
         InputError: If a file cannot be read, or the output cannot be written.
     """
     refuse_overwriting(output, (path, qrels if isinstance(qrels, str | Path) else None))
-    view = as_qrels_view(qrels)
+    view = None if qrels is None else as_qrels_view(qrels)
     other = None if isinstance(view, FileReport) else view
     return _fix(path, output, Job(CATALOGUE, "run", frozenset(codes), options, max_depth, other))
 
@@ -152,7 +152,7 @@ def fix_qrels(
         InputError: If a file cannot be read, or the output cannot be written.
     """
     refuse_overwriting(output, (path, run if isinstance(run, str | Path) else None))
-    view = as_run_view(run)
+    view = None if run is None else as_run_view(run)
     other = None if isinstance(view, FileReport) else view
     return _fix(path, output, Job(CATALOGUE, "qrels", frozenset(codes), options, other=other))
 
@@ -169,7 +169,10 @@ def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
     if why is None:
         draft = _apply_once(draft, job, "format")
         why = _why_not_fixable(draft)
-    if why is None:
+    if why is None and draft.view.is_arranged:
+        code = "R105" if draft.kind == "run" else "Q103"
+        job.notes.append(f"{code} not fixed: the table is copied; --fix {code} writes columns")
+    elif why is None:
         draft = _apply_rounds(draft, job)
         why = _why_not_fixable(draft)
     if why is not None:
@@ -263,8 +266,8 @@ def _why_not_fixable(draft: Draft) -> str | None:
     shape = draft.view.shape
     if shape.verdict == "other-format":
         return f"{shape.format}, not columns separated by blanks (R103)"
-    if shape.verdict == "arranged":
-        code = {"run": ("R103", "R105"), "qrels": ("Q101", "Q103")}[draft.kind][bool(shape.header)]
+    if shape.verdict == "arranged" and shape.header is None:
+        code = "R103" if draft.kind == "run" else "Q101"
         return f"{shape.format}, not columns separated by blanks; --fix {code} writes them"
     if shape.verdict == "wrong-kind":
         return "it is qrels (R104)" if draft.kind == "run" else "it is a run (Q104)"

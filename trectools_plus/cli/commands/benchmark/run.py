@@ -10,7 +10,7 @@ from typing import Annotated, get_args
 import typer
 
 from trectools_plus import benchmark, formats, reporting
-from trectools_plus.choices import Correction, Missing
+from trectools_plus.choices import Correction, Missing, TestName
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.backends import BackendOptions
 from trectools_plus.cli.options.benchmark import (
@@ -33,6 +33,7 @@ from trectools_plus.cli.options.common import (
     Scheduler,
     TextOrJson,
     TopicsFile,
+    UnknownTermsChoice,
 )
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions
@@ -56,6 +57,7 @@ def benchmark_run(
     topics: TopicsFile = None,
     qrels: QrelsFile = None,
     test_file: HpoTestSet = None,
+    unknown_terms: UnknownTermsChoice = None,
     ontology: OntologyFile = None,
     annotations: AnnotationsFile = None,
     runs: Annotated[
@@ -95,6 +97,16 @@ def benchmark_run(
             "benjamini_hochberg or tukey_hsd.  [default: holm]",
             rich_help_panel=FIGURES,
             autocompletion=completion.complete_words(get_args(Correction)),
+        ),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Paired test that decides on significance: randomisation, t_test, "
+            "paired_bootstrap, wilcoxon or sign_test.  [default: randomisation]",
+            rich_help_panel=FIGURES,
+            autocompletion=completion.complete_words(get_args(TestName)),
         ),
     ] = None,
     output_dir: OutputDir = None,
@@ -152,6 +164,7 @@ def benchmark_run(
     settings = benchmark.ConfigOptions(
         dataset=dataset,
         test_file=test_file,
+        unknown_terms=unknown_terms,
         corpus=corpus,
         topics=topics,
         qrels=qrels,
@@ -165,6 +178,7 @@ def benchmark_run(
         missing=missing,
         baseline=None if baseline is None else split_list(baseline),
         correction=correction,
+        test=test,
         retrieval=searching.values(has_config=config is not None) or None,
         **figures.settings(),
         **backend.settings(),
