@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
+<<<<<<< HEAD
 from pydantic import ValidationError
 
 from trectools_plus.choices import StratumField
+=======
+>>>>>>> main
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.hashing import sha256_text
@@ -256,7 +259,7 @@ def _part(
     )
     try:
         return TestSet(metadata=metadata, queries=tuple(queries))
-    except ValidationError:
+    except UsageError:
         raise UsageError(
             f"the {part} part would have no query with a relevant term",
             where=dataset_id,

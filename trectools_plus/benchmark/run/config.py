@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
 from trectools_plus.choices import MODES, Correction, Missing, TestName, UnknownTerms
 from trectools_plus.errors import UsageError
@@ -104,7 +105,10 @@ class DataSettings(BackendSettings):
         corpus: Documents (JSONL).
         topics: Queries (TSV, JSONL or TREC).
         qrels: Judgments (TREC, or BEIR's TSV).
-        runs: Existing run files by name, to compare instead of fetching.
+        runs: Existing runs by name, to compare instead of fetching.
+
+    In Python, ``topics``, ``qrels`` and ``runs`` can also be tables, dictionaries or data frames;
+    they are stored as files in the cache folder.
     """
 
     dataset: FileName | None = None
@@ -112,9 +116,9 @@ class DataSettings(BackendSettings):
     unknown_terms: UnknownTerms = "error"
     language: str | None = None
     corpus: FileName | None = None
-    topics: FileName | None = None
-    qrels: FileName | None = None
-    runs: dict[str, FileName] | None = None
+    topics: Annotated[FileName | None, BeforeValidator(store_topics)] = None
+    qrels: Annotated[FileName | None, BeforeValidator(store_qrels)] = None
+    runs: Annotated[dict[str, FileName] | None, BeforeValidator(store_runs)] = None
 
     @model_validator(mode="before")
     @classmethod

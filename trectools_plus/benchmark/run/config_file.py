@@ -23,10 +23,11 @@ from trectools_plus.formats.nodes.documents import (
     refuse_repeats,
 )
 from trectools_plus.formats.nodes.model import Node, TreeError
+from trectools_plus.models import explain_problem
 from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.backends.settings import BackendSettings
 from trectools_plus.retrieval.fetch.answering import Collapse
-from trectools_plus.retrieval.setting_types import Flag, Names, WholeNumber, explain_problem
+from trectools_plus.retrieval.setting_types import Flag, Names, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.testsets.loading import shipped_names
 
