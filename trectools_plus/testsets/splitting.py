@@ -9,12 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-<<<<<<< HEAD
-from pydantic import ValidationError
-
 from trectools_plus.choices import StratumField
-=======
->>>>>>> main
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.hashing import sha256_text
