@@ -116,6 +116,8 @@ def _is_prels(fields: list[str]) -> bool:
     fix=RuleFix(
         "ask", "left out the header line", by_default=True, cannot_apply=TableView.header_stays
     ),
+    scored_if="it is the header of a BEIR file, or no query has the id in its first column: the "
+    "line is then skipped",
     checks="header line, or BEIR's TSV with three columns",
     rationale="Qrels have no header: trec_eval stops at it or counts one more query. BEIR's files "
     "have a header and only three columns.",
@@ -133,8 +135,9 @@ def header_line(qrels: QrelsView) -> Hit | None:
     if qrels.shape.verdict == "beir":
         plain = f"four columns '{LAYOUT}' without header"
         remedy = f"Scoring reads this layout; write {plain} for other tools"
-        return Hit(f"BEIR header {shown}, three columns", [line], remedy=remedy)
-    return Hit(f"header line {shown}", [line])
+        what = f"BEIR header {shown}, three columns"
+        return Hit(what, [line], remedy=remedy, blocks_scoring=False)
+    return Hit(f"header line {shown}", [line], blocks_scoring=qrels.header_may_be_data)
 
 
 _GRADE = r"^[+-]?[0-9]{1,3}$"

@@ -129,6 +129,8 @@ def add_columns(draft: Draft, job: Job) -> Draft:
     scope="row",
     severity="error",
     fix=RuleFix("ask", "joined the words of the tag with '_'"),
+    scored_if="on every such line, column 4 is an integer, column 5 a score and column 6 not a "
+    "number: the words after the tag are then ignored",
     checks="more than 6 fields",
     rationale="A blank inside a document id shifts all later columns: trec_eval then reads the "
     "rank as the score and gives no warning. It drops all words after the sixth column, so a tag "
@@ -140,7 +142,7 @@ def add_columns(draft: Draft, job: Job) -> Draft:
 )
 def too_many_columns(run: RunView) -> Hit | None:
     """Rows with more fields than a run has."""
-    long = run.misshapen.filter(pl.col("n_fields") > RUN_FIELDS)
+    long = pl.concat([run.misshapen.filter(pl.col("n_fields") > RUN_FIELDS), run.words_after_tag])
     if long.is_empty():
         return None
     first = long.row(0, named=True)
@@ -150,6 +152,7 @@ def too_many_columns(run: RunView) -> Hit | None:
         long["line"].to_list(),
         long.height,
         fix=None if "run tag" in guess else "no",
+        blocks_scoring=run.words_after_tag.is_empty(),
     )
 
 
@@ -294,6 +297,7 @@ def wrong_kind(run: RunView) -> Hit | None:
     scope="file",
     severity="error",
     fix=RuleFix("safe", "left out the header line", cannot_apply=TableView.header_stays),
+    scored_if="no query has the id in the header's first column: the line is then skipped",
     checks="first line is not data: its score field is a word, and the next line is a valid row",
     rationale="Runs have no header. trec_eval reads a header as a result with score 0 for a query "
     "that does not exist; stricter readers stop.",
@@ -305,7 +309,8 @@ def header_line(run: RunView) -> Hit | None:
     if run.shape.header is None:
         return None
     line, text = run.shape.header
-    return Hit(f"header line {quoted(text.strip())}", [line])
+    blocks = run.header_may_be_data
+    return Hit(f"header line {quoted(text.strip())}", [line], blocks_scoring=blocks)
 
 
 @rule(
