@@ -188,7 +188,7 @@ def check_chunks(
     for view in _views(path, file_start, chunks):
         facts.add(view)
     start = file_start.view
-    start.other_query_ids = facts.query_ids.union(start.other_query_ids)
+    start.other_query_ids |= facts.query_ids
     at_start = run_rules(start, ("file", "run"), start)
     sums = _FindingSums(path, known_lines)
     for view in _views(path, file_start, chunks):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trectools_plus.text import plural
+from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
 from trectools_plus.validation.rendering.places import printable
 
@@ -51,7 +52,9 @@ class Tally:
         self.findings[finding.severity] += 1
         self.fixes[finding.fix] += 1
         if finding.fix is Fix.ASK:
-            self.needs_decision.setdefault(finding.code, []).append(finding.effect)
+            fix = CATALOGUE[finding.code].rule_fix
+            effect = finding.effect or (fix.effect if fix else "")
+            self.needs_decision.setdefault(finding.code, []).append(effect)
         key = finding.code, finding.name, finding.severity
         self._places[key] += finding.count
         self._files[key] += 1
@@ -114,10 +117,8 @@ class Tally:
         lines = self._command(",".join(code for code, effects in decisions if not any(effects)))
         changing = [(code, effects) for code, effects in decisions if any(effects)]
         if changing:
-            lines.append("Fixes that change the figures; each is applied only if it is named:")
-        return lines + [
-            f"  --fix OUT --fix {code} {_effect(effects)}" for code, effects in changing
-        ]
+            lines.append("Each of these fixes changes the figures; it is applied only if named:")
+        return lines + [f"  {code} {_effect(effects)}" for code, effects in changing]
 
     def _command(self, codes: str) -> list[str]:
         """Return the line with the command that applies fixes; empty if there is nothing to fix."""
