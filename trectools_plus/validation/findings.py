@@ -173,7 +173,7 @@ MAX_FILES_NAMED = 3
 
 
 def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = ()) -> list[str]:
-    """Return notes on findings that do not block scoring, for the readers of the figures.
+    """Return notes on errors and warnings that do not block scoring, for readers of the figures.
 
     Args:
         of_runs: The findings on all runs of an evaluation, alone and with the qrels.
@@ -187,7 +187,8 @@ def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = 
     found: dict[str, dict[str, dict[str, None]]] = {"runs": {}, "qrels": {}}
     for kind, findings in (("runs", of_runs), ("qrels", of_qrels)):
         for finding in findings:
-            if finding.blocks_scoring or finding.code in _ABOUT_FIGURES:
+            is_info = finding.severity is Severity.INFO
+            if finding.blocks_scoring or is_info or finding.code in _ABOUT_FIGURES:
                 continue
             if finding.code == NOTHING_JUDGED and finding.severity is Severity.ERROR:
                 why = "unjudged documents count as not relevant"

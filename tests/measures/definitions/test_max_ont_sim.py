@@ -90,7 +90,7 @@ def test_ids_that_are_no_terms_count_0_and_are_noted():
     run = Run.from_dict({"1": {DOG: 2.0, "x": 1.0}, "2": {CAT: 2.0}, "3": {"d1": 1.0}}, name="mine")
     evaluation = evaluate(qrels, run, [measure()])
     assert evaluation.values("mine", measure().name).tolist() == [1.0, 0.0, 1.0]
-    expected, predicted, _ = evaluation.notes
+    expected, predicted = evaluation.notes
     assert "similar only to an equal id" in expected
     assert "2 of 3 relevant documents of the qrels are not terms of" in expected
     assert expected.endswith("to an equal id: d1, d2")
@@ -191,7 +191,7 @@ def test_annotations_of_other_terms_are_noted(tmp_path):
     run = Run.from_dict({"1": {CAT: 1.0}}, name="mine")
     asked = measure(formula="lin", annotations=path)
     evaluation = evaluate(Qrels.from_dict({"1": {DOG: 1}}), run, [asked])
-    note, _ = evaluation.notes
+    (note,) = evaluation.notes
     assert "1 of 2 terms" in note
 
 
