@@ -161,6 +161,24 @@ def report_notes(report: BenchmarkReport) -> list[str]:
     ]
 
 
+def language_lines(report: BenchmarkReport) -> list[str]:
+    """Return the means of the first measure by language, a line for each mode.
+
+    The list is empty if the queries are in one language.
+    """
+    languages = report.strata.get("language", {})
+    measure = report.measure_names[0]
+    return [
+        f"{measure} of {result.label} by language: "
+        + ", ".join(
+            f"{language} {show(found[mode][measure].mean)} ({found[mode][measure].n})"
+            for language, found in languages.items()
+        )
+        for mode, result in report.modes.items()
+        if languages
+    ]
+
+
 def join_labels(labels: list[str], named: int = _NAMED) -> str:
     """Return ``a``, ``a and b``, ``a, b and c``; with more than ``named`` modes, ``12 modes``."""
     if len(labels) > named:

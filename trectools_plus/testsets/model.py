@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     StrictInt,
@@ -17,7 +16,15 @@ from pydantic import (
 )
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.topic_schema import ID_KEYS, SPELLINGS, TEXT_KEYS
+from trectools_plus.formats.topic_schema import (
+    DOC_ID_KEYS,
+    GRADE_KEYS,
+    ID_KEYS,
+    SPELLINGS,
+    TERM_SPELLINGS,
+    TEXT_KEYS,
+)
+from trectools_plus.models import Model
 
 Category = Literal["exact_match", "synonym", "abbreviation", "layperson", "complex"]
 Difficulty = Literal["easy", "medium", "hard"]
@@ -30,7 +37,7 @@ LOWEST_GRADE, HIGHEST_GRADE = 0, 3
 """The scale of grades; other grades are accepted, and ``testset validate`` reports them."""
 
 
-class _Model(BaseModel):
+class _Model(Model):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     __test__: ClassVar[bool] = False  # pytest must not collect it
 
@@ -79,7 +86,7 @@ class TestQuery(_Model):
         return any(term.grade > 0 for term in self.relevant)
 
 
-class TestSetMetadata(BaseModel):
+class TestSetMetadata(Model):
     """The metadata of a test set, which can have further keys."""
 
     model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
@@ -161,6 +168,10 @@ def json_schema_of_test_sets() -> dict[str, Any]:
     term["properties"]["doc_id"]["type"] = ["string", "integer"]
     term_id = {"type": ["string", "integer"], "pattern": term["properties"]["doc_id"]["pattern"]}
     grade = {key: term["properties"]["grade"][key] for key in ("type", "minimum", "maximum")}
+    for name, spellings in TERM_SPELLINGS.items():
+        _add_spellings(term["properties"], name, spellings)
+    term["allOf"] = [_any_of(DOC_ID_KEYS), _any_of(GRADE_KEYS)]
+    del term["required"]
     fields = query["properties"]
     for name in ("query_id", "text"):
         fields[name]["type"] = ["string", "integer"]
@@ -172,11 +183,10 @@ def json_schema_of_test_sets() -> dict[str, Any]:
         {"type": "null"},
     ]
     for name, spellings in SPELLINGS.items():
-        for spelling in spellings:
-            fields.setdefault(spelling, {"description": f"As `{name}`.", **_untitled(fields[name])})
+        _add_spellings(fields, name, spellings)
     del query["required"]
-    query["anyOf"] = [{"required": [name]} for name in TEXT_KEYS]
-    with_id = {"anyOf": [{"required": [name]} for name in ID_KEYS]}
+    query |= _any_of(TEXT_KEYS)
+    with_id = _any_of(ID_KEYS)
     definitions["TestCase"] = {
         "description": "A test case of Phentrieve; it can have further fields.",
         "type": "object",
@@ -209,6 +219,16 @@ def json_schema_of_test_sets() -> dict[str, Any]:
         ],
         "$defs": definitions,
     }
+
+
+def _any_of(names: Iterable[str]) -> dict[str, Any]:
+    """Return the schema of objects with at least one of the fields."""
+    return {"anyOf": [{"required": [name]} for name in names]}
+
+
+def _add_spellings(fields: dict[str, Any], name: str, spellings: Iterable[str]) -> None:
+    for spelling in spellings:
+        fields.setdefault(spelling, {"description": f"As `{name}`.", **_untitled(fields[name])})
 
 
 def _untitled(schema: dict[str, Any]) -> dict[str, Any]:

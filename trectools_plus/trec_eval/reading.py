@@ -112,6 +112,7 @@ def read_input(arguments: Arguments) -> Input:
     """
     qrels, run = arguments.files
     judged = _require_table(open_qrels(qrels))
+    _refuse_other_form(judged)
     of_qrels = check_view(judged)
     _refuse(of_qrels, arguments)
     grades = _read_grades(judged)
@@ -243,11 +244,23 @@ def _open_run(path: str | Path, permissive: bool) -> RunView | FileReport:
         source = read_source(path, partial=True)
     except FormatError as error:
         return damaged_report(error, "run")
-    view = RunView.for_scoring(source, DEFAULT_MAX_DEPTH)
+    view = RunView.for_scoring(scan_columns(source, N_FIELDS), DEFAULT_MAX_DEPTH)
     if permissive and (view.misshapen["n_fields"] > N_FIELDS).any():
         cut = replace(source, data=_SEVENTH_FIELD.sub(rb"\1", source.data))
         return RunView.of_file(scan_columns(cut, N_FIELDS), DEFAULT_MAX_DEPTH)
     return view
+
+
+def _refuse_other_form(judged: QrelsView) -> None:
+    """Refuse tables with a header and JSON, at which trec_eval stops."""
+    if judged.is_arranged:
+        findings = check_view(judged)
+        found = next(one for one in findings if one.code in ("Q101", "Q103"))
+        raise CheckFailedError(
+            f"{found.message}; trec_eval stops here",
+            where=found.place,
+            remedy=f"convert it: trectools-plus qrels convert {judged.name} --output qrels.txt",
+        )
 
 
 def _require_table(view: _View | FileReport) -> _View:

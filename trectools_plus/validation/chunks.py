@@ -79,7 +79,9 @@ def _clean_view(path: str, data: bytes) -> RunView | None:
 
 def _view_of_chunk(path: str, data: bytes, shape: Shape | None = None) -> RunView:
     """Return the view of a chunk; ``shape`` is the shape of the whole file, if known."""
-    view = RunView.for_scoring(source_of(path, data), DEFAULT_MAX_DEPTH, shape)
+    view = RunView.for_scoring(
+        scan_columns(source_of(path, data), N_FIELDS), DEFAULT_MAX_DEPTH, shape
+    )
     if shape is not None and view.columns is not None:
         # The whole file has another encoding than UTF-16 or UTF-32.
         guess = None if view.columns.facts.bad_utf8 is None else "latin-1"
@@ -153,7 +155,9 @@ def read_file_start(path: str, chunks: Iterable[Chunk]) -> FileStart:
             break
     if overlong is not None:
         overlong = replace(overlong, line=data.count(b"\n") + 1)
-    view = RunView.for_scoring(Source(path, data, overlong=overlong), DEFAULT_MAX_DEPTH)
+    view = RunView.for_scoring(
+        scan_columns(Source(path, data, overlong=overlong), N_FIELDS), DEFAULT_MAX_DEPTH
+    )
     if view.shape.header is None:
         return FileStart(view, b"")
     line, _ = view.shape.header

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
+from os import PathLike, fsdecode
 from pathlib import Path
+from typing import Any
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.source import read_source
-from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
+from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
 from trectools_plus.formats.tables import Qrels, Run, Topics
+from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.registry import SCOPES, Hit, Scope, Subject
 from trectools_plus.validation.rules.pair.documents import few_judged
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import MAX_TAG_LENGTH, RunView
-from trectools_plus.validation.views.shape import lex_qrels
+from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView
 from trectools_plus.validation.views.testsets import TestSetView
 
@@ -27,9 +28,9 @@ DEFAULT_MAX_DEPTH = 100
 
 
 def validate_run(
-    path: str | Path,
+    path: Any,
     *,
-    qrels: Qrels | QrelsView | str | Path | None = None,
+    qrels: Any = None,
     topics: Topics | None = None,
     max_depth: int | None = DEFAULT_MAX_DEPTH,
     max_tag_length: int = MAX_TAG_LENGTH,
@@ -37,11 +38,12 @@ def validate_run(
     optional_rules: bool = False,
     collection: DocumentIds | None = None,
 ) -> FileReport:
-    """Check a run file, alone or together with qrels and topics.
+    """Check a run, alone or together with qrels and topics.
 
     Args:
-        path: The run; ``-`` is standard input.
-        qrels: Qrels to compare ids with: a table or a file. :func:`validate_qrels` checks them.
+        path: The file; ``-`` is standard input. A table, a dictionary or a data frame is checked
+            with the rules that do not need a file.
+        qrels: Qrels to compare ids with, in any form. :func:`validate_qrels` checks them.
         topics: The queries that the run should answer.
         max_depth: Results allowed per query; ``None`` for no limit.
         max_tag_length: Characters allowed in the run tag.
@@ -55,14 +57,14 @@ def validate_run(
     Raises:
         InputError: If a file cannot be read at all: missing, a folder, no permission.
     """
-    run = open_run(path, max_depth)
+    run = as_run_view(path, max_depth)
     if isinstance(run, FileReport):
         return run
     run.every_line = every_line
     run.optional_rules = optional_rules
     run.max_tag_length = max_tag_length
     findings = check_view(run)
-    other = as_qrels_view(qrels)
+    other = None if qrels is None else as_qrels_view(qrels)
     if _has_ids(run) and not isinstance(other, FileReport):
         qrels_view = other if other is None or _has_ids(other) else None
         ids = None if topics is None else topics.query_ids
@@ -71,18 +73,19 @@ def validate_run(
 
 
 def validate_qrels(
-    path: str | Path,
+    path: Any,
     *,
-    run: Run | RunView | str | Path | None = None,
+    run: Any = None,
     topics: Topics | None = None,
     every_line: bool = False,
 ) -> FileReport:
-    """Check a qrels file, alone or together with a run and topics.
+    """Check qrels, alone or together with a run and topics.
 
     Args:
-        path: The qrels; ``-`` is standard input.
-        run: A run to compare ids with; ids that do not match are reported at the lines of the
-            qrels. :func:`validate_run` checks the run.
+        path: The file; ``-`` is standard input. A table, a dictionary or a data frame is checked
+            with the rules that do not need a file.
+        run: A run in any form to compare ids with; ids that do not match are reported at the lines
+            of the qrels. :func:`validate_run` checks the run.
         topics: The queries that may be judged.
         every_line: Put the line numbers of all places into findings, not only the first few.
 
@@ -92,13 +95,13 @@ def validate_qrels(
     Raises:
         InputError: If a file cannot be read at all: missing, a folder, no permission.
     """
-    qrels = open_qrels(path)
+    qrels = as_qrels_view(path)
     if isinstance(qrels, FileReport):
         return qrels
     qrels.every_line = every_line
     findings = check_view(qrels)
     if _has_ids(qrels) and (run is not None or topics is not None):
-        other = as_run_view(run)
+        other = None if run is None else as_run_view(run)
         if not isinstance(other, RunView) or not _has_ids(other):
             other = RunView.of_table(Run.from_dict({}))
         ids = None if topics is None else topics.query_ids
@@ -165,9 +168,9 @@ def open_run(
         source = read_source(path, partial=True)
     except FormatError as error:
         return damaged_report(error, "run")
-    if for_scoring:
-        return RunView.for_scoring(source, max_depth)
-    return RunView.of_file(scan_columns(source, RUN_FIELDS), max_depth)
+    columns = lex_run(source)
+    make = RunView.for_scoring if for_scoring else RunView.of_file
+    return make(columns, max_depth)
 
 
 def open_qrels(path: str | Path) -> QrelsView | FileReport:
@@ -286,18 +289,27 @@ def _has_ids(view: TableView) -> bool:
     return view.n_rows > 0 and view.shape.has_rows
 
 
-def as_run_view(run: Run | RunView | str | Path | None) -> RunView | FileReport | None:
-    """Return a view of a run in any form; a report if its compressed stream is damaged."""
-    if run is None or isinstance(run, RunView):
+def as_run_view(run: Any, max_depth: int | None = None) -> RunView | FileReport:
+    """Return a view of a run in any form; a report if its compressed stream is damaged.
+
+    Args:
+        run: A view, a path, a table, or what :class:`Run` is built from.
+        max_depth: Results allowed per query; ``None`` for no limit.
+    """
+    if isinstance(run, RunView):
         return run
-    return RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
+    if isinstance(run, str | PathLike):
+        return open_run(fsdecode(run), max_depth)
+    return RunView.of_table(run if isinstance(run, Run) else Run(run), max_depth)
 
 
-def as_qrels_view(qrels: Qrels | QrelsView | str | Path | None) -> QrelsView | FileReport | None:
-    """Return a view of qrels in any form; a report if their compressed stream is damaged."""
-    if qrels is None or isinstance(qrels, QrelsView):
+def as_qrels_view(qrels: Any) -> QrelsView | FileReport:
+    """Return a view of qrels in any form; see :func:`as_run_view`."""
+    if isinstance(qrels, QrelsView):
         return qrels
-    return QrelsView.of_table(qrels) if isinstance(qrels, Qrels) else open_qrels(qrels)
+    if isinstance(qrels, str | PathLike):
+        return open_qrels(fsdecode(qrels))
+    return QrelsView.of_table(qrels if isinstance(qrels, Qrels) else Qrels(qrels))
 
 
 def report_view(view: TableView) -> FileReport:

@@ -29,6 +29,8 @@ def load_run(path: str | Path, *, qrels: Qrels | None = None, strict_input: bool
     Other findings are accepted. Words after the tag and a header line are skipped. If a rank is
     not a whole number, the ranks are the positions in the file: scoring uses the scores.
 
+    The file is in TREC form, a table with a header (CSV or TSV) or JSON: see ``docs/formats.md``.
+
     Args:
         path: The run; ``-`` is standard input.
         qrels: The qrels for scoring; if given, the ids must match.
@@ -98,7 +100,8 @@ def load_qrels(path: str | Path, *, strict_input: bool = False) -> Qrels:
     """Read qrels and reject them if figures would be wrong or ambiguous.
 
     Repeated judgments with the same grade are dropped, a grade of ``1.0`` is read as 1, and a
-    header line is skipped. BEIR's TSV with a header and three columns is accepted.
+    header line is skipped. A file is in TREC form, a table with a header (CSV or TSV, for example
+    BEIR's), or JSON: see ``docs/formats.md``.
 
     Args:
         path: The qrels; ``-`` is standard input.
@@ -127,9 +130,6 @@ def load_qrels_with_findings(
         raise AssertionError("a report without a view must contain an error")
     findings = check_view(view)
     refuse_errors(findings, strict_input=strict_input)
-    if view.shape.verdict == "beir":
-        # Other tools stop at the header; here it only identifies the layout.
-        findings = [finding for finding in findings if finding.code != "Q103"]
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
     if not view.repeats.is_empty():  # the rules ensure that repeated judgments agree
         frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)

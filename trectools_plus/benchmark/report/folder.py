@@ -268,7 +268,7 @@ class ReportScores:
         """
         table = self._source.per_query
         if self._scored is not None and measure not in self._source.report.measure_names:
-            table = self._scored.per_query
+            table = self._scored.per_query()
         if table is None:
             return None
         found = table.filter(run=mode, measure=measure).select("query_id", "value")
@@ -335,9 +335,9 @@ def _read_collection(source: ReportFolder) -> Topics | None:
     """Read the topics of ``hpo`` or of a dataset of the catalogue."""
     config = source.config
     if config.dataset == "hpo":
-        from trectools_plus.benchmark.run.hpo import load_hpo_topics
+        from trectools_plus.benchmark.run.hpo import HpoOptions, load_hpo_topics
 
-        return load_hpo_topics(config.test_file)
+        return load_hpo_topics(HpoOptions.of(config))
     if config.dataset is not None and config.dataset.startswith(CATALOGUE_PREFIX):
         from trectools_plus.formats.ir_datasets import CatalogueDataset
 

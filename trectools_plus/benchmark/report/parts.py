@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any, Literal, cast
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     GetJsonSchemaHandler,
     SerializerFunctionWrapHandler,
@@ -18,6 +17,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from trectools_plus.models import Model
 from trectools_plus.validation.findings import Finding, Severity
 
 TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "competitive", "strong"]
@@ -27,7 +27,7 @@ ResultStatus = Literal["ok", "empty", "failed", "unavailable"]
 UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
 
 
-class ReportModel(BaseModel):
+class ReportModel(Model):
     """Base of all parts of the report: immutable, documented by its attributes' docstrings."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)

@@ -157,7 +157,7 @@ def make_report(
         else find_near_misses(dataset, runs, evaluation, ontology),
         components=_list_components(scored, differences),
         diagnosis=diagnose(results, differences.shown, pooled=has_nonrelevant),
-        notes=retrieval_notes(config, dataset),
+        notes=[*dataset.notes, *retrieval_notes(config, dataset)],
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.config import BenchmarkConfig, move_fusion
 from trectools_plus.benchmark.run.targets import Target
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.remote import is_address
@@ -23,18 +23,22 @@ from trectools_plus.formats.nodes.documents import (
     refuse_repeats,
 )
 from trectools_plus.formats.nodes.model import Node, TreeError
+from trectools_plus.models import explain_problem
 from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.backends.settings import BackendSettings
 from trectools_plus.retrieval.fetch.answering import Collapse
-from trectools_plus.retrieval.setting_types import Flag, Names, WholeNumber, explain_problem
+from trectools_plus.retrieval.setting_types import Flag, Names, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.testsets.loading import shipped_names
 
+_OF_TEST_CASES = ("unknown_terms", "language")
 _SUPERSEDES = {
-    "dataset": ("corpus", "topics", "qrels", "runs", "test_file"),
-    "corpus": ("dataset", "test_file", "runs"),
+    "dataset": ("corpus", "topics", "qrels", "runs", "test_file", *_OF_TEST_CASES),
+    "corpus": ("dataset", "test_file", "runs", *_OF_TEST_CASES),
+    "test_file": ("corpus", "topics", "qrels", "runs"),
     "runs": (
-        *("dataset", "test_file", "corpus", "modes", "depth", "retrieval", "exclude_self"),
+        *("dataset", "test_file", *_OF_TEST_CASES),
+        *("corpus", "modes", "depth", "retrieval", "exclude_self"),
         *BackendSettings.model_fields,
     ),
     "measures": ("cutoffs",),
@@ -45,7 +49,7 @@ _SUPERSEDES = {
 _MODELS_OF_BACKENDS = tuple(
     entry.setting for entry in BACKENDS.values() if entry.setting and entry.model
 )
-_FILE_ONLY = ("mode_names", "targets", "retrieval", *_MODELS_OF_BACKENDS, "collapse")
+_FILE_ONLY = ("mode_names", "language", "targets", "retrieval", *_MODELS_OF_BACKENDS, "collapse")
 """Settings without an option on the command line."""
 
 _MODELS = ("embedding_model", "splade_model", "reranker_model")
@@ -61,6 +65,9 @@ _GO_WITH = {
 _MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
 """Mappings of which the command line may set a part."""
 
+_SEARCH = ("dataset", "corpus", "test_file", "modes", "depth", "retrieval")
+"""Settings of a search that is not compared with another one."""
+
 _PATHS = ("test_file", "corpus", "topics", "qrels", "ontology", "annotations", "output_dir")
 
 
@@ -73,6 +80,8 @@ class ConfigOptions(TypedDict, total=False):
 
     dataset: str | None
     test_file: str | None
+    unknown_terms: str | None
+    language: str | None
     corpus: str | None
     topics: str | None
     qrels: str | None
@@ -88,6 +97,7 @@ class ConfigOptions(TypedDict, total=False):
     exclude_self: bool | None
     baseline: Sequence[str] | None
     correction: str | None
+    test: str | None
     confidence: float | None
     resamples: int | None
     seed: int | None
@@ -117,7 +127,7 @@ def load_config(
             and every such field.
     """
     content, root = ({}, None) if path is None else _read_yaml(Path(path))
-    values = {} if path is None else _anchor_paths(content, Path(path).parent)
+    values = {} if path is None else _anchor_paths(move_fusion(content), Path(path).parent)
     given = {name: value for name, value in (options or {}).items() if value is not None}
     for name, superseded in _SUPERSEDES.items():
         if name in given:
@@ -156,7 +166,7 @@ def load_fetch_settings(
     content, root = ({}, None) if path is None else _read_yaml(Path(path))
     given = {name: value for name, value in (options or {}).items() if value is not None}
     others = BenchmarkConfig.model_fields.keys() - FetchSettings.model_fields.keys()
-    values = {name: value for name, value in content.items() if name not in others}
+    values = {name: value for name, value in move_fusion(content).items() if name not in others}
     named = given.get("backend")
     if given.get("retriever") or (named and values.get("backend", named) != named):
         values.pop("modes", None)
@@ -164,6 +174,32 @@ def load_fetch_settings(
         return FetchSettings.model_validate(_merge(values, given))
     except ValidationError as error:
         raise _Translator(path, root, given).translate(error) from error
+
+
+def load_search_settings(path: str | Path) -> dict[str, Any]:
+    """Read the documents, the test set and the modes from the same file; ignore the rest.
+
+    Returns:
+        Those of ``dataset``, ``corpus``, ``test_file``, ``modes``, ``depth`` and ``retrieval``
+        that the file contains; ``retrieval`` is not validated.
+
+    Raises:
+        InputError: If the file cannot be read.
+        UsageError: If it is not a YAML mapping, or a setting is unknown or invalid.
+    """
+    content, root = _read_yaml(Path(path))
+    values = _anchor_paths(move_fusion(content), Path(path).parent)
+    for name in values:
+        if name not in BenchmarkConfig.model_fields:
+            remedy = _suggest(name, BenchmarkConfig.model_fields)
+            raise UsageError(f"unknown setting '{name}'", where=str(path), remedy=remedy)
+    found = {name: values[name] for name in _SEARCH if name in values}
+    checked = {name: found[name] for name in ("modes", "depth") if name in found}
+    try:
+        settings = FetchSettings.model_validate(checked)
+    except ValidationError as error:
+        raise _Translator(path, root, {}).translate(error) from error
+    return {**found, **{name: getattr(settings, name) for name in checked}}
 
 
 def _merge(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def run_benchmark(
         raise
     runs = {name: mode.run for name, mode in scored.items()}
     latency = _latency_table(dataset, scored)
-    return BenchmarkResult(report, evaluation.per_query, runs, folder, dataset, latency)
+    return BenchmarkResult(report, evaluation.per_query(), runs, folder, dataset, latency)
 
 
 def input_notes(report: BenchmarkReport, config: BenchmarkConfig) -> list[str]:

@@ -4,7 +4,7 @@
 
     {metadata: {…}, queries: [{query_id, text, relevant: [{doc_id, grade}], …}]}
     {queries: [{id, text, relevant: {doc_id: grade}}]}
-    {queries: [{query_id, query_text, relevant_docs: [{doc_id, grade}]}]}
+    {queries: [{query_id, query_text, relevant_docs: [{doc_id, grade}]}]}     or {doc_id: grade}
     {metadata: {…}, test_cases: [{text, expected_hpo_ids: [HP:…]}]}     or only the list
     {query_id: {doc_id: grade}}     or {query_id: [doc_id, …]}
 
@@ -41,6 +41,7 @@ from trectools_plus.formats.topic_schema import (
     NOTE_KEYS,
     NOTE_WORDS,
     TERM_KEYS,
+    TERM_SPELLINGS,
     TEXT_KEYS,
     TOP_KEYS,
 )
@@ -200,8 +201,9 @@ class _Reader:
         for what in sorted(missing - meant - {"judgments"}):
             seen = f"{what} is missing (fields: {listed(list(fields))})"
             self.problems.add("T105", Problem(case.line, seen, case.column, entry.query_id))
-        cases.notes.append(self._notes.read_case(fields, entry, strict=cases.strict))
         self._entries.append(entry.as_row())
+        named = entry.query_id or number_of_case(len(self._entries))
+        cases.notes.append(self._notes.read_case(fields, named, strict=cases.strict))
         first_row = len(self._judgments.rows)
         for _, value in judged:
             self._judgments.read(value, entry, len(self._entries))
@@ -300,20 +302,24 @@ class _JudgmentsReader:
         """Read ``{doc_id: …, grade: …}``: one judgment, or none if the document is missing."""
         pairs = self._aliases.fields(term)
         fields = {key.text: value for key, value in pairs}
-        missing = {name for name in TERM_KEYS if name not in fields}
+        found = {
+            name: next((fields[key] for key in spellings if key in fields), None)
+            for name, spellings in TERM_SPELLINGS.items()
+        }
+        missing = {name for name, node in found.items() if node is None}
         keys = (key for key, _ in pairs)
         meant = self._schema.check(keys, TERM_KEYS, entry.query_id, missing=missing)
         for what in sorted(missing - meant):
             seen = f"{what} of a relevant document is missing"
             self._problems.add("T105", Problem(term.line, seen, term.column, entry.query_id))
-        if "doc_id" not in fields:
+        place, grade = found["doc_id"], found["grade"]
+        if place is None:
             return
-        doc_id = read_id(fields["doc_id"], "document id", entry, self._problems)
+        doc_id = read_id(place, "document id", entry, self._problems)
         if doc_id is None:
             return
-        grade = fields.get("grade")
         value = None if grade is None else read_grade(grade, doc_id, entry, self._problems)
-        yield doc_id, fields["doc_id"], value
+        yield doc_id, place, value
 
 
 class _NotesReader:
@@ -330,18 +336,18 @@ class _NotesReader:
         self.languages: list[tuple[int, str | None, str]] = []
         self._problems = problems
 
-    def read_case(self, fields: Fields, entry: Entry, *, strict: bool) -> dict[str, str]:
+    def read_case(self, fields: Fields, query_id: str, *, strict: bool) -> dict[str, str]:
         """Read the notes of a test case.
 
         Args:
             fields: Its fields.
-            entry: The case.
+            query_id: The id of the case.
             strict: True for a form of this package; unknown words of other forms are ignored.
         """
         found = {}
         for name in NOTE_KEYS:
             if name in fields:
-                text = self._read(name, fields[name][1], entry.query_id, strict=strict)
+                text = self._read(name, fields[name][1], query_id, strict=strict)
                 if text is not None:
                     found[name] = text
         return found

@@ -11,9 +11,9 @@ import polars as pl
 
 from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.numbers import parse_ranks
-from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.tables import Run
+from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.validation.views.order import Ordered, Ranks, Rows
 from trectools_plus.validation.views.shape import Shape, shape_of_run
 from trectools_plus.validation.views.tables import (
@@ -130,10 +130,6 @@ class ScoreSwapSigns:
         return self.has_other_rank and self.several_rows and self.looks_swapped
 
 
-MAX_TAG_LENGTH = 64
-"""Default limit of the length of a run tag, in characters."""
-
-
 TREC_MAX_DEPTH = 1000
 """Limit of results per query in the profile ``trec``."""
 
@@ -185,13 +181,13 @@ class RunView(TableView):
             frame = _parse_run(
                 texts_of(columns, _RUN_TYPES, _RUN_WORDS)[int(shape.header_in_rows) :]
             )
-        if shape.verdict != "rows":
+        if not shape.has_rows:
             frame = frame.clear()
         return cls(columns.source.path, columns, shape, frame, max_depth)
 
     @classmethod
     def for_scoring(
-        cls, source: Source, max_depth: int | None = None, shape: Shape | None = None
+        cls, columns: Columns, max_depth: int | None = None, shape: Shape | None = None
     ) -> RunView:
         """Return the view of a run that is to be scored.
 
@@ -199,13 +195,15 @@ class RunView(TableView):
         ``1 Q0 d1 1 9.5 my tag``, these words are ignored. Otherwise an id may contain a blank.
 
         Args:
-            source: The file, or a chunk of one.
+            columns: The file, or a chunk of one.
             max_depth: Results allowed per query; ``None`` for no limit.
-            shape: The shape of the whole file, if ``source`` does not determine it.
+            shape: The shape of the whole file, if ``columns`` do not determine it.
         """
-        view = cls.of_file(scan_columns(source, N_FIELDS), max_depth, shape)
-        if not view.shape.has_rows or not (view.misshapen["n_fields"] > N_FIELDS).any():
+        view = cls.of_file(columns, max_depth, shape)
+        is_wide = view.shape.verdict == "rows" and (view.misshapen["n_fields"] > N_FIELDS).any()
+        if not is_wide:
             return view
+        source = columns.source
         shortened = replace(source, data=_WORDS_AFTER_TAG.sub(rb"\1", source.data))
         scored = cls.of_file(scan_columns(shortened, N_FIELDS), max_depth, shape)
         if not scored.shape.has_rows or (scored.misshapen["n_fields"] > N_FIELDS).any():

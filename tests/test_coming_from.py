@@ -1,0 +1,294 @@
+"""Every row of docs/coming-from.md: its commands and code run, its measures are the same.
+
+A cell contains code spans of these kinds; a span of another kind is an error.
+
+- ``trectools-plus …``: a command, which must succeed.
+- ``--option``: an option of a command.
+- a measure: in both columns, the same measure, unless the first column says more than its name.
+- ``name: value``: settings of a ``benchmark.yaml``.
+- ``GET /path``: a path of the service.
+- ``BenchmarkReport.json``: a file that a command writes.
+- Python: statements or an expression, with the names of the package and of ``PYTHON_NAMES``.
+
+The second column, or the first one if the second is "the same", must consist of these. In the first
+column, spans that begin with ``trectools-plus`` or ``from trectools_plus`` are used too: they work,
+or print one line that contains a code span of the second column.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from harness.program import Done, Program
+from typer.main import get_command
+
+import trectools_plus
+from trectools_plus import extraction
+from trectools_plus.benchmark.report.folder import REPORT_FILE
+from trectools_plus.benchmark.run import output_folder
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.cli.app import app
+from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.measures.parser import parse_measures
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "coming-from.md"
+GARDEN = ROOT / "fixtures/garden-trec"
+
+FILES: dict[str, str | Path] = {
+    "my.run": ROOT / "fixtures/runs/lexical.run",
+    "other.run": ROOT / "fixtures/runs/vector.run",
+    "qrels.txt": GARDEN / "qrels.txt",
+    "topics.tsv": GARDEN / "topics.tsv",
+    "corpus.jsonl": GARDEN / "corpus.jsonl",
+    "my_cases.json": ROOT / "fixtures/testsets/phentrieve-list.json",
+    "test_set_v1.yaml": ROOT / "fixtures/testsets/own-form.yaml",
+    "german/70cases_gemini_v1.json": ROOT / "fixtures/testsets/phentrieve-list.json",
+    **{
+        f"DIR/GeneReviews/annotations/{name}.json": json.dumps(
+            {
+                "doc_id": name,
+                "full_text": "She has seizures and no fever.",
+                "annotations": [{"hpo_id": "HP:0001250", "assertion_status": "affirmed"}],
+            }
+        )
+        for name in ("d1", "d2")
+    },
+}
+"""The files that rows mention, by name: their content, or a file to copy. A row mentions a file if
+it contains the name of the file, or of its outermost folder."""
+
+_REPORT = "trectools-plus benchmark run --qrels qrels.txt -m R@10,RR@10 --runs"
+_EXTRACTION = "trectools-plus extraction run DIR --method dictionary --output-dir"
+PREPARED = {
+    "old": f"{_REPORT} my.run --output-dir old",
+    "new": f"{_REPORT} my.run other.run --output-dir new",
+    "A": f"{_EXTRACTION} A",
+    "B": f"{_EXTRACTION} B",
+}
+"""Commands that write the folders that rows mention, by name."""
+
+PYTHON_NAMES = """
+import pandas
+qrels = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}
+run = {"q1": {"d1": 0.9, "d2": 0.5}, "q2": {"d1": 0.7, "d3": 0.6}}
+"""
+"""Statements that run before each Python cell."""
+
+
+class Row(NamedTuple):
+    section: str
+    there: str
+    here: str
+
+
+def read_rows() -> list[Row]:
+    rows = []
+    for section in PAGE.read_text("utf-8").split("\n## ")[1:]:
+        lines = [line for line in section.splitlines() if line.startswith("|")]
+        assert lines[:2] == ["| There | Here |", "|---|---|"], section
+        for line in lines[2:]:
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+            assert len(cells) == 2, line
+            title = section.partition("\n")[0]
+            rows.append(Row(title, *(cell.replace(r"\|", "|") for cell in cells)))
+    return rows
+
+
+ROWS = read_rows()
+
+
+def spans(cell: str) -> list[str]:
+    """Return the code in a cell."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+class Checker:
+    """Checks the code spans of a row.
+
+    Args:
+        folder: The folder in which commands and code run; contains the files of the row.
+        program: The commands.
+    """
+
+    def __init__(self, folder: Path, program: Program) -> None:
+        self.folder = folder
+        self._program = program
+
+    def run(self, command: str) -> Done:
+        cache_folder = os.environ["TRECTOOLS_PLUS_CACHE"]
+        return self._program(command, self.folder, TRECTOOLS_PLUS_CACHE=cache_folder)
+
+    def check(self, code: str) -> None:
+        """Check one code span by its kind."""
+        for applies, check in self._kinds():
+            if applies(code):
+                check(code)
+                return
+        pytest.fail(f"no kind of code span that this test understands: {code}")
+
+    def _kinds(self) -> Iterator[tuple[Callable[[str], object], Callable[[str], None]]]:
+        yield re.compile(r"trectools-plus ").match, self._command
+        yield re.compile(r"--[a-z-]+( \S+)?$").match, self._option
+        yield is_measure, lambda _: None
+        yield re.compile(r"[a-z_]+: \S").match, self._setting
+        yield re.compile(r"(GET|POST|DELETE) /").match, self._path
+        yield written_files().__contains__, lambda _: None
+        yield is_python, self._python
+
+    def _command(self, command: str) -> None:
+        done = self.run(command)
+        assert done.code == 0, done.stderr
+        assert "Traceback" not in done.stderr
+
+    def _option(self, option: str) -> None:
+        assert option.split()[0] in live_options()
+
+    def _setting(self, text: str) -> None:
+        path = self.folder / "benchmark.yaml"
+        path.write_text(f"dataset: hpo\n{text}\n", "utf-8")
+        load_config(path)
+
+    def _path(self, text: str) -> None:
+        from trectools_plus.service import ServiceSettings, create_app
+
+        method, path = text.split()
+        paths = create_app(ServiceSettings()).openapi()["paths"]
+        assert method.lower() in paths[path]
+
+    def _python(self, code: str) -> None:
+        namespace: dict[str, Any] = {}
+        exec(PYTHON_NAMES, namespace)
+        names = set(re.findall(r"\w+", code)) & set(trectools_plus.__all__)
+        namespace |= {name: getattr(trectools_plus, name) for name in names}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.folder)
+            patch.syspath_prepend(str(self.folder))
+            exec(code, namespace)
+
+    def check_there(self, code: str, here: list[str]) -> None:
+        """Check a span of the first column: it works, or its message names the equivalent."""
+        if code.startswith("trectools-plus "):
+            done = self.run(code)
+            assert "Traceback" not in done.stderr
+            if done.code:
+                (message,) = done.stderr.splitlines()
+                assert any(equivalent in message for equivalent in here), message
+        elif code.startswith("from trectools_plus"):
+            try:
+                self._python(code)
+            except ImportError as error:
+                message = str(error)
+                assert any(equivalent in message for equivalent in here), message
+
+
+def is_measure(code: str) -> bool:
+    with suppress(TrectoolsPlusError):
+        return bool(parse_measures([code]))
+    return False
+
+
+def is_python(code: str) -> bool:
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return False
+    calls = (ast.Call, ast.Import, ast.ImportFrom, ast.ClassDef)
+    return any(isinstance(node, calls) for node in ast.walk(tree))
+
+
+@cache
+def written_files() -> frozenset[str]:
+    """Return the names of the files that benchmarks and extractions write."""
+    names = {value for name, value in vars(output_folder).items() if name.endswith("_FILE")}
+    return frozenset({REPORT_FILE, extraction.REPORT_FILE, "runs/<mode>.run", *names})
+
+
+@cache
+def live_options() -> frozenset[str]:
+    """Return the options of all commands, hidden ones included."""
+    return frozenset(
+        option for _, command in live_commands() for one in command.params for option in one.opts
+    )
+
+
+def live_commands() -> list[tuple[str, Any]]:
+    """Return every command with its full name."""
+    found: list[tuple[str, Any]] = []
+
+    def walk(name: str, command: Any) -> None:
+        found.append((name, command))
+        for child in getattr(command, "commands", {}):
+            walk(f"{name} {child}", command.load(child))
+
+    walk("trectools-plus", get_command(app))
+    return found
+
+
+def prepare(folder: Path, row: Row) -> None:
+    """Write the files that a row mentions."""
+    prepared = [command for name, command in PREPARED.items() if mentions(row, name)]
+    text = " ".join([row.there, row.here, *prepared])
+    for name, content in FILES.items():
+        if not re.search(rf"\b{name.partition('/')[0]}\b", text):
+            continue
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, str):
+            path.write_text(content, "utf-8")
+        else:
+            shutil.copyfile(content, path)
+
+
+def mentions(row: Row, name: str) -> bool:
+    """Return whether a command of the row has a folder, or a file in it, as an argument."""
+    return re.search(rf"(?<= ){name}(?=[/ `])", row.here) is not None
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.section[:16]}: {row.there[:60]}")
+def test_row(row: Row, tmp_path: Path, program: Program, request: pytest.FixtureRequest) -> None:
+    if "irds:" in row.there + row.here:
+        request.getfixturevalue("ir_datasets_home")
+    prepare(tmp_path, row)
+    checker = Checker(tmp_path, program)
+    for name, command in PREPARED.items():
+        if mentions(row, name):
+            assert checker.run(command).code == 0
+    there, here = spans(row.there), spans(row.here)
+    same = row.here == "the same"
+    assert here or same, "the second column has no code"
+    for code in there if same else here:
+        checker.check(code)
+    if not same:
+        for code in there:
+            checker.check_there(code, here)
+    if len(there) == len(here) == 1 and row.there == f"`{there[0]}`" and is_measure(here[0]):
+        assert is_measure(there[0]), "the first column is not a measure"
+        assert parse_measures(there) == parse_measures(here)
+
+
+def test_every_section_is_there() -> None:
+    backgrounds = ("Phentrieve", "trec_eval", "service", "spreadsheet", "ranx", "company", "Topic")
+    sections = list(dict.fromkeys(row.section for row in ROWS))
+    assert len(sections) == len(backgrounds)
+    for section, word in zip(sections, backgrounds, strict=True):
+        assert word in section
+
+
+def test_a_span_of_another_kind_is_an_error(tmp_path: Path, program: Program) -> None:
+    with pytest.raises(pytest.fail.Exception, match="no kind of code span"):
+        Checker(tmp_path, program).check("frobnicate the runs")
+    with pytest.raises(AssertionError, match="error: no such file"):
+        Checker(tmp_path, program).check("trectools-plus eval missing.txt missing.run")
