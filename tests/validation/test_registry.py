@@ -46,7 +46,9 @@ def test_only_listed_errors_do_not_block_scoring() -> None:
     assert harmless - about_sets == {"R120", "R122", "R161", "Q132", "P103", "P107", "P108", "P109"}
     assert {rule.code for rule in errors if rule.scored_if} == {
         "R102",
+        "R103",
         "R105",
+        "Q101",
         "Q103",
         "Q111",
         "P105",
