@@ -296,7 +296,11 @@ def _parse_measures(words: Sequence[str], arguments: Arguments) -> list[Requeste
         if name in sets or known[name].takes == "none":
             arguments.notes.append(f"-m {word}: {name} takes no parameters; {text} is ignored")
         elif name in parameters:
-            arguments.notes.append(f"-m {word}: ignored, because the first -m {name}.… is used")
+            both = f"-m {name}.{parameters[name]},{text}"
+            arguments.notes.append(
+                f"-m {word}: ignored as in trec_eval, which uses only the first -m {name}.…; "
+                f"write {both}"
+            )
         else:
             parameters[name] = text
     return [
