@@ -44,6 +44,8 @@ RunFormat = Literal["csv", "tsv", "json", "msmarco", "scores", "trec-rag", "trec
 QrelsFormat = Literal["csv", "tsv", "beir", "json", "msmarco", "prels", "ntcir", "trec-rag", "trec"]
 """The formats of ``qrels convert``."""
 TestSetForm = Literal["json", "yaml", "trec", "trec-jsonl", "beir"]
+StratumField = Literal["query_type", "category", "difficulty", "hpo_domain", "language"]
+"""Fields of test cases that form strata."""
 UnknownTerms = Literal["error", "drop"]
 """Expected ids that are not terms of the ontology are an error, or are left out."""
 KappaWeights = Literal["none", "linear", "quadratic"]
