@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json"]
+from trectools_plus.formats.topic_records.lines import form_of_lines
+
+Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json", "colon", "labelled"]
+
+LINE_FORMS = ("tsv", "jsonl", "colon", "labelled")
+"""Forms in which each line is a topic."""
 
 LINE_ID_KEYS = ("_id", "query_id", "qid", "id")
 """Names of the id in JSON Lines, in order of preference."""
@@ -71,10 +76,10 @@ def form_of(path: str, text: str) -> Form:
     if named == "json":
         return "json"
     if start.startswith("<"):
-        return "sgml" if re.search("<top>", text, re.IGNORECASE) else "xml"
+        return "sgml" if re.search(r"<top[\s>]", text, re.IGNORECASE) else "xml"
     if named != "tsv" and "\t" not in start.split("\n", 1)[0] and _starts_as_yaml(text):
         return "yaml"
-    return "tsv"
+    return form_of_lines(text) or "tsv"
 
 
 def _starts_as_yaml(text: str) -> bool:

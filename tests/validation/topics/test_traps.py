@@ -104,7 +104,7 @@ def test_json_lines(content: str, expected: tuple[str, str, int], tmp_path: Path
             '<all>\n<topic number="1"><query>a</query></topic>\n<topic number="2"/>\n</all>\n',
             ("T105", "error", 3),
         ),
-        ("a.xml", '<topics>\n<topic number="1">a & b</topic></topics>\n', ("T104", "error", 2)),
+        ("a.xml", '<topics>\n<topic number="1">a & b</topic></topics>\n', ("T104", "warning", 2)),
         ("a.txt", SGML.replace("<title> b", "<title> "), ("T121", "error", 7)),
         ("a.txt", SGML.replace("<title> b", "<title>\nTopic:\n"), ("T121", "error", 7)),
         ("a.txt", SGML.replace("<title> b\n", ""), ("T105", "error", 5)),

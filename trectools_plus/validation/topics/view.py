@@ -13,7 +13,7 @@ import polars as pl
 
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.nodes.model import Node
-from trectools_plus.formats.topic_schema import Form
+from trectools_plus.formats.topic_schema import LINE_FORMS, Form
 from trectools_plus.validation.registry import FixName, SeverityName
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.shape import Shape
@@ -139,6 +139,7 @@ class Content:
         languages: ``line, query_id, language`` of each language declared in a test set; without a
             query id for the metadata.
         cases: Further data of the cases of a test set; ``None`` for files without cases.
+        read_as: The format and the fields that were read, if they are not the usual ones.
     """
 
     entries: pl.DataFrame
@@ -147,6 +148,7 @@ class Content:
     kind: Kind = "topics"
     languages: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LANGUAGES_SCHEMA))
     cases: Cases | None = None
+    read_as: str | None = None
 
     @classmethod
     def empty(cls, problems: Problems | None = None, kind: Kind = "topics") -> Content:
@@ -169,18 +171,20 @@ class TopicsView(TableView):
         judgments: The judgments of a test set, for the rules on qrels.
         languages: The languages that a test set declares.
         cases: Further data of the cases of a test set; ``None`` for files without cases.
+        read_as: The format and the fields that were read, if they are not the usual ones.
     """
 
     def __init__(self, columns: Columns, form: Form, content: Content, shape: Shape) -> None:
         super().__init__(columns.source.path, columns, shape)
         self.kind = content.kind
         self.form = form
-        self.is_line_based = form in ("tsv", "jsonl")
+        self.is_line_based = form in LINE_FORMS
         self.has_comments = form == "tsv"
         self.frame = content.entries
         self.problems = content.problems
         self.languages = content.languages
         self.cases = content.cases
+        self.read_as = content.read_as
         self.judgments = None
         if content.judgments is not None:
             self.judgments = JudgmentsView(columns.source.path, content.judgments)
