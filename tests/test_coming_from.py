@@ -18,6 +18,7 @@ or print one line that contains a code span of the second column.
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -32,6 +33,7 @@ from harness.program import Done, Program
 from typer.main import get_command
 
 import trectools_plus
+from trectools_plus import extraction
 from trectools_plus.benchmark.report.folder import REPORT_FILE
 from trectools_plus.benchmark.run import output_folder
 from trectools_plus.benchmark.run.config_file import load_config
@@ -53,11 +55,30 @@ FILES: dict[str, str | Path] = {
     "corpus.jsonl": GARDEN / "corpus.jsonl",
     "my_cases.json": ROOT / "fixtures/testsets/phentrieve-list.json",
     "test_set_v1.yaml": ROOT / "fixtures/testsets/own-form.yaml",
+    "german/70cases_gemini_v1.json": ROOT / "fixtures/testsets/phentrieve-list.json",
+    **{
+        f"DIR/GeneReviews/annotations/{name}.json": json.dumps(
+            {
+                "doc_id": name,
+                "full_text": "She has seizures and no fever.",
+                "annotations": [{"hpo_id": "HP:0001250", "assertion_status": "affirmed"}],
+            }
+        )
+        for name in ("d1", "d2")
+    },
 }
-"""The files that rows mention, by name: their content, or a file to copy."""
+"""The files that rows mention, by name: their content, or a file to copy. A row mentions a file if
+it contains the name of the file, or of its outermost folder."""
 
-REPORTS = {"old": ("my.run",), "new": ("my.run", "other.run")}
-"""Folders with a report of these runs, for rows that mention the folder."""
+_REPORT = "trectools-plus benchmark run --qrels qrels.txt -m R@10,RR@10 --runs"
+_EXTRACTION = "trectools-plus extraction run DIR --method dictionary --output-dir"
+PREPARED = {
+    "old": f"{_REPORT} my.run --output-dir old",
+    "new": f"{_REPORT} my.run other.run --output-dir new",
+    "A": f"{_EXTRACTION} A",
+    "B": f"{_EXTRACTION} B",
+}
+"""Commands that write the folders that rows mention, by name."""
 
 PYTHON_NAMES = """
 import pandas
@@ -190,9 +211,9 @@ def is_python(code: str) -> bool:
 
 @cache
 def written_files() -> frozenset[str]:
-    """Return the names of the files that a benchmark writes."""
+    """Return the names of the files that benchmarks and extractions write."""
     names = {value for name, value in vars(output_folder).items() if name.endswith("_FILE")}
-    return frozenset({REPORT_FILE, "runs/<mode>.run", *names})
+    return frozenset({REPORT_FILE, extraction.REPORT_FILE, "runs/<mode>.run", *names})
 
 
 @cache
@@ -218,18 +239,22 @@ def live_commands() -> list[tuple[str, Any]]:
 
 def prepare(folder: Path, row: Row) -> None:
     """Write the files that a row mentions."""
-    text = f"{row.there} {row.here}"
-    reports = [name for name in REPORTS if re.search(rf"\b{name}\b", text)]
-    mentioned = [name for name in FILES if name in text]
-    if reports:
-        mentioned += ["qrels.txt", *(run for name in reports for run in REPORTS[name])]
-    for name in mentioned:
-        content, path = FILES[name], folder / name
+    prepared = [command for name, command in PREPARED.items() if mentions(row, name)]
+    text = " ".join([row.there, row.here, *prepared])
+    for name, content in FILES.items():
+        if not re.search(rf"\b{name.partition('/')[0]}\b", text):
+            continue
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, str):
             path.write_text(content, "utf-8")
         else:
             shutil.copyfile(content, path)
+
+
+def mentions(row: Row, name: str) -> bool:
+    """Return whether a command of the row has a folder, or a file in it, as an argument."""
+    return re.search(rf"(?<= ){name}(?=[/ `])", row.here) is not None
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.section[:16]}: {row.there[:60]}")
@@ -238,11 +263,9 @@ def test_row(row: Row, tmp_path: Path, program: Program, request: pytest.Fixture
         request.getfixturevalue("ir_datasets_home")
     prepare(tmp_path, row)
     checker = Checker(tmp_path, program)
-    for name, runs in REPORTS.items():
-        if re.search(rf"\b{name}/", row.there + row.here):
-            given = " ".join(f"--runs {run}" for run in runs)
-            command = f"trectools-plus benchmark run {given} --qrels qrels.txt -m R@10,RR@10 -o"
-            assert checker.run(f"{command} {name}").code == 0
+    for name, command in PREPARED.items():
+        if mentions(row, name):
+            assert checker.run(command).code == 0
     there, here = spans(row.there), spans(row.here)
     same = row.here == "the same"
     assert here or same, "the second column has no code"

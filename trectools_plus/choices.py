@@ -7,6 +7,8 @@ from typing import Literal, get_args
 Missing = Literal["zero", "drop"]
 """Judged queries without results count as zero, or are left out of the means."""
 DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10")
+TestName = Literal["randomisation", "t_test", "paired_bootstrap", "wilcoxon", "sign_test"]
+"""Paired tests, of which one decides whether a difference is significant."""
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
 """Corrections of p-values for the number of comparisons."""
 
@@ -25,6 +27,8 @@ MODES = ("lexical", "vector", "hybrid")
 """The default modes of the embedded backend."""
 STRATEGIES: tuple[AggregationName, ...] = get_args(AggregationName)
 """Aggregation strategies; each is a mode too."""
+MERGED_MODES = ("lexical", "vector", "splade")
+"""The modes that ``hybrid`` can merge, in the order of its weights."""
 MODE_ALIASES = {"bm25": "lexical", "dense": "vector"}
 ALL_MODES = (*MODES, "splade", *STRATEGIES, *MODE_ALIASES)
 

@@ -84,7 +84,7 @@ MISTAKES = [
     (["runs", "fetch", "--dataset", ROOT / "fixtures/garden-trec", "--output-dir", "o",
       "--modes", "psychic"], 2, "lexical"),
     (["benchmark", "run", "--dataset", "irds:no-such-thing"], 2, "no-such-thing"),
-    (["benchmark", "run"], 2, "dataset"),
+    (["benchmark", "run", "--topics", "t.tsv"], 2, "dataset"),
 ]  # fmt: skip
 
 

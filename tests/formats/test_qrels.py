@@ -46,7 +46,7 @@ def test_reads_beirs_three_columns_under_a_header(tmp_path: Path, header: str) -
         ("1 0 d1 0x2\n", 1, 8, "expected an integer grade but got '0x2'"),
         ("1 0 d1 99999999999999999999\n", 1, 8, "does not fit in a 64-bit integer"),
         ("query-id corpus-id score\n1 d1 x\n", 2, 6, "expected an integer grade but got 'x'"),
-        ("query-id corpus-id score\n1 0 d1 1\n", 2, None, "expected 3 columns but got 4"),
+        ("query-id corpus-id score\n1 0 d1 1\n", 1, None, "expected 4 columns but got 3"),
         ("query-id corpus-id score\n", None, None, "no data rows"),
         ("query_id iter doc_id grade\n1 0 d1 2\n", 1, 22, "expected an integer grade"),
         ("", None, None, "no data rows"),

@@ -1,4 +1,5 @@
 import math
+import statistics
 
 import ir_measures
 import numpy as np
@@ -66,7 +67,7 @@ class TestAveraging:
         assert evaluation.n("run", "MinRank") == 1
         assert evaluation.counts["run"].n_scored == 3
         assert evaluation.values("run", "RelRet@5").tolist() == [1.0, 0.0, 0.0]
-        undefined = evaluation.per_query.filter(measure="MinRank")
+        undefined = evaluation.per_query().filter(measure="MinRank")
         assert undefined["value"].to_list() == [2.0, None, None]
 
     def test_a_mean_without_a_defined_value_is_nan(self):
@@ -84,7 +85,7 @@ class TestTables:
     def test_per_query_is_one_long_table(self):
         runs = {"a": RUN, "b": Run.from_dict({"4": {"a": 1.0}})}
         evaluation = evaluate(QRELS, runs, ["RR", "P@1"])
-        table = evaluation.per_query
+        table = evaluation.per_query()
         assert table.columns == ["run", "query_id", "measure", "value"]
         assert table.rows()[:3] == [
             ("a", "1", "RR", 1.0),
@@ -101,6 +102,69 @@ class TestTables:
             evaluation.values("first", "AP")
         with pytest.raises(UsageError, match="there is no run 'x' — available: first"):
             evaluation.mean("x", "RR")
+
+
+class TestAccessors:
+    def test_one_run_needs_no_name(self):
+        evaluation = evaluate(QRELS, RUN, ["Recall@10", "nDCG@10"])
+        values = evaluation.values("first", "R@10")
+        np.testing.assert_array_equal(evaluation.values("Recall@10"), values)
+        assert evaluation.mean("Recall@10") == pytest.approx(statistics.mean(values))
+        assert evaluation.median("Recall@10") == statistics.median(values)
+        assert evaluation.std("Recall@10") == pytest.approx(statistics.stdev(values))
+        assert evaluation.n("Recall@10") == len(values)
+        table = evaluation.per_query("Recall@10")
+        assert table["value"].to_list() == values.tolist()
+        assert table["measure"].n_unique() == 1
+
+    @pytest.mark.parametrize(
+        "spelling", ["Recall@10", "R@10", "recall_10", "r@10", "RECALL@10", "recall.10"]
+    )
+    def test_any_spelling_of_a_measure_is_accepted(self, spelling):
+        evaluation = evaluate(QRELS, RUN, ["Recall@10"])
+        assert evaluation.mean(spelling) == evaluation.mean("first", spelling)
+        assert evaluation.definition(spelling).formula
+        assert evaluation.per_query(spelling).height == 3
+        assert not evaluation.is_over_different_queries(spelling)
+
+    def test_one_of_several_runs_must_be_named(self):
+        evaluation = evaluate(QRELS, {"a": RUN, "b": RUN}, ["RR"])
+        for accessor in (evaluation.mean, evaluation.median, evaluation.std, evaluation.n):
+            with pytest.raises(UsageError, match="2 runs, so a run must be named"):
+                accessor("RR")
+
+    def test_statistics_of_too_few_values_are_nan(self):
+        run = Run.from_dict({"1": {"x": 3.0, "b": 2.0}, "2": {"x": 1.0}})
+        evaluation = evaluate(QRELS, run, ["MinRank"])
+        assert evaluation.median("MinRank") == 2.0
+        assert math.isnan(evaluation.std("MinRank"))
+        nothing = evaluate(QRELS, Run.from_dict({"1": {"x": 1.0}}), ["MinRank"])
+        assert math.isnan(nothing.median("MinRank"))
+        assert nothing.means()["MinRank"].to_list() == [None]
+
+    def test_means_are_a_table(self):
+        evaluation = evaluate(QRELS, {"a": RUN, "b": RUN}, ["RR", "P@1"])
+        assert evaluation.means().columns == ["run", "RR", "P@1"]
+        assert evaluation.means()["run"].to_list() == ["a", "b"]
+        assert evaluation.means()["RR"][1] == evaluation.mean("b", "RR")
+
+    def test_wrong_types_of_names_are_refused_in_one_line(self):
+        evaluation = evaluate(QRELS, RUN, ["RR"])
+        for wrong in (None, 5, ["RR"], {}, b"RR", math.nan):
+            with pytest.raises(UsageError) as refused:
+                evaluation.mean(wrong)
+            assert "\n" not in str(refused.value)
+            with pytest.raises(UsageError, match="there is no run"):
+                evaluation.mean(wrong, "RR")
+
+    def test_print_is_short(self):
+        runs = {f"run {number}": RUN for number in range(30)}
+        text = str(evaluate(QRELS, runs))
+        assert text.splitlines()[0] == "Evaluation: means of 30 runs"
+        assert len(text.splitlines()) <= 12
+        assert max(map(len, text.splitlines())) <= 160
+        one = str(evaluate(QRELS, RUN, ["RR", "P@1"]))
+        assert one == "Evaluation: means of 1 run\n  first: RR 0.5000, P@1 0.3333 (3 queries)"
 
 
 class TestInput:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.topic_schema import DOC_ID_KEYS, GRADE_KEYS, GRADED_KEYS
 from trectools_plus.testsets.loading import read_test_set
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.validation import validate_topics
@@ -119,6 +120,17 @@ def test_mistakes_in_these_fields_have_a_place(tmp_path, before, after, code, li
     with pytest.raises(FormatError) as refused:
         read_test_set(path)
     assert refused.value.where.startswith(f"{path}:{line}")
+
+
+@pytest.mark.parametrize("doc_id", DOC_ID_KEYS)
+@pytest.mark.parametrize("grade", GRADE_KEYS)
+@pytest.mark.parametrize("judged", GRADED_KEYS)
+def test_every_spelling_of_a_judgment(tmp_path, doc_id, grade, judged):
+    case = {"query_id": "q1", "query_text": "fever", judged: [{doc_id: "d17", grade: 3}]}
+    (query,) = read_test_set(written(tmp_path, {"queries": [case]})).queries
+    assert [(term.doc_id, term.grade) for term in query.relevant] == [("d17", 3)]
+    (query,) = read_test_set(written(tmp_path, [{**case, judged: {"d17": 3}}])).queries
+    assert [(term.doc_id, term.grade) for term in query.relevant] == [("d17", 3)]
 
 
 def test_the_published_schema_takes_every_form_that_is_read(tmp_path):

@@ -106,7 +106,7 @@ def test_findings_on_beir_qrels_have_the_lines_of_the_file(tmp_path: Path) -> No
     assert qrels.to_dict() == {"1": {"a": 5}, "2": {"b": -1, "c": 1}}
     lines = {finding.code: finding.line for finding in findings}
     of_files, of_rows = {"F102": 1, "F107": 2, "F108": 4}, {"Q121": 5, "Q122": 3}
-    assert lines == of_files | of_rows | {"Q141": 7, "Q151": 7}
+    assert lines == of_files | of_rows | {"Q103": 1, "Q141": 7, "Q151": 7}
     with pytest.raises(FindingsError, match="F105"):
         load_qrels(_file(tmp_path, rows.replace("\n", "\r")))
 

@@ -87,7 +87,7 @@ def merge_run(
         raise
     return BenchmarkResult(
         report,
-        evaluation.per_query,
+        evaluation.per_query(),
         {mode: one.run for mode, one in modes.items()},
         folder,
         dataset,

@@ -290,7 +290,7 @@ def _compare_values(source: ReportFolder, evaluation: Evaluation) -> Iterator[st
             "a file of the report is missing", where=str(source.folder / PER_QUERY_FILE)
         )
     keys = ["run", "query_id", "measure"]
-    both = table.join(evaluation.per_query, on=keys, how="full", suffix="_again", coalesce=True)
+    both = table.join(evaluation.per_query(), on=keys, how="full", suffix="_again", coalesce=True)
     same = ((pl.col("value") - pl.col("value_again")).abs() <= _NEAR) | (
         pl.col("value").is_null() & pl.col("value_again").is_null()
     )

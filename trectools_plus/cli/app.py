@@ -225,6 +225,8 @@ _GROUPS = {
 }
 for _name, _member in _GROUPS.items():
     app.add_typer(_member, name=_name)
+# Phentrieve's name of the group: "benchmark extraction run".
+benchmark_app.add_typer(_GROUPS["extraction"], name="extraction", hidden=True)
 
 
 def _entry(group: typer.Typer, name: str) -> Any:

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from trectools_plus.cli.options.aliases import replace_aliases
 from trectools_plus.cli.verbosity import add_verbosity
 
 _COMMANDS = "trectools_plus.cli.commands"
@@ -37,7 +38,12 @@ class Entry:
 
 
 class Command(TyperCommand):
-    """A command whose help shows its options in panels."""
+    """A command whose help shows its options in panels, and that accepts aliases of options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse a command line, with aliases of options."""
+        known = {name for one in self.params for name in one.opts}
+        return super().parse_args(ctx, replace_aliases(args, known))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, options without a panel, and the panels in order of appearance."""

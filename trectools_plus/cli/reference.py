@@ -52,8 +52,9 @@ def _walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
         max_content_width=100,
     )
     yield name, context.get_help()
-    for child in getattr(command, "commands", {}):
-        yield from _walk(command.load(child), f"{name} {child}", context)
+    for child, listed in getattr(command, "commands", {}).items():
+        if not listed.hidden:
+            yield from _walk(command.load(child), f"{name} {child}", context)
 
 
 def render_commands_markdown() -> str:
@@ -74,18 +75,21 @@ def render_commands_markdown() -> str:
 
 def render_measures_markdown() -> str:
     """Render the definitions of all measures that this package defines."""
-    aliases = ", ".join(
-        f"`{name}` = `{alias.label}`"
-        for name, alias in sorted(measures.ALIASES.items())
-        if not alias.trec_eval
-    )
+    spellings: dict[str, list[str]] = {}
+    for name, alias in sorted(measures.ALIASES.items(), key=lambda item: item[0].lower()):
+        if name.lower() != alias.label.lower():
+            bound = ", ".join(f"{key}={value!r}" for key, value in alias.parameters.items())
+            measure = f"{alias.label}({bound})" if bound else alias.label
+            spellings.setdefault(measure, []).append(f"`{name}`")
+    rows = [f"| `{measure}` | {', '.join(names)} |" for measure, names in sorted(spellings.items())]
     parts = [
         "# Measures\n\n"
-        "A name has the form `Label(parameter=value)@cutoff`, as in `ir_measures`. trec_eval's\n"
-        "names (`ndcg_cut.10`, `map`, `P_5`) and all other measures of `ir_measures` are accepted\n"
-        "too. `trectools-plus explain NAME` prints the definition of a measure with your\n"
-        "parameters.\n\n"
-        f"Other spellings: {aliases}.\n"
+        "A name has the form `Label(parameter=value)@cutoff`, as in `ir_measures`; all measures\n"
+        "of `ir_measures` are accepted. Case does not matter: `ndcg@10` is `nDCG@10`. A cutoff\n"
+        "may also be written as `ndcg_10`, `ndcg.10` or `ndcg_at_10`, and a relevance level as in\n"
+        "ranx (`map@100-l2`). `trectools-plus explain NAME` prints the definition of a measure\n"
+        "with your parameters. Names of other tools:\n\n"
+        "| measure | other spellings |\n|---|---|\n" + "\n".join(rows) + "\n"
     ]
     parts += [_measure_section(label) for label in measures.measure_labels()]
     return "\n".join(parts)
@@ -110,6 +114,7 @@ def _measure_section(label: str) -> str:
         "relevant from grade": definition.relevance_level,
         "ties": definition.ties,
         "averaged over": definition.averaged_over,
+        **({"see also": definition.see_also} if definition.see_also else {}),
         "provider": re.sub(r" \d[\w.]*", "", definition.provider, count=1),
         "trec_eval": f"`{definition.trec_eval_call}`" if definition.trec_eval_call else "none",
     }

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from enum import Enum
 from functools import wraps
 from time import monotonic
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
@@ -28,6 +28,8 @@ class _Current:
     """State of the process: the verbosity of the command that runs."""
 
     verbosity = Verbosity.NORMAL
+    notes: ClassVar[list[str]] = []
+    """Notes to print when the command starts and its verbosity is known."""
 
 
 _OPTIONS = {
@@ -55,6 +57,8 @@ def add_verbosity(command: Callable[..., None]) -> Callable[..., None]:
         _Current.verbosity = Verbosity.NORMAL
         if quiet or verbose:
             _Current.verbosity = Verbosity.QUIET if quiet else Verbosity.VERBOSE
+        while _Current.notes:
+            note(_Current.notes.pop(0))
         started = monotonic()
         command(**values)
         if verbose:
@@ -82,6 +86,11 @@ def is_verbose() -> bool:
 def note(message: str) -> None:
     """Print a note to stderr, except with ``-q``."""
     inform(f"note: {message}")
+
+
+def note_later(message: str) -> None:
+    """Print a note when the command starts; while options are parsed, ``-q`` is not yet known."""
+    _Current.notes.append(message)
 
 
 def inform(text: str, *, newline: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""Qrels: TREC's ``query_id iteration doc_id grade``, or BEIR's TSV with a header."""
+"""Qrels: TREC's ``query_id iteration doc_id grade``, tables with a header, and JSON."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.errors import find_field_error, raise_first_error
 from trectools_plus.formats.columns.numbers import INTEGER, parse_integers
-from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.interchange.reading import lex_qrels
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.formats.writing import refuse_unwritable, write_rows
 from trectools_plus.text import shortened
 
 N_FIELDS = 4
 LAYOUT = "query_id iteration doc_id grade"
-BEIR_LAYOUT = "query-id corpus-id score"
 
 _SCHEMA: dict[str, type[pl.DataType]] = {
     "query_id": pl.String,
@@ -24,23 +24,16 @@ _SCHEMA: dict[str, type[pl.DataType]] = {
     "doc_id": pl.String,
     "relevance": pl.Int64,
 }
-_BEIR_SCHEMA = {name: dtype for name, dtype in _SCHEMA.items() if name != "iteration"}
-
-# Spellings of the three fields of BEIR's header, in lower case without "-" and "_".
-_BEIR_HEADER = (
-    frozenset({"queryid", "qid", "query", "topicid", "topic"}),
-    frozenset({"corpusid", "docid", "did", "pid", "docno", "documentid", "passageid", "doc"}),
-    frozenset({"score", "relevance", "rel", "grade", "label", "judgment", "judgement"}),
-)
 
 
 def read_qrels(path: str | Path) -> Qrels:
     """Read relevance judgments strictly: the first malformed line is an error.
 
-    A file has four columns, or BEIR's three columns below a header line, for example
-    ``query-id corpus-id score`` (the iteration is then ``"0"``). Comments, blank lines, spaces,
-    line ends and compression are treated as in :func:`trectools_plus.formats.run.read_run`. Only
-    the validator checks for conflicting judgments and unusual grades.
+    A file has four columns, or is a table with a header line, for example BEIR's
+    ``query-id corpus-id score``, or JSON (the iteration is then ``"0"``). Comments, blank lines,
+    spaces, line ends and compression are treated as in
+    :func:`trectools_plus.formats.run.read_run`. Only the validator checks for conflicting
+    judgments and unusual grades.
 
     Args:
         path: The file, or ``-`` for standard input.
@@ -53,34 +46,21 @@ def read_qrels(path: str | Path) -> Qrels:
         FormatError: If a line has another number of columns, a grade is not a 64-bit integer, the
             text is not UTF-8 or contains NUL or a CR without LF, or there is no data.
     """
-    source = read_source(path, partial=True)
-    return parse_qrels(scan_columns(source, N_FIELDS if not has_beir_header(source) else 3))
+    return parse_qrels(lex_qrels(read_source(path, partial=True)))
 
 
 def parse_qrels(columns: Columns) -> Qrels:
-    """Convert a file that is split into 4 columns, or 3 below BEIR's header, to qrels.
+    """Convert a file that is split into four columns to qrels.
 
     Raises:
         FormatError: See :func:`read_qrels`.
     """
-    if columns.n_fields == N_FIELDS:
-        frame = columns.typed(_SCHEMA)
-        if frame is None:
-            frame = _parse_texts(columns, columns.rows, _SCHEMA, LAYOUT)
-        else:
-            raise_first_error(columns, LAYOUT)
+    frame = columns.typed(_SCHEMA)
+    if frame is None:
+        frame = _parse_texts(columns)
     else:
-        frame = _parse_texts(columns, columns.rows.slice(1), _BEIR_SCHEMA, BEIR_LAYOUT)
+        raise_first_error(columns, LAYOUT)
     return Qrels(frame, columns.source.path)
-
-
-def has_beir_header(source: Source) -> bool:
-    """Return true if the first line that is not blank is BEIR's header."""
-    start = source.head.decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
-    fields = start.split("\n", 1)[0].lower().replace("-", "").replace("_", "").split()
-    return len(fields) == 3 and all(
-        field in names for field, names in zip(fields, _BEIR_HEADER, strict=True)
-    )
 
 
 def write_qrels(qrels: Qrels, path: str | Path) -> None:
@@ -102,14 +82,13 @@ def write_qrels(qrels: Qrels, path: str | Path) -> None:
     write_rows([qrels.frame], path)
 
 
-def _parse_texts(
-    columns: Columns, rows: pl.DataFrame, schema: dict[str, type[pl.DataType]], layout: str
-) -> pl.DataFrame:
+def _parse_texts(columns: Columns) -> pl.DataFrame:
     """Parse the columns as texts, which is slower and finds the position of the first error."""
-    texts = rows.rename(dict(zip(rows.columns[1:], schema, strict=True)))
+    rows = columns.rows
+    texts = rows.rename(dict(zip(rows.columns[1:], _SCHEMA, strict=True)))
     relevance = parse_integers(texts["relevance"])
-    wrong = find_field_error(columns, rows, columns.n_fields, relevance.is_null(), _bad_grade)
-    raise_first_error(columns, layout, [wrong], n_rows=len(rows))
+    wrong = find_field_error(columns, rows, N_FIELDS, relevance.is_null(), _bad_grade)
+    raise_first_error(columns, LAYOUT, [wrong])
     return texts.drop("line").with_columns(relevance)
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.errors import find_field_error, raise_first_error
 from trectools_plus.formats.columns.numbers import DECIMAL, parse_decimals, parse_ranks
 from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.interchange.reading import lex_run
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.writing import refuse_unwritable, write_rows
 from trectools_plus.text import shortened
@@ -34,8 +35,9 @@ def read_run(path: str | Path) -> Run:
     """Read a run file strictly: the first malformed line is an error.
 
     Comments (``#`` at the start of a line), blank lines, CRLF, a byte order mark, any mix of spaces
-    and tabs, and compression with gzip, bz2, xz or zstd are accepted. Only the validator checks for
-    duplicates, ranks that contradict scores, and missing queries.
+    and tabs, and compression with gzip, bz2, xz or zstd are accepted, and so are tables with a
+    header (CSV, TSV) and JSON. Only the validator checks for duplicates, ranks that contradict
+    scores, and missing queries.
 
     Args:
         path: The file, or ``-`` for standard input.
@@ -49,7 +51,7 @@ def read_run(path: str | Path) -> Run:
             not a finite decimal number, the text is not UTF-8 or contains NUL or a CR without LF,
             or there is no data.
     """
-    return parse_run(scan_columns(read_source(path, partial=True), N_FIELDS))
+    return parse_run(lex_run(read_source(path, partial=True)))
 
 
 def parse_run(columns: Columns) -> Run:

@@ -17,7 +17,7 @@ LINE_ID_KEYS = ("_id", "query_id", "qid", "id")
 ID_KEYS = ("query_id", "id", "qid", "_id", "case_id")
 """Names of the id in test sets, in order of preference."""
 TEXT_KEYS = ("text", "query_text", "query", "title")
-GRADED_KEYS = ("relevant", "relevant_docs")
+GRADED_KEYS = ("relevant", "relevant_docs", "relevant_documents", "judgments", "qrels")
 """Names of judgments with a grade for each document."""
 LISTED_KEYS = ("expected_hpo_ids", "hpo_ids")
 """Names of judgments that are a list of relevant ids."""
@@ -34,7 +34,13 @@ NOTE_WORDS = {
 METADATA_KEYS = ("dataset_id", "version", "language", "description")
 """Metadata fields with text; others may have any type."""
 CASE_KEYS = (*ID_KEYS, *TEXT_KEYS, *JUDGED_KEYS, *NOTE_KEYS)
-TERM_KEYS = ("doc_id", "grade")
+DOC_ID_KEYS = ("doc_id", "docid", "document_id", "docno", "corpus_id", "id", "hpo_id", "term_id")
+"""Names of the document id in a judgment, in order of preference."""
+GRADE_KEYS = ("grade", "relevance", "rel", "relevance_grade")
+"""Names of the grade in a judgment, in order of preference."""
+TERM_KEYS = (*DOC_ID_KEYS, *GRADE_KEYS)
+TERM_SPELLINGS = {"doc_id": DOC_ID_KEYS, "grade": GRADE_KEYS}
+"""The accepted names of a field of a judgment, by the name that this package uses."""
 TOP_KEYS = ("metadata", "queries", "test_cases")
 
 # Field names of a header line, in lower case without "-", "_" and white space.

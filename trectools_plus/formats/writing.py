@@ -25,6 +25,20 @@ UNWRITABLE_STARTS = ("#", "\ufeff")
 """Starts of a line that tools interpret as a comment or a byte order mark."""
 
 _UNWRITABLE = re.compile(UNWRITABLE)
+_NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_.-]+")
+
+MAX_TAG_LENGTH = 64
+"""Default limit of the length of a run tag, in characters."""
+
+
+def valid_tag(tag: str, longest: int = MAX_TAG_LENGTH) -> str:
+    """Replace invalid characters of a tag by ``_``, and cut it to ``longest`` characters."""
+    return _NOT_IN_TAGS.sub("_", tag)[:longest]
+
+
+def tag_of_path(path: str, longest: int = MAX_TAG_LENGTH) -> str:
+    """Return a run tag made from the name of a file."""
+    return valid_tag(Path(path).name.split(".")[0].strip("-") or "run", longest)
 
 
 def id_problem(text: str, kind: Literal["query", "document"]) -> str | None:

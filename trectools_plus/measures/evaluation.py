@@ -26,10 +26,11 @@ from trectools_plus.measures.definitions.base import (
     Measure,
 )
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.parser import parse_measures
+from trectools_plus.measures.parser import parse_measure, parse_measures
 from trectools_plus.measures.scoring.chunks import ScoredFile
 from trectools_plus.measures.scoring.ranking import score_ranking
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.text import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +38,12 @@ if TYPE_CHECKING:
 
 _NOTHING_JUDGED = "P105"
 """The rule that reports a run without judged documents."""
+
+AnyName = str | Measure
+"""The name of a run or a measure, or a measure."""
+
+_RUNS_SHOWN, _MEASURES_SHOWN = 10, 5
+"""The numbers of runs and measures in the short representation of an evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,7 @@ class Counts:
         return asdict(self)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """Scores of one or more runs against one set of qrels.
 
@@ -99,28 +106,75 @@ class Evaluation:
         """The measures' canonical names, in the order requested."""
         return [measure.name for measure in self.measures]
 
-    def values(self, run_name: str, measure_name: str) -> FloatArray:
+    def values(self, run_name: AnyName, measure_name: AnyName | None = None) -> FloatArray:
         """Return one value per query of ``query_ids[run_name]``; ``nan`` if undefined.
 
-        Raises:
-            UsageError: If there is no such run or measure.
-        """
-        self._require(run_name, self.run_names, "run")
-        self._require(measure_name, self.measure_names, "measure")
-        return self.tables[run_name][:, self.measure_names.index(measure_name)]
+        If there is only one run, its name can be left out: ``values("Recall@10")``. The same holds
+        for ``mean``, ``median``, ``std`` and ``n``.
 
-    def mean(self, run_name: str, measure_name: str) -> float:
-        """Return the mean of the defined values; ``nan`` if there is none.
+        Args:
+            run_name: The run.
+            measure_name: The measure, in any spelling: canonical, as requested, or another alias.
+
+        Raises:
+            UsageError: If there is no such run or measure, or several runs and none is named.
+        """
+        if measure_name is None:
+            run_name, measure_name = self._only_run(run_name), run_name
+        if not isinstance(run_name, str) or run_name not in self.tables:
+            raise UsageError(
+                f"there is no run {run_name!r}", remedy=f"available: {', '.join(self.run_names)}"
+            )
+        return self.tables[run_name][:, self._column(measure_name)]
+
+    def mean(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:
+        """Return the mean of the defined values; ``nan`` if there is none; see :meth:`values`.
 
         The sum is rounded only once, so the order of the queries does not matter.
         """
-        values = self.values(run_name, measure_name)
-        defined = values[~np.isnan(values)].tolist()
+        defined = self._defined(run_name, measure_name).tolist()
         return math.fsum(defined) / len(defined) if defined else math.nan
 
-    def n(self, run_name: str, measure_name: str) -> int:
-        """Return the number of queries for which the measure is defined."""
-        return int(np.count_nonzero(~np.isnan(self.values(run_name, measure_name))))
+    def median(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:
+        """Return the median of the defined values; ``nan`` if there is none; see :meth:`values`."""
+        defined = self._defined(run_name, measure_name)
+        return float(np.median(defined)) if len(defined) else math.nan
+
+    def std(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:
+        """Return the sample standard deviation of the defined values; see :meth:`values`.
+
+        The divisor is n - 1, as in reports; ``nan`` for fewer than two values.
+        """
+        defined = self._defined(run_name, measure_name)
+        return float(defined.std(ddof=1)) if len(defined) > 1 else math.nan
+
+    def n(self, run_name: AnyName, measure_name: AnyName | None = None) -> int:
+        """Return the number of queries for which the measure is defined; see :meth:`values`."""
+        return len(self._defined(run_name, measure_name))
+
+    def means(self) -> pl.DataFrame:
+        """Return a table with the column ``run`` and one column per measure; null if undefined."""
+        columns = {
+            measure: [self.mean(run, measure) for run in self.run_names]
+            for measure in self.measure_names
+        }
+        table = pl.DataFrame(
+            {"run": self.run_names, **columns}, schema_overrides={"run": pl.String}
+        )
+        return table.with_columns(pl.col(pl.Float64).fill_nan(None))
+
+    def per_query(self, measure_name: str | Measure | None = None) -> pl.DataFrame:
+        """Return a table ``run, query_id, measure, value`` in long format; null if undefined.
+
+        Args:
+            measure_name: One measure; ``None`` for all.
+
+        Raises:
+            UsageError: If there is no such measure.
+        """
+        if measure_name is None:
+            return self._per_query
+        return self._per_query.filter(measure=self.measure_names[self._column(measure_name)])
 
     def is_over_different_queries(self, measure_name: str) -> bool:
         """Return whether the measure is defined for different queries in different runs.
@@ -136,17 +190,15 @@ class Evaluation:
                 found.add(frozenset(ids[place] for place in np.flatnonzero(defined)))
         return len(found) > 1
 
-    def definition(self, measure_name: str) -> Definition:
+    def definition(self, measure_name: str | Measure) -> Definition:
         """Return a measure's definition, with the queries that this evaluation averaged over."""
-        self._require(measure_name, self.measure_names, "measure")
-        definition = self.measures[self.measure_names.index(measure_name)].definition
+        definition = self.measures[self._column(measure_name)].definition
         if definition.averaged_over != AVERAGED_OVER:
             return definition
         return replace(definition, averaged_over=_AVERAGED_OVER[self.missing])
 
     @cached_property
-    def per_query(self) -> pl.DataFrame:
-        """A table ``run, query_id, measure, value`` in long format; null if undefined."""
+    def _per_query(self) -> pl.DataFrame:
         schema = {"run": pl.String, "query_id": pl.String, "measure": pl.String}
         parts = []
         for name, table in self.tables.items():
@@ -185,15 +237,60 @@ class Evaluation:
         return f"{mean:.4f} (n = {self.n(run, name)})" if different else f"{mean:.4f}"
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return ``per_query`` as a pandas table; NaN if undefined."""
-        return self.per_query.to_pandas()
+        """Return :meth:`per_query` as a pandas table; NaN if undefined."""
+        return self._per_query.to_pandas()
 
-    @staticmethod
-    def _require(name: str, known: list[str], kind: str) -> None:
-        if name not in known:
-            raise UsageError(
-                f"there is no {kind} {name!r}", remedy=f"available: {', '.join(known)}"
-            )
+    def __repr__(self) -> str:
+        """The means, with a line per run, for consoles."""
+        lines = [f"Evaluation: means of {plural(len(self.run_names), 'run')}"]
+        shown = self.measure_names[:_MEASURES_SHOWN]
+        further = len(self.measure_names) - len(shown)
+        for run in self.run_names[:_RUNS_SHOWN]:
+            means = ", ".join(f"{name} {self._show_mean(run, name)}" for name in shown)
+            more = f", … ({plural(further, 'further measure')})" if further else ""
+            queries = plural(len(self.query_ids[run]), "query", "queries")
+            lines.append(f"  {run}: {means}{more} ({queries})")
+        if len(self.run_names) > _RUNS_SHOWN:
+            further_runs = plural(len(self.run_names) - _RUNS_SHOWN, "further run")
+            lines.append(f"  … ({further_runs}; means() has all)")
+        return "\n".join(lines)
+
+    def _defined(self, run_name: AnyName, measure_name: AnyName | None) -> FloatArray:
+        values = self.values(run_name, measure_name)
+        return values[~np.isnan(values)]
+
+    def _only_run(self, measure_name: object) -> str:
+        """Return the name of the run if there is only one."""
+        if len(self.run_names) == 1:
+            return self.run_names[0]
+        raise UsageError(
+            f"the evaluation has {plural(len(self.run_names), 'run')}, so a run must be named",
+            where=repr(measure_name),
+            remedy=f"write (run, measure), with a run of {', '.join(self.run_names)}; means() has "
+            "all means",
+        )
+
+    def _column(self, requested: object) -> int:
+        """Return the place of a measure in ``measures``, by any of its names."""
+        names = self.measure_names
+        if isinstance(requested, str | Measure):
+            name = requested if isinstance(requested, str) else requested.name
+            if name not in names:
+                name = self._canonical_name(name)
+            if name in names:
+                return names.index(name)
+        raise UsageError(
+            f"there is no measure {requested!r}", remedy=f"available: {', '.join(names)}"
+        )
+
+    def _canonical_name(self, requested: str) -> str:
+        for measure in self.measures:
+            if requested.casefold() in (measure.name.casefold(), (measure.alias or "").casefold()):
+                return measure.name
+        try:
+            return parse_measure(requested).name
+        except UsageError:
+            return requested
 
 
 def evaluate(

@@ -1,8 +1,10 @@
 """Parser of measure names.
 
-Canonical names are those of ``ir_measures``: ``Label(parameter=value)@cutoff``. Common aliases
-(``MRR@10``), trec_eval's spellings (``ndcg_cut_10``, ``P.5,10``) and users' classes
-(``module:Class@10``) are accepted too; the measure's ``alias`` is the name as the user wrote it.
+Canonical names are those of ``ir_measures``: ``Label(parameter=value)@cutoff``. Names of other
+tools (``MRR@10``, ``hit_rate@5``, ``ndcg_at_10``), trec_eval's spellings (``ndcg_cut_10``,
+``P.5,10``) and users' classes (``module:Class@10``) are accepted too. Case does not matter, except
+for users' classes and for values in quotes. The measure's ``alias`` is the name as the user wrote
+it.
 """
 
 from __future__ import annotations
@@ -32,22 +34,21 @@ class Alias:
     Attributes:
         label: The canonical label.
         parameters: The parameters that it sets.
-        trec_eval: Whether it is trec_eval's spelling, which takes no brackets, and values after a
-            dot or an underscore, as in ``recall.5,10``.
-        values_bind: The parameter that a value in trec_eval's spelling sets, or ``@`` for the
-            cutoff; ``None`` if it takes no values.
-        values: The default values.
+        trec_eval: Whether it is trec_eval's name.
+        values_bind: The parameter that a value after a dot or an underscore sets, as in
+            ``recall.5,10``, or ``@`` for the cutoff.
+        values: The values without any: ``success`` is ``success.1,5,10``.
     """
 
     label: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     trec_eval: bool = False
-    values_bind: str | None = None
+    values_bind: str = "@"
     values: tuple[float, ...] = ()
 
 
 def _trec_eval_aliases() -> dict[str, Alias]:
-    """Return trec_eval's spellings of the standard measures."""
+    """Return trec_eval's names of the standard measures."""
     table = measures_of(9)
     labels = {one.label for one in STANDARD_MEASURES}
     found: dict[str, Alias] = {}
@@ -55,10 +56,9 @@ def _trec_eval_aliases() -> dict[str, Alias]:
         for name in (one.trec_name, one.trec_cut_name):
             if name is None or name in found:
                 continue
-            takes = table[name].takes in ("cutoffs", "points")
             # P is also a canonical label, so without a cutoff it is an error.
-            values = table[name].defaults if takes and name not in labels else ()
-            found[name] = Alias(one.label, {}, True, "@" if takes else None, values)
+            takes = table[name].takes in ("cutoffs", "points") and name not in labels
+            found[name] = Alias(one.label, {}, True, values=table[name].defaults if takes else ())
     found["set_F"] = Alias("SetF", {}, True, "beta")
     found["set_relative_P"] = Alias("SetP", {"relative": True}, True)
     found["num_rel_ret"] = Alias("NumRet", {"rel": 1}, True)
@@ -66,20 +66,28 @@ def _trec_eval_aliases() -> dict[str, Alias]:
 
 
 ALIASES: Mapping[str, Alias] = {
-    "NDCG": Alias("nDCG"),
-    "MAP": Alias("AP"),
+    "average_precision": Alias("AP"),
+    "mean_average_precision": Alias("AP"),
     "MRR": Alias("RR"),
-    "Recall": Alias("R"),
+    "reciprocal_rank": Alias("RR"),
+    "mean_reciprocal_rank": Alias("RR"),
     "Precision": Alias("P"),
     "HR": Alias("HitRate"),
     "Hit": Alias("HitRate"),
-    "RPrec": Alias("Rprec"),
-    "BPref": Alias("Bpref"),
+    "hit_rate": Alias("HitRate"),
+    "R-Prec": Alias("Rprec"),
+    "R-Precision": Alias("Rprec"),
+    "ndcg_burges": Alias("nDCG", {"dcg": "exp-log2"}),
     "SetRelP": Alias("SetP", {"relative": True}),
     "NumRelRet": Alias("NumRet", {"rel": 1}),
     **_trec_eval_aliases(),
 }
-"""Alternative spellings of labels."""
+"""Other spellings of labels. Lookup ignores case."""
+
+_PERSISTENCE = Alias("RBP", {"rel": 1}, values_bind="p")
+"""ranx's ``rbp.95``; trec_eval 10's ``rbp`` is graded, as ``RBP`` without ``rel``."""
+_AMBIGUOUS = {"hits": ("HitRate", "RelRet")}
+"""Labels that mean different measures in different tools: the share of queries, or a number."""
 
 
 class NameParts(NamedTuple):
@@ -90,9 +98,16 @@ class NameParts(NamedTuple):
     at: Any = None
 
 
-_TREC_SPELLING = re.compile(r"(?P<name>[A-Za-z]\w*?)[._](?P<values>\d[\d.,]*)")
+_ALIASES = {name.casefold(): alias for name, alias in ALIASES.items()}
+_HEAD = re.compile(r"[^(@]*")
+_LABEL = re.compile(r"[^\W\d][\w-]*")
+_WITH_VALUES = re.compile(
+    r"(?P<name>[A-Za-z][\w-]*?)(?P<mark>[._]|_at_)(?P<values>\d[\d.,]*)", re.IGNORECASE
+)
 _CLASS = re.compile(r"(?P<module>[^\W\d][\w.]*):(?P<rest>.+)", re.DOTALL)
 _NUMBER = re.compile(r"\d[\d.]*")
+_RANX_LEVEL = re.compile(r"(?P<name>.+)-l(?P<level>\d+)", re.IGNORECASE)
+_BARE_CONSTANT = re.compile(r"(?<==)\s*(true|false|none)\b", re.IGNORECASE)
 _BARE_TEXT = re.compile(r"""(?<=[(,])(\s*\w+\s*=\s*)([^\s,()'"={}\[\]]+)(?=\s*[,)])""")
 
 
@@ -175,49 +190,87 @@ def split_names(text: str) -> list[str]:
 
 def _parse(name: str) -> list[Measure]:
     text = name.strip()
-    measures = _from_trec_eval(text) or [_from_class(text) or _build(_parse_parts(text), text)]
-    for measure in measures:
+    own = _from_class(text)
+    named = [(text, own)] if own is not None else _from_name(text)
+    for typed, measure in named:
         refuse_misleading_name(measure, _is_standard)
-        if "".join(text.split()) != measure.name:
-            measure.alias = text
-    return measures
+        if "".join(typed.split()) != measure.name:
+            measure.alias = typed
+    return [measure for _, measure in named]
 
 
-def _from_trec_eval(text: str) -> list[Measure]:
-    """Parse a name in trec_eval's spelling; return an empty list for other names."""
-    alias = ALIASES.get(text)
-    if alias is not None and alias.trec_eval:
-        if alias.values:
-            return [_bind(alias, value, text) for value in alias.values]
-        # P without a value is the canonical label.
-        return [_build(NameParts(alias.label, alias.parameters), text)]
-    match = _TREC_SPELLING.fullmatch(text)
-    if match is None:
-        return []
-    alias = ALIASES.get(match["name"])
-    values = [_number(value, text) for value in match["values"].split(",")]
-    if alias is None or alias.values_bind is None:
-        return []
-    return [_bind(alias, value, text) for value in values]
+def _from_name(text: str) -> list[tuple[str, Measure]]:
+    """Parse a name that is not that of a class.
+
+    Returns:
+        The measures, each with the name that was given for it: trec_eval's ``P.5,10`` are the
+        measures ``P.5`` and ``P.10``.
+    """
+    label = _HEAD.match(text)[0].strip()  # type: ignore[index]
+    alias = _ALIASES.get(label.casefold())
+    if alias is not None and alias.values and label == text:
+        shown = (f"{value:.2f}" if alias.label == "IPrec" else value for value in alias.values)
+        pairs = zip(shown, alias.values, strict=True)
+        return [(f"{text}_{one}", _bind(alias, value, text)) for one, value in pairs]
+    match = _WITH_VALUES.fullmatch(text)
+    if alias is None and match is not None and registry.find_label(label) is None:
+        alias = _alias_with_values(match)
+        if alias is not None:
+            return [
+                (f"{match['name']}{match['mark']}{one}", _bind(alias, _number(one, text), text))
+                for one in match["values"].split(",")
+            ]
+        _refuse_trec_eval_only(text, match["name"])
+    _refuse_trec_eval_only(text, label)
+    with_level = _RANX_LEVEL.fullmatch(text)
+    if with_level is not None:
+        parts = _parse_parts(with_level["name"])
+        rel = {"rel": int(with_level["level"])}
+        return [(text, _build(parts._replace(parameters={**parts.parameters, **rel}), text))]
+    return [(text, _build(_parse_parts(text), text))]
+
+
+def _refuse_trec_eval_only(text: str, name: str) -> None:
+    if name in measures_of(10) and name.casefold() not in _ALIASES:
+        if registry.find_label(name) is not None:
+            return
+        raise UsageError(
+            f"there is no measure {text!r}",
+            remedy=f"`trectools-plus trec-eval -m {text} QRELS RUN` computes it",
+        )
+
+
+def _alias_with_values(match: re.Match[str]) -> Alias | None:
+    """Return the meaning of the name before the values; ``None`` if it takes none."""
+    label = match["name"]
+    if label.casefold() == "rbp":
+        return _PERSISTENCE
+    alias = _ALIASES.get(label.casefold())
+    if alias is None:
+        canonical = registry.find_label(label, registry.BUILTIN)
+        return None if canonical is None else Alias(canonical)
+    return alias
 
 
 def _bind(alias: Alias, value: float, text: str) -> Measure:
-    """Construct a measure with a value in trec_eval's spelling."""
+    """Construct a measure with a value after a dot or an underscore."""
     if alias.values_bind == "@":
         return _build(NameParts(alias.label, alias.parameters, value), text)
-    return _build(NameParts(alias.label, {str(alias.values_bind): float(value)}), text)
+    if alias.values_bind == "p" and value >= 1:  # rbp.95 is p = 0.95
+        value = float(f"0.{value:.0f}")
+    parameters = {**alias.parameters, alias.values_bind: float(value)}
+    return _build(NameParts(alias.label, parameters), text)
 
 
 def _is_standard(name: str) -> bool:
     """Return whether readers would think that the name is that of a standard measure."""
-    label = re.split(r"[(@]", name, maxsplit=1)[0].strip()
-    match = _TREC_SPELLING.fullmatch(name)
-    alias = None if match is None else ALIASES.get(match["name"])
+    label = _HEAD.match(name)[0].strip()  # type: ignore[index]
+    match = _WITH_VALUES.fullmatch(name)
+    providers = (*registry.BUILTIN, registry.IR_MEASURES)
     return (
-        label in ALIASES
-        or label in registry.builtin_labels()
-        or label in registry.ir_measures_labels()
-        or (alias is not None and alias.values_bind == "@")
+        label.casefold() in _ALIASES
+        or registry.find_label(label, providers) is not None
+        or (match is not None and _alias_with_values(match) is not None)
     )
 
 
@@ -250,8 +303,8 @@ def _from_class(text: str) -> Measure | None:
 
 def _build(parts: NameParts, text: str) -> Measure:
     label, parameters, at = parts
-    alias = ALIASES.get(label)
-    if alias is not None and not alias.trec_eval:
+    alias = _ALIASES.get(label.casefold())
+    if alias is not None:
         label, parameters = alias.label, {**alias.parameters, **parameters}
     measure = registry.construct(label, parameters, at)
     if measure is None:
@@ -260,20 +313,25 @@ def _build(parts: NameParts, text: str) -> Measure:
 
 
 def _unknown(text: str, label: str) -> UsageError:
-    # If names differ only in case, the canonical one is suggested.
+    message = f"there is no measure {text!r}"
+    # Suggestions contain the parameters and the cutoff, except trec_eval's names.
+    rest = text[len(label) :]
+    meanings = _AMBIGUOUS.get(label.casefold())
+    if meanings is not None:
+        share, number = (f"{one}{rest}" for one in meanings)
+        return UsageError(
+            f"{text!r} means different measures in different tools",
+            remedy=f"use {share} (1 if there is a relevant document), or {number} (their number)",
+        )
     labels = registry.measure_labels()
     in_trec_eval = {name for name, one in ALIASES.items() if one.trec_eval} - {*labels}
     common = [name for name, one in ALIASES.items() if not one.trec_eval]
     names = [*registry.ir_measures_labels(), *in_trec_eval, *common, *labels]
-    lowered = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(label.lower(), lowered, 3, 0.5)
-    if label.lower() in lowered:
-        near = [label.lower()]
-    # Suggestions contain the parameters and the cutoff, except trec_eval's names.
-    rest = text.removeprefix(label)
-    offered = [f"{name}{'' if name in in_trec_eval else rest}" for name in map(lowered.get, near)]
+    folded = {name.casefold(): name for name in names}
+    near = difflib.get_close_matches(label.casefold(), folded, 3, 0.5)
+    offered = [f"{name}{'' if name in in_trec_eval else rest}" for name in map(folded.get, near)]
     return UsageError(
-        f"there is no measure {text!r}",
+        message,
         remedy=f"did you mean {', '.join(offered)}?" if near else f"supported: {', '.join(labels)}",
     )
 
@@ -297,8 +355,13 @@ def _parse_parts(text: str, prefix: str = "") -> NameParts:
 
 
 def _read(text: str) -> NameParts | None:
+    label = _HEAD.match(text)[0]  # type: ignore[index]
+    if not _LABEL.fullmatch(label.strip()):
+        return None
+    # A hyphen, as in R-Precision, would be a subtraction.
+    expression = "x" + _BARE_CONSTANT.sub(lambda one: one[1].title(), text[len(label) :])
     try:
-        node: ast.expr = ast.parse(text, mode="eval").body
+        node: ast.expr = ast.parse(expression, mode="eval").body
         at = None
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             at = ast.literal_eval(node.right)
@@ -307,10 +370,12 @@ def _read(text: str) -> NameParts | None:
         if isinstance(node, ast.Call) and not node.args:
             for keyword in node.keywords:
                 parameters[keyword.arg or "**"] = ast.literal_eval(keyword.value)
+            if len({name.casefold() for name in parameters}) < len(node.keywords):
+                return None
             node = node.func
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
-    return NameParts(node.id, parameters, at) if isinstance(node, ast.Name) else None
+    return NameParts(label.strip(), parameters, at) if isinstance(node, ast.Name) else None
 
 
 def _remedy(text: str, prefix: str) -> str:

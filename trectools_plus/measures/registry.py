@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import Measure, Provider
 from trectools_plus.measures.definitions.trec_eval_measures import STANDARD_MEASURES
 from trectools_plus.measures.providers.builtin import BuiltinProvider, iter_measures
@@ -22,7 +23,7 @@ def construct(label: str, parameters: Mapping[str, Any], at: Any) -> Measure | N
     """Construct the measure with a label.
 
     Args:
-        label: The name without parameters and cutoff.
+        label: The name without parameters and cutoff, in any case.
         parameters: The values in brackets.
         at: The value after ``@``; ``None`` without one.
 
@@ -30,12 +31,36 @@ def construct(label: str, parameters: Mapping[str, Any], at: Any) -> Measure | N
         The measure; ``None`` if no provider supports the label.
 
     Raises:
-        UsageError: If a parameter is unknown or out of range.
+        UsageError: If a parameter is unknown or out of range, or installed packages define two
+            measures that the label may stand for.
     """
     for provider in PROVIDERS:
-        measure = provider.construct(label, parameters, at)
-        if measure is not None:
-            return measure
+        canonical = find_label(label, (provider,))
+        if canonical is not None:
+            return provider.construct(canonical, parameters, at)
+    return None
+
+
+def find_label(label: str, providers: Sequence[Provider] = PROVIDERS) -> str | None:
+    """Return a label as its provider writes it; ``None`` if no provider supports it.
+
+    Args:
+        label: The label, in any case.
+        providers: The providers to search, in this order.
+
+    Raises:
+        UsageError: If two labels of a provider differ only in case, and neither is the given one.
+    """
+    for provider in providers:
+        found = [one for one in provider.labels() if one.casefold() == label.casefold()]
+        if label in found:
+            return label
+        if len(found) > 1:
+            raise UsageError(
+                f"{label} stands for several measures", remedy=f"use one of {', '.join(found)}"
+            )
+        if found:
+            return found[0]
     return None
 
 

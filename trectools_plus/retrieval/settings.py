@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from trectools_plus.choices import AggregationName, Device, Normalisation, RerankerName
+from trectools_plus.choices import (
+    MERGED_MODES,
+    MODE_ALIASES,
+    AggregationName,
+    Device,
+    Normalisation,
+    RerankerName,
+)
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.index.parts import DEFAULT_WEIGHTS, KINDS
 from trectools_plus.retrieval.setting_types import Flag, Number, WholeNumber, explain_problem
@@ -39,10 +46,11 @@ class RetrievalSettings(BaseModel):
         b: BM25 length normalisation, 0 to 1.
         stemmer: Name of a Snowball stemmer; ``None`` disables stemming.
         stopwords: Language of a stop word list, or the words; ``None`` keeps every word.
-        fusion: The fusion method of ``hybrid``.
+        fusion: The fusion method of ``hybrid``; ``fusion_method`` is another name of it.
         rrf_k: Constant of reciprocal rank fusion, ``1 / (rrf_k + rank)``, ranks from 1.
         weights: Weights of the rankings that ``hybrid`` merges (lexical, vector, and splade if
-            requested) when ``fusion`` is ``weighted``; equal weights if ``None``.
+            requested) when ``fusion`` is ``weighted``, which they imply; equal weights if ``None``.
+            A mapping names the rankings: ``{"bm25": 0.3, "splade": 0.4, "dense": 0.3}``.
         normalisation: How ``weighted`` normalises the scores of each ranking.
         candidates: Minimum depth of the rankings that ``hybrid`` merges.
         batch_size: Queries searched at once; 1 measures the latency of each query exactly.
@@ -87,6 +95,20 @@ class RetrievalSettings(BaseModel):
     rerank_depth: WholeNumber = Field(default=50, ge=1)
     device: Device = "cpu"
 
+    @model_validator(mode="before")
+    @classmethod
+    def _name_fusion(cls, values: Any) -> Any:
+        """Read ``fusion_method`` as ``fusion``; weights without a method mean ``weighted``."""
+        if not isinstance(values, Mapping):
+            return values
+        named = {name: value for name, value in values.items() if name != "fusion_method"}
+        method = values.get("fusion_method")
+        if method is not None and named.setdefault("fusion", method) != method:
+            raise ValueError("fusion and fusion_method differ — leave one of them out")
+        if named.get("weights") is not None:
+            named.setdefault("fusion", "weighted")
+        return named
+
     @field_validator("stemmer", "stopwords", "reranker", mode="before")
     @classmethod
     def _none_from_text(cls, value: Any) -> Any:
@@ -100,13 +122,19 @@ class RetrievalSettings(BaseModel):
     @field_validator("weights", mode="before")
     @classmethod
     def _split_weights(cls, weights: Any) -> Any:
-        given = weights.split(",") if isinstance(weights, str) else weights
+        given = (
+            [part.strip() for part in weights.split(",")] if isinstance(weights, str) else weights
+        )
+        if isinstance(given, list) and any("=" in str(part) for part in given):
+            given = _split_pairs(given, _WEIGHTS_EXAMPLE)
+        if isinstance(given, Mapping):
+            given = _order_weights(given)
         if isinstance(given, list | tuple) and len(given) not in (2, 3):
             raise ValueError(
                 "expected a weight for each ranking that hybrid merges (lexical, vector, splade) "
                 f"but got {len(given)} — write 0.5,0.5"
             )
-        return [part.strip() for part in given] if isinstance(weights, str) else given
+        return given
 
     @field_validator("weights")
     @classmethod
@@ -118,15 +146,7 @@ class RetrievalSettings(BaseModel):
     @field_validator("aggregation_weights", mode="before")
     @classmethod
     def _split_named_weights(cls, weights: Any) -> Any:
-        if not isinstance(weights, str):
-            return weights
-        pairs = [part.partition("=") for part in split_list(weights)]
-        names = [name.strip() for name, _, _ in pairs]
-        if not all(equals for _, equals, _ in pairs) or len(set(names)) < len(names):
-            raise ValueError(
-                f"expected KIND=WEIGHT, each kind once, but got '{weights}' — write {_EXAMPLE}"
-            )
-        return {name: value.strip() for name, (_, _, value) in zip(names, pairs, strict=True)}
+        return _split_pairs(split_list(weights), _EXAMPLE) if isinstance(weights, str) else weights
 
     @field_validator("aggregation_weights")
     @classmethod
@@ -167,6 +187,33 @@ class RetrievalSettings(BaseModel):
             known = ", ".join(STOPWORD_LANGUAGES)
             raise ValueError(f"unknown stop word list '{words}' — use one of {known}, or none")
         return words
+
+
+_WEIGHTS_EXAMPLE = "bm25=0.5,dense=0.5"
+
+
+def _split_pairs(parts: Sequence[str], example: str) -> dict[str, str]:
+    """Return ``NAME=WEIGHT`` texts as a mapping."""
+    pairs = [str(part).partition("=") for part in parts]
+    names = [name.strip() for name, _, _ in pairs]
+    if not all(equals for _, equals, _ in pairs) or len(set(names)) < len(names):
+        raise ValueError(
+            f"expected NAME=WEIGHT, each name once, but got '{','.join(parts)}' — write {example}"
+        )
+    return {name: value.strip() for name, (_, _, value) in zip(names, pairs, strict=True)}
+
+
+def _order_weights(weights: Mapping[str, Any]) -> list[Any]:
+    """Return named weights in the order of the rankings that hybrid merges."""
+    canonical = {MODE_ALIASES.get(name, name): value for name, value in weights.items()}
+    shown = ", ".join(map(str, weights)) or "none"
+    needed = [name for name in MERGED_MODES if name in canonical or name != "splade"]
+    if len(canonical) < len(weights) or set(canonical) != set(needed):
+        raise ValueError(
+            f"expected a weight for each of bm25 (or lexical) and dense (or vector), and for "
+            f"splade if it is merged too, but got {shown} — write {_WEIGHTS_EXAMPLE}"
+        )
+    return [canonical[name] for name in needed]
 
 
 _EXAMPLE = ",".join(f"{kind}={weight:g}" for kind, weight in DEFAULT_WEIGHTS.items())

@@ -24,6 +24,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
 from trectools_plus.service.api.settings import MIN_KEY_LENGTH, NO_DATASET, ServiceSettings
+from trectools_plus.testsets.loading import find_test_set, read_test_set
 
 REQUEST_HEADER_SECONDS = 15.0
 """Time limit for the first line and the headers of a request; the body has its own limit."""
@@ -154,7 +155,9 @@ def format_host(host: str) -> str:
 
 
 def _check_documents(settings: ServiceSettings) -> None:
-    """Raise an error if local documents are missing, before the service starts."""
+    """Raise an error if local documents or the test set are missing, before the service starts."""
+    if settings.test_file is not None:
+        read_test_set(find_test_set(settings.test_file))
     if settings.corpus is not None:
         if not Path(settings.corpus).is_file():
             raise InputError("no such file", where=settings.corpus, remedy="check the path")

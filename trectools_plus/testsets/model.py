@@ -17,7 +17,14 @@ from pydantic import (
 )
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.topic_schema import ID_KEYS, SPELLINGS, TEXT_KEYS
+from trectools_plus.formats.topic_schema import (
+    DOC_ID_KEYS,
+    GRADE_KEYS,
+    ID_KEYS,
+    SPELLINGS,
+    TERM_SPELLINGS,
+    TEXT_KEYS,
+)
 
 Category = Literal["exact_match", "synonym", "abbreviation", "layperson", "complex"]
 Difficulty = Literal["easy", "medium", "hard"]
@@ -161,6 +168,10 @@ def json_schema_of_test_sets() -> dict[str, Any]:
     term["properties"]["doc_id"]["type"] = ["string", "integer"]
     term_id = {"type": ["string", "integer"], "pattern": term["properties"]["doc_id"]["pattern"]}
     grade = {key: term["properties"]["grade"][key] for key in ("type", "minimum", "maximum")}
+    for name, spellings in TERM_SPELLINGS.items():
+        _add_spellings(term["properties"], name, spellings)
+    term["allOf"] = [_any_of(DOC_ID_KEYS), _any_of(GRADE_KEYS)]
+    del term["required"]
     fields = query["properties"]
     for name in ("query_id", "text"):
         fields[name]["type"] = ["string", "integer"]
@@ -172,11 +183,10 @@ def json_schema_of_test_sets() -> dict[str, Any]:
         {"type": "null"},
     ]
     for name, spellings in SPELLINGS.items():
-        for spelling in spellings:
-            fields.setdefault(spelling, {"description": f"As `{name}`.", **_untitled(fields[name])})
+        _add_spellings(fields, name, spellings)
     del query["required"]
-    query["anyOf"] = [{"required": [name]} for name in TEXT_KEYS]
-    with_id = {"anyOf": [{"required": [name]} for name in ID_KEYS]}
+    query |= _any_of(TEXT_KEYS)
+    with_id = _any_of(ID_KEYS)
     definitions["TestCase"] = {
         "description": "A test case of Phentrieve; it can have further fields.",
         "type": "object",
@@ -209,6 +219,16 @@ def json_schema_of_test_sets() -> dict[str, Any]:
         ],
         "$defs": definitions,
     }
+
+
+def _any_of(names: Iterable[str]) -> dict[str, Any]:
+    """Return the schema of objects with at least one of the fields."""
+    return {"anyOf": [{"required": [name]} for name in names]}
+
+
+def _add_spellings(fields: dict[str, Any], name: str, spellings: Iterable[str]) -> None:
+    for spelling in spellings:
+        fields.setdefault(spelling, {"description": f"As `{name}`.", **_untitled(fields[name])})
 
 
 def _untitled(schema: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.measures.definitions.base import FloatArray
+from trectools_plus.measures.definitions.rbp import discounts, rank_biased_sum, scale_gains
 from trectools_plus.measures.judged import IntArray, JudgedRun, ordinals
 from trectools_plus.trec_eval.arguments import Requested
 
@@ -151,12 +152,8 @@ def rank_biased_precision(requested: Requested, run: JudgedRun, _level: int) -> 
     If a gain is outside 0 to 1, all gains of the query are scaled to this range. (trec_eval
     compares gains with two variables that it does not initialise; here they are 0.)
     """
-    weight = _discounts(requested.persistence, int(run.rank.max(initial=0)))
-    gain = _scaled(_gains(requested, run), requested, run)
-    shown = run.within(None) & (run.grade >= 0)
-    products = gain[shown] * weight[run.rank[shown] - 1]
-    total = np.bincount(run.query[shown], products, len(run.retrieved))
-    return _column((1.0 - requested.persistence) * total)
+    gain = scale_gains(run, _gains(requested, run), requested.gains)
+    return _column(rank_biased_sum(run, gain, requested.persistence))
 
 
 def rank_biased_residual(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
@@ -165,7 +162,7 @@ def rank_biased_residual(requested: Requested, run: JudgedRun, _level: int) -> F
     It is p^n for the documents below the n retrieved ones, plus (1 - p) p^(rank - 1) for each
     unjudged document among them; 0 if all n are judged.
     """
-    weight = _discounts(requested.persistence, int(run.retrieved.max(initial=0)) + 1)
+    weight = discounts(requested.persistence, int(run.retrieved.max(initial=0)) + 1)
     judged = run.grade >= 0
     query, rank = replace(
         run, query=run.query[judged], rank=run.rank[judged], grade=run.grade[judged]
@@ -233,37 +230,9 @@ def _highest_precision_from(run: JudgedRun, level: int) -> FloatArray:
     return highest
 
 
-def _discounts(persistence: float, length: int) -> FloatArray:
-    """Return p^0, p^1, … by repeated multiplication."""
-    weight: FloatArray = np.full(max(length, 1), persistence)
-    weight[0] = 1.0
-    return np.multiply.accumulate(weight)
-
-
 def _gains(requested: Requested, run: JudgedRun) -> FloatArray:
     """Return the gain of each judged document; meaningless for negative grades."""
     gain = run.grade.astype(np.float64)
     for grade, value in requested.gains.items():
         gain[run.grade == grade] = value
     return gain
-
-
-def _scaled(gain: FloatArray, requested: Requested, run: JudgedRun) -> FloatArray:
-    """Scale the gains of a query to the range from 0 to 1 if one is outside it."""
-    highest = np.zeros(len(run.retrieved), np.int64)
-    np.maximum.at(highest, run.query, run.grade)
-    levels, level_of_query = np.unique(highest, return_inverse=True)
-    given = [0.0, *requested.gains.values()]
-    low = min(given)
-    tops = [max(*given, _highest_default_gain(int(level), requested.gains)) for level in levels]
-    top = np.array(tops)[level_of_query]
-    outside = (low < 0) | (top > 1)
-    span = np.where(outside, top - low, 1.0)
-    return np.where(outside[run.query], gain - low, gain) / span[run.query]
-
-
-def _highest_default_gain(level: int, gains: Mapping[int, float]) -> float:
-    """Return the highest gain, up to ``level``, of grades without a given gain; it is the grade."""
-    while level in gains:
-        level -= 1
-    return max(level, 0)

@@ -123,6 +123,7 @@ def read_input(arguments: Arguments) -> Input:
     qrels, run = arguments.files
     permissive = arguments.permissive
     judged = _require_table(open_qrels(qrels))
+    _refuse_other_form(judged)
     found = _refuse(check_view(judged, blocking_only=True), permissive)
     grades = _read_grades(judged)
     notes = _as_notes(found)
@@ -251,6 +252,18 @@ def _without_further_columns(source: Source, permissive: bool) -> Source:
     """
     longer = _SEVENTH_FIELD if permissive else _LONGER_ROW
     return replace(source, data=longer.sub(rb"\1", source.data))
+
+
+def _refuse_other_form(judged: QrelsView) -> None:
+    """Refuse tables with a header and JSON, at which trec_eval stops."""
+    if judged.is_arranged:
+        findings = check_view(judged)
+        found = next(one for one in findings if one.code in ("Q101", "Q103"))
+        raise CheckFailedError(
+            f"{found.message}; trec_eval stops here",
+            where=found.place,
+            remedy=f"convert it: trectools-plus qrels convert {judged.name} --output qrels.txt",
+        )
 
 
 def _require_table(view: _View | FileReport) -> _View:

@@ -69,6 +69,8 @@ def _clean_view(path: str, data: bytes) -> RunView | None:
     if columns.misshapen.height or columns.comments.height or columns.facts.long_lines:
         return None
     view = RunView.of_file(columns)
+    if view.shape.header is not None:  # it may name the columns in another order
+        return None
     return None if view.n_rows == 0 or view.blocks.interleaved else view
 
 

@@ -18,15 +18,14 @@ import polars as pl
 
 from trectools_plus.choices import Dedup, OnConflict
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.source import Source
-from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
-from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
+from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
+from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.validation.registry import Registry, RuleFix
 from trectools_plus.validation.views.order import Rows
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import MAX_TAG_LENGTH, RunView
+from trectools_plus.validation.views.runs import RunView
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +153,8 @@ class Draft:
         """The view of the text, as used by rules."""
         source = Source(self.path, self.data)
         if self.kind == "run":
-            return RunView.of_file(scan_columns(source, RUN_FIELDS), self.max_depth)
-        return QrelsView.of_file(scan_columns(source, QRELS_FIELDS))
+            return RunView.of_file(lex_run(source), self.max_depth)
+        return QrelsView.of_file(lex_qrels(source))
 
     @property
     def run(self) -> RunView:

@@ -7,17 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.source import read_source
-from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
+from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
 from trectools_plus.formats.tables import Qrels, Run, Topics
+from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.registry import SCOPES, Hit, Scope, Subject
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import MAX_TAG_LENGTH, RunView
-from trectools_plus.validation.views.shape import lex_qrels
+from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView
 from trectools_plus.validation.views.testsets import TestSetView
 
@@ -156,7 +155,7 @@ def open_run(path: str | Path, max_depth: int | None) -> RunView | FileReport:
         source = read_source(path, partial=True)
     except FormatError as error:
         return damaged_report(error, "run")
-    return RunView.of_file(scan_columns(source, RUN_FIELDS), max_depth)
+    return RunView.of_file(lex_run(source), max_depth)
 
 
 def open_qrels(path: str | Path) -> QrelsView | FileReport:

@@ -24,6 +24,8 @@ from trectools_plus.validation.views.qrels import QrelsView
 def load_run(path: str | Path, *, qrels: Qrels | None = None) -> Run:
     """Read a run and reject it if it breaks a rule that blocks scoring.
 
+    The file is in TREC form, a table with a header (CSV or TSV) or JSON: see ``docs/formats.md``.
+
     Args:
         path: The run; ``-`` is standard input.
         qrels: The qrels for scoring; if given, the ids must match.
@@ -76,8 +78,8 @@ def load_run_with_findings(
 def load_qrels(path: str | Path) -> Qrels:
     """Read qrels and reject them if they break a rule that blocks scoring.
 
-    Repeated judgments with the same grade are dropped. BEIR's TSV with a header and three columns
-    is accepted.
+    Repeated judgments with the same grade are dropped. A file is in TREC form, a table with a
+    header (CSV or TSV, for example BEIR's), or JSON: see ``docs/formats.md``.
 
     Args:
         path: The qrels; ``-`` is standard input.
@@ -104,9 +106,6 @@ def load_qrels_with_findings(
         refuse_errors(view.findings)
         raise AssertionError("a report without a view must contain an error")
     findings = check_view(view, blocking_only=blocking_only)
-    if view.shape.verdict == "beir":
-        # Other tools stop at the header; here it only identifies the layout.
-        findings = [finding for finding in findings if finding.code != "Q103"]
     refuse_errors(findings)
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
     if not view.repeats.is_empty():  # the rules ensure that repeated judgments agree

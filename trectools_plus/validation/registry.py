@@ -56,6 +56,7 @@ class Hit:
         severity: If it differs from the severity of the rule.
         remedy: If it differs from the remedy of the rule.
         fix: If it differs from the fix of the rule, for example ``no`` if this file has no fix.
+        blocks_scoring: If it differs from the rule: ``False`` if this file can be scored.
     """
 
     message: str
@@ -68,6 +69,7 @@ class Hit:
     remedy: str | None = None
     total: int | None = None
     fix: FixName | None = None
+    blocks_scoring: bool | None = None
 
 
 class ChunkAccumulator(Protocol):
@@ -183,6 +185,8 @@ class Rule:
         tables: True if it also applies to a table that was not read from a file. Rules on ranks
             do not: a table made from a dict has no ranks.
         blocks_scoring: True if scoring rejects a file with an error of this rule.
+        scored_if: For a rule that blocks scoring: the condition under which a file with an error
+            is scored nevertheless, in one clause; empty if there is none.
         optional: True if it is off unless its code is selected.
         may_be_error: True if a finding can be an error although the usual severity is lower.
         chunk_accumulator: For a rule of scope ``file``: creates the object that combines its hits
@@ -203,6 +207,7 @@ class Rule:
     check: Callable[[Any], Hit | None]
     tables: bool
     blocks_scoring: bool
+    scored_if: str = ""
     optional: bool = False
     may_be_error: bool = False
     chunk_accumulator: Callable[[], ChunkAccumulator] | None = None
@@ -239,6 +244,9 @@ class Rule:
         severity = Severity(hit.severity) if hit.severity else self.severity
         if severity is Severity.ERROR and self.severity is not severity and not self.may_be_error:
             raise ValueError(f"rule {self.code} must declare may_be_error to report an error")
+        if hit.blocks_scoring is False and self.blocks_scoring and not self.scored_if:
+            raise ValueError(f"rule {self.code} must declare scored_if to accept an error")
+        blocks = self.blocks_scoring if hit.blocks_scoring is None else hit.blocks_scoring
         lines = tuple(int(line) for line in hit.lines[:LINES_KEPT])
         return Finding(
             code=self.code,
@@ -254,7 +262,7 @@ class Rule:
             doc_id=hit.doc_id,
             count=hit.count,
             lines=lines,
-            blocks_scoring=self.blocks_scoring and severity is Severity.ERROR,
+            blocks_scoring=blocks and severity is Severity.ERROR,
             total=hit.total,
             every_line=hit.lines if every_line else lines,
         )
@@ -274,6 +282,7 @@ def rule(
     remedy: str,
     tables: bool = False,
     blocks_scoring: bool = True,
+    scored_if: str = "",
     optional: bool = False,
     may_be_error: bool = False,
     chunk_accumulator: Callable[[], ChunkAccumulator] | None = None,
@@ -296,6 +305,7 @@ def rule(
             check=check,
             tables=tables,
             blocks_scoring=blocks_scoring,
+            scored_if=scored_if,
             optional=optional,
             may_be_error=may_be_error,
             chunk_accumulator=chunk_accumulator,

@@ -57,6 +57,21 @@ def test_every_pair_or_only_those_with_the_baseline() -> None:
         compare_evaluation(evaluation, "x", **FAST)
 
 
+def test_the_t_test_can_decide() -> None:
+    random = np.random.default_rng(3)
+    values = {name: random.random(30).tolist() for name in "abc"}
+    entries = compare_evaluation(evaluation_of(values), test="t_test", **FAST)
+    p_values = [
+        stats.ttest_rel(values[entry.contrast], values[entry.baseline]).pvalue for entry in entries
+    ]
+    order = np.argsort(p_values)
+    holm = np.maximum.accumulate(np.minimum(1, np.array(p_values)[order] * (3, 2, 1)))
+    assert [entries[place].p_adjusted for place in order] == pytest.approx(holm.tolist())
+    assert {entry.test for entry in entries} == {"t_test"}
+    with pytest.raises(UsageError, match="cannot be combined"):
+        compare_evaluation(evaluation_of(values), test="t_test", correction="tukey_hsd", **FAST)
+
+
 def test_equal_runs_differ_by_nothing() -> None:
     (entry,) = compare_evaluation(
         evaluation_of({"a": [0.1, 0.7, 0.2], "b": [0.1, 0.7, 0.2]}), **FAST

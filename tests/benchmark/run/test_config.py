@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ from pydantic import ValidationError
 
 from trectools_plus.benchmark.report.manifest import hash_config
 from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.config_file import load_config, load_search_settings
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.measures import DEFAULT_MEASURES
 
@@ -31,6 +33,83 @@ def test_each_kind_of_data_is_enough(data: dict[str, Any]) -> None:
     config = load_config(options=data)
     assert config.mode_keys == (("a", "b") if "runs" in data else ("lexical", "vector", "hybrid"))
     assert (config.seed, config.confidence, config.resamples) == (42, 0.95, 10_000)
+
+
+SPECIFIED = {"fusion_method": "weighted", "weights": {"bm25": 0.3, "splade": 0.4, "dense": 0.3}}
+"""A configuration as a specification of an evaluation service writes it."""
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("in_file", [False, True])
+def test_weights_by_the_names_of_the_components(
+    inside: bool, in_file: bool, tmp_path: Path
+) -> None:
+    values = {"dataset": "hpo", **({"retrieval": SPECIFIED} if inside else SPECIFIED)}
+    path = write(tmp_path, json.dumps(values))
+    config = load_config(path) if in_file else BenchmarkConfig(**values)
+    assert (config.retrieval.fusion, config.retrieval.weights) == ("weighted", (0.3, 0.3, 0.4))
+    assert config.modes == ("lexical", "vector", "splade", "hybrid")
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ("{bm25: 0.7, dense: 0.3}", (0.7, 0.3)),
+        ("{vector: 0.3, lexical: 0.7}", (0.7, 0.3)),
+        ("'dense=0.3, bm25=0.7'", (0.7, 0.3)),
+        ("[0.7, 0.3]", (0.7, 0.3)),
+    ],
+)
+def test_weights_alone_mean_the_weighted_fusion(
+    weights: str, expected: tuple[float, ...], tmp_path: Path
+) -> None:
+    config = load_config(write(tmp_path, f"dataset: hpo\nweights: {weights}\n"))
+    assert (config.retrieval.fusion, config.retrieval.weights) == ("weighted", expected)
+    assert config.modes == ("lexical", "vector", "hybrid")
+    options: Any = {"retrieval": {"weights": ["bm25=0.5", "dense=0.5"]}}
+    config = load_config(write(tmp_path, f"dataset: hpo\nweights: {weights}\n"), options)
+    assert config.retrieval.weights == (0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("weights: {bm25: 1}", "but got bm25"),
+        ("weights: {bm25: 0.5, lexical: 0.5, dense: 1}", "but got bm25, lexical, dense"),
+        ("weights: {bm25: 0.5, dense: 0.5, colbert: 1}", "but got bm25, dense, colbert"),
+        ("weights: {bm25: 0.5, dense: much}", "expected a number but got 'much'"),
+        ("weights: [1, 1]\nretrieval: {weights: [1, 1]}", "write weights once"),
+        ("fusion_method: rrf\nfusion: weighted", "fusion and fusion_method differ"),
+    ],
+)
+def test_weights_that_are_refused(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=re.escape(words)):
+        load_config(write(tmp_path, f"dataset: hpo\n{text}\n"))
+
+
+def test_the_settings_of_a_search_alone(tmp_path: Path) -> None:
+    """``serve --config`` reads the same file as ``benchmark run``."""
+    text = "dataset: data\nmodes: bm25,hybrid\ndepth: 20\nweights: {bm25: 1, dense: 2}\nseed: 7\n"
+    assert load_search_settings(write(tmp_path, text)) == {
+        "dataset": str(tmp_path / "data"),
+        "modes": ("bm25", "hybrid"),
+        "depth": 20,
+        "retrieval": {"weights": {"bm25": "1", "dense": "2"}},
+    }
+    with pytest.raises(UsageError, match=r"unknown setting 'mode' — .* — did you mean 'modes'"):
+        load_search_settings(write(tmp_path, "mode: lexical"))
+    with pytest.raises(UsageError, match="depth"):
+        load_search_settings(write(tmp_path, "depth: 0"))
+
+
+def test_the_deciding_test(tmp_path: Path) -> None:
+    config = load_config(options={"dataset": "hpo", "test": "t_test"})
+    assert config.as_manifest()["test"] == "t_test"
+    assert "test" not in load_config(options={"dataset": "hpo"}).as_manifest()
+    with pytest.raises(UsageError, match="tukey_hsd is a test itself"):
+        load_config(options={"dataset": "hpo", "test": "t_test", "correction": "tukey_hsd"})
+    with pytest.raises(UsageError, match="--test"):
+        load_config(options={"dataset": "hpo", "test": "z_test"})
 
 
 @pytest.mark.parametrize(

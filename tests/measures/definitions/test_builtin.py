@@ -43,6 +43,11 @@ def test_by_hand():
         "APcap@5": (1 / 2 + 2 / 5) / 3,
         "APcap(rel=2)@5": 1 / 2,
         "APcap(rel=3)@5": 0.0,
+        "F1@2": 2 * (1 / 2 * 1 / 3) / (1 / 2 + 1 / 3),
+        "F1@5": 2 * (2 / 5 * 2 / 3) / (2 / 5 + 2 / 3),
+        "F1@10": 2 * (2 / 10 * 2 / 3) / (2 / 10 + 2 / 3),
+        "F1(rel=2)@1": 0.0,
+        "F1": 2 * (2 / 5 * 2 / 3) / (2 / 5 + 2 / 3),
     }
     np.testing.assert_allclose(score(expected, "abcde", grades), list(expected.values()))
     assert {name.split("@")[0].split("(")[0] for name in expected} == {
@@ -83,3 +88,14 @@ def test_rank_measures_agree_with_reciprocal_rank(ranking, grades):
         assert 1 / first == reciprocal
         assert 1 <= first <= mean <= len(ranking)
         assert found >= 1
+
+
+@given(RANKINGS, GRADES, st.integers(1, 12), st.integers(1, 3))
+def test_f1_is_the_harmonic_mean_of_precision_and_recall(ranking, grades, cutoff, level):
+    grades = {**grades, "r": 1}
+    names = [f"{name}(rel={level})@{cutoff}" for name in ("F1", "P", "R")]
+    f1, precision, recall = score(names, ranking, grades)
+    both = precision + recall
+    assert f1 == pytest.approx(2 * precision * recall / both if both else 0.0, rel=1e-12)
+    whole, as_set = score([f"F1(rel={level})", f"SetF(rel={level})"], ranking, grades)
+    assert whole == pytest.approx(as_set, rel=1e-12)

@@ -72,7 +72,7 @@ def test_bounds_of_a_run_without_ties_are_its_values():
     qrels = Qrels.from_dict({"1": {"a": 1, "b": 2, "c": 0}, "2": {"x": 1}})
     run = Run.from_dict({"1": {"c": 3.0, "a": 2.0, "b": 1.0}})
     bounds = tie_bounds(qrels, run, MEASURES)
-    values = evaluate(qrels, run, MEASURES).per_query["value"].to_list()
+    values = evaluate(qrels, run, MEASURES).per_query()["value"].to_list()
     assert bounds["worst"].to_list() == bounds["best"].to_list() == values
 
 

@@ -15,10 +15,13 @@ from starlette.testclient import TestClient
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.errors import UsageError
 from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.formats.topics import write_topics
+from trectools_plus.service.api.evaluation import choose_mode, components_of
 from trectools_plus.service.api.models import EvaluationAnswer
 from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.loading import find_test_set
 from trectools_plus.testsets.tables import qrels_of, topics_of
 
@@ -231,7 +234,10 @@ def test_unknown_components_are_told_in_words(
 ) -> None:
     problem = check_problem(post(client, garden_set, components="bm26"), 422, "invalid-parameter")
     assert problem["errors"] == [
-        {"where": "query.components", "what": "expected bm25, dense, or both separated by a comma"}
+        {
+            "where": "query.components",
+            "what": "expected bm25, dense, splade, or several separated by commas",
+        }
     ]
 
 
@@ -265,19 +271,103 @@ def test_an_error_names_the_line(client: TestClient, check_problem: Check) -> No
     assert "test_set.yaml:4" in check_problem(answer, 422, "unusable-content")["detail"]
 
 
-def test_figures_are_published_unless_told_otherwise(
+def gauges(client: TestClient, name: str) -> list[str]:
+    lines = client.get("/metrics").text.splitlines()
+    return [line for line in lines if f'dataset="{name}"' in line]
+
+
+def test_figures_of_uploads_are_published_on_request(
     client: TestClient, garden_set: dict[str, Any]
 ) -> None:
-    def shown(name: str) -> list[str]:
-        lines = client.get("/metrics").text.splitlines()
-        return [line for line in lines if f'dataset="{name}"' in line]
-
     quiet = {**garden_set, "metadata": {"dataset_id": "quiet"}}
-    post(client, quiet, publish=False)
-    assert not shown("quiet")
-    value = post(client, quiet).json()["per_query_type"]["paraphrase"]["recall_at_10"]
+    post(client, quiet)
+    assert not gauges(client, "quiet")
+    answer = post(client, quiet, publish=True).json()
+    shown = gauges(client, "quiet")
+    recall = answer["metrics"]["recall_at_10"]
+    labels = '{dataset="quiet",k="10",mode="hybrid"}'
+    assert f"trectools_plus_retrieval_recall_at_k{labels} {recall}" in shown
+    recall = answer["per_query_type"]["paraphrase"]["recall_at_10"]
     labels = '{dataset="quiet",k="10",mode="hybrid",query_type="paraphrase"}'
-    assert f"trectools_plus_retrieval_recall_at_k{labels} {value}" in shown("quiet")
+    assert f"trectools_plus_retrieval_stratum_recall_at_k{labels} {recall}" in shown
+    series = [line for line in shown if line.startswith("trectools_plus_retrieval_recall_at_k{")]
+    assert len(series) == 1, "the plain selector is the mean over all queries, and nothing else"
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_the_services_own_test_set_always_sets_the_gauges(
+    open_service: Any, garden_set: dict[str, Any], background: bool
+) -> None:
+    """An upload with the same name never replaces its figures."""
+    folder = ROOT / "fixtures/garden-trec"
+    with open_service(ServiceSettings(dataset=str(folder), resamples=200)) as client:
+        assert not gauges(client, "garden-trec")
+        answer = client.post("/v1/evaluate", params={"publish": False, "background": background})
+        found = answer.json()
+        while background and "result" in found and found["result"] is None:
+            time.sleep(0.05)
+            found = client.get(answer.headers["location"]).json()
+        found = found["result"] if background else found
+        assert (found["mode"], found["components"]) == ("hybrid", ["lexical", "vector"])
+        assert (found["dataset"], found["test_set"]) == ("garden-trec", "garden-trec")
+        assert found["metrics"] == post(client, garden_set).json()["metrics"]
+        labels = '{dataset="garden-trec",k="10",mode="hybrid"}'
+        line = f"trectools_plus_retrieval_recall_at_k{labels} {found['metrics']['recall_at_10']}"
+        assert line in gauges(client, "garden-trec")
+        impostor = [{**query, "text": "zzz"} for query in garden_set["queries"]]
+        upload = {"metadata": {"dataset_id": "garden-trec"}, "queries": impostor}
+        other = post(client, upload, publish=True).json()
+        assert other["test_set"] == "garden-trec"
+        assert line in gauges(client, "garden-trec")
+
+
+def test_a_test_set_of_the_operators_choice(
+    open_service: Any, garden_set: dict[str, Any], garden_file: Path, check_problem: Check
+) -> None:
+    corpus = str(ROOT / "fixtures/garden-trec/corpus.jsonl")
+    settings = ServiceSettings(
+        corpus=corpus, test_file=str(garden_file), modes=("bm25",), resamples=200
+    )
+    with open_service(settings) as client:
+        found = client.post("/v1/evaluate").json()
+        assert (found["mode"], found["test_set"]) == ("lexical", "garden")
+        assert found["per_query_type"] == post(client, garden_set).json()["per_query_type"]
+        assert gauges(client, "garden")
+    with open_service(ServiceSettings(corpus=corpus, modes=("bm25",))) as client:
+        problem = check_problem(client.post("/v1/evaluate"), 422, "no-test-set")
+        assert "--test-file" in problem["remedy"]
+
+
+def test_the_components_of_a_service_without_a_splade_model(
+    client: TestClient, garden_set: dict[str, Any], check_problem: Check
+) -> None:
+    """``components=splade``, alone or with others, is refused with what is missing."""
+    for components in ("splade", "bm25,splade,dense"):
+        answer = client.post("/v1/evaluate", params={"components": components})
+        problem = check_problem(answer, 422, "missing-model")
+        assert "no SPLADE model" in problem["detail"]
+        assert "--splade-model" in problem["remedy"]
+    with pytest.raises(UsageError, match="needs a model"):
+        ServiceSettings(modes=("lexical", "splade"))
+
+
+@pytest.mark.parametrize(
+    ("components", "mode"),
+    [
+        ("splade", "splade"),
+        ("bm25,splade,dense", "hybrid"),
+        ("dense,splade,bm25", "hybrid"),
+        ("hybrid", "hybrid"),
+        (None, "hybrid"),
+    ],
+)
+def test_the_components_of_a_service_with_a_splade_model(components: str | None, mode: str) -> None:
+    modes = ("lexical", "vector", "splade", "hybrid")
+    assert choose_mode(components, modes) == mode
+    assert components_of("hybrid", modes) == ["lexical", "vector", "splade"]
+    with pytest.raises(ProblemError, match="no mode") as caught:
+        choose_mode("bm25,dense", modes)  # hybrid merges three here
+    assert "hybrid (lexical,vector,splade)" in str(caught.value.problem.remedy)
 
 
 def test_work_in_the_background(client: TestClient, garden_set: dict[str, Any]) -> None:

@@ -89,7 +89,7 @@ def fetched(cache: Path, garden_set: Any, tmp_path_factory: pytest.TempPathFacto
 
 def test_the_promised_name(report: Path) -> None:
     found = samples(render_report(report, "medicalkg").decode())
-    labels = {"k": "10", "mode": "a", "dataset": "qrels.txt", "query_type": "all"}
+    labels = {"k": "10", "mode": "a", "dataset": "qrels.txt"}
     assert found[key("medicalkg_retrieval_recall_at_k", **labels)] == 0.5
 
 
@@ -106,7 +106,9 @@ def test_every_figure_of_a_report_is_there(fetched: Path) -> None:
     }
     for mode, query_type, measure, one in _figures(report):
         name, labels = names[measure]
-        labels = {**labels, "dataset": "corpus.jsonl", "mode": mode, "query_type": query_type}
+        labels = {**labels, "dataset": "corpus.jsonl", "mode": mode}
+        if query_type is not None:
+            name, labels = f"stratum_{name}", {**labels, "query_type": query_type}
         for ending, value in {"": one.mean, "_low": one.ci.low, "_high": one.ci.high}.items():
             assert found[key(f"trectools_plus_retrieval_{name}{ending}", **labels)] == value
     labels = {"dataset": "corpus.jsonl", "mode": "lexical"}
@@ -114,10 +116,10 @@ def test_every_figure_of_a_report_is_there(fetched: Path) -> None:
     assert np.datetime64(int(timestamp), "s") == np.datetime64(report.manifest.created_at[:-1])
 
 
-def _figures(report: BenchmarkReport) -> Iterator[tuple[str, str, str, Any]]:
+def _figures(report: BenchmarkReport) -> Iterator[tuple[str, str | None, str, Any]]:
     for mode, result in report.modes.items():
         for measure, one in result.measures.items():
-            yield mode, "all", measure, one
+            yield mode, None, measure, one
     for value, modes in report.strata["query_type"].items():
         for mode, results in modes.items():
             for measure, stratum in results.items():
@@ -155,7 +157,7 @@ def test_every_measure_has_a_name(label: str) -> None:
     from trectools_plus.cli.reference import example_of
 
     name = example_of(label)
-    snapshot = Snapshot("d", "m", 0.0, (Figure("all", name, 0.5, 0.4, 0.6, 3),))
+    snapshot = Snapshot("d", "m", 0.0, (Figure(None, name, 0.5, 0.4, 0.6, 3),))
     found = samples(render_metrics([snapshot]).decode())
     parts = split_measure(name)
     if parts is None:
@@ -165,11 +167,25 @@ def test_every_measure_has_a_name(label: str) -> None:
     else:
         labels = {} if parts[1] is None else {"k": parts[1]}
         full = f"trectools_plus_retrieval_{parts[0]}{'_at_k' if labels else ''}"
-    assert found[key(full, **labels, dataset="d", mode="m", query_type="all")] == 0.5
+    assert found[key(full, **labels, dataset="d", mode="m")] == 0.5
+
+
+def test_a_stratum_of_any_name_does_not_replace_the_mean_over_all_queries() -> None:
+    names = (None, "all", "", "x" * 100 + "1", "x" * 100 + "2")
+    figures = [Figure(name, "R@10", place / 10, None, None, 1) for place, name in enumerate(names)]
+    found = samples(render_metrics([Snapshot("d", "m", 0.0, tuple(figures))]).decode())
+    labels = {"dataset": "d", "mode": "m", "k": "10"}
+    assert {one: value for one, value in found.items() if one[0].endswith("recall_at_k")} == {
+        key("trectools_plus_retrieval_recall_at_k", **labels): 0.0,
+        **{
+            key("trectools_plus_retrieval_stratum_recall_at_k", **labels, query_type=name): value
+            for name, value in (("all", 0.1), ("", 0.2), ("x" * 100, 0.3))
+        },
+    }
 
 
 def test_what_is_undefined_is_left_out() -> None:
-    snapshot = Snapshot("d", "m", 0.0, (Figure("all", "R@10", None, None, None, 0),))
+    snapshot = Snapshot("d", "m", 0.0, (Figure(None, "R@10", None, None, None, 0),))
     assert not [
         name for name, _ in samples(render_metrics([snapshot]).decode()) if "recall" in name
     ]
@@ -194,11 +210,11 @@ def test_long_names_do_not_collide() -> None:
     """Names are cut; of two that are one then, the later evaluation is shown."""
     store = SnapshotStore()
     for ending, mean in (("a", 0.25), ("b", 0.75)):
-        figure = Figure("all", "RR", mean, mean, mean, 1)
+        figure = Figure(None, "RR", mean, mean, mean, 1)
         store.add(Snapshot("x" * 200 + ending, "m", 1.0, (figure,)))
     found = samples(render_metrics(store.current()).decode())
     (labels,) = [dict(labels) for name, labels in found if name == "trectools_plus_retrieval_mrr"]
-    assert labels == {"dataset": "x" * len(labels["dataset"]), "mode": "m", "query_type": "all"}
+    assert labels == {"dataset": "x" * len(labels["dataset"]), "mode": "m"}
     assert found[key("trectools_plus_retrieval_mrr", **labels)] == 0.75
 
 
@@ -207,7 +223,7 @@ def test_a_report_is_read_again_when_it_changes(
 ) -> None:
     folder = bench.make("one", {"a": dict.fromkeys(range(60), 0), "b": {}})
     better = bench.make("two", {"a": {}, "b": {}})
-    labels = {"k": "10", "mode": "a", "dataset": "qrels.txt", "query_type": "all"}
+    labels = {"k": "10", "mode": "a", "dataset": "qrels.txt"}
     recall = key("p_retrieval_recall_at_k", **labels)
     readable = key("p_service_report_readable", report="one")
     settings = ServiceSettings(dataset="none", reports=(str(folder),), prefix="p")
@@ -259,7 +275,7 @@ def test_categories_stand_in_for_query_types(fetched: Path, tmp_path: Path) -> N
     document["strata"]["category"] = {"synonym": types["paraphrase"]}
     path.write_text(json.dumps(document))
     found = {figure.query_type for one in read_snapshots(folder) for figure in one.figures}
-    assert found == {"all", "synonym"}
+    assert found == {None, "synonym"}
 
 
 @pytest.mark.parametrize("prefix", ["", "1a", "a-b", "a:b", "é", "x" * 65])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -40,6 +40,7 @@ from trectools_plus.statistics.arrays import (
     ResamplingOptions,
 )
 from trectools_plus.statistics.correction import CORRECTIONS
+from trectools_plus.statistics.paired_tests import PAIRED_TESTS
 
 
 def compare_evaluation(
@@ -47,15 +48,14 @@ def compare_evaluation(
     baseline: str | Sequence[str] | None = None,
     *,
     correction: str = DEFAULT_CORRECTION,
-    confidence: float = DEFAULT_CONFIDENCE,
-    resamples: int = DEFAULT_RESAMPLES,
-    seed: int = DEFAULT_SEED,
+    test: str = ADJUSTED_TEST,
+    **resampling: Unpack[ResamplingOptions],
 ) -> list[Comparison]:
     """Compare the runs of an evaluation, query by query, on every measure.
 
-    Each difference gets five paired tests. The p-values of the randomisation test are adjusted
-    for the family: all comparisons on the same measure. A difference is significant if its
-    adjusted p-value is at most 1 - ``confidence``.
+    Each difference gets five paired tests. The p-values of one of them are adjusted for the
+    family: all comparisons on the same measure. A difference is significant if its adjusted p-value
+    is at most 1 - ``confidence``.
 
     Args:
         evaluation: At least one run; all over the same queries.
@@ -63,9 +63,11 @@ def compare_evaluation(
             every pair.
         correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``, or ``tukey_hsd``: the
             randomised Tukey HSD test, for every pair only.
-        confidence: Level of the intervals, between 0 and 1.
-        resamples: Resamples of the bootstrap and of the randomisation.
-        seed: Seed of the resamples; the same seed gives the resamples of the runs' means.
+        test: The test whose p-values are adjusted: a name of ``PAIRED_TESTS``. Tukey's test, which
+            is also a correction, needs the default.
+        **resampling: ``confidence``, the level of the intervals between 0 and 1; ``resamples`` of
+            the bootstrap and of the randomisation; ``seed``. The same seed gives the resamples of
+            the runs' means.
 
     Returns:
         One entry per pair and measure: pairs in the order of the runs, then measures.
@@ -76,18 +78,26 @@ def compare_evaluation(
     """
     names = list(evaluation.run_names)
     baselines = _check_baselines(baseline, names, correction)
+    check_test(test, correction)
     refuse_different_queries(evaluation)
     pairs = pairs_of(len(names), [names.index(name) for name in baselines])
-    family = describe_family(len(names), len(baselines), len(pairs))
-    resampling = ResamplingOptions(confidence=confidence, resamples=resamples, seed=seed)
-    return compare_pairs(evaluation, pairs, family, correction, resampling)
+    facts = {
+        "test": TUKEY if correction == TUKEY else test,
+        "correction": correction,
+        "family": describe_family(len(names), len(baselines), len(pairs)),
+    }
+    options = ResamplingOptions(
+        confidence=resampling.get("confidence", DEFAULT_CONFIDENCE),
+        resamples=resampling.get("resamples", DEFAULT_RESAMPLES),
+        seed=resampling.get("seed", DEFAULT_SEED),
+    )
+    return compare_pairs(evaluation, pairs, facts, options)
 
 
 def compare_pairs(
     evaluation: Evaluation,
     pairs: Sequence[tuple[int, int]],
-    family: str,
-    correction: str,
+    facts: dict[str, str],
     resampling: ResamplingOptions,
 ) -> list[Comparison]:
     """Test the differences of pairs of runs, on each measure as one family.
@@ -95,12 +105,12 @@ def compare_pairs(
     Args:
         evaluation: Runs over the same queries.
         pairs: Baseline and contrast, as positions among the runs.
-        family: A description of the pairs.
-        correction: As in :func:`compare`; ``tukey_hsd`` counts every pair of the runs.
-        resampling: Settings of the intervals and tests.
+        facts: ``test``, the test whose p-values are adjusted; ``correction``, of which
+            ``tukey_hsd`` counts every pair of the runs; ``family``, a description of the pairs.
+        resampling: Settings of the intervals and tests, all of them.
 
     Returns:
-        As :func:`compare`.
+        As :func:`compare_evaluation`.
     """
     if not pairs or not evaluation.measures:
         return []
@@ -120,14 +130,11 @@ def compare_pairs(
         of_measure = columns[:, place]
         adjusted[of_measure] = (
             _tukey(evaluation, pairs, name, resampling)
-            if correction == TUKEY
-            else adjust([found[column] for column in of_measure], correction)
+            if facts["correction"] == TUKEY
+            else adjust(
+                [found[column] for column in of_measure], facts["correction"], facts["test"]
+            )
         )
-    facts = {
-        "test": TUKEY if correction == TUKEY else ADJUSTED_TEST,
-        "correction": correction,
-        "family": family,
-    }
     return [
         make_comparison(
             case,
@@ -162,9 +169,32 @@ def _check_baselines(
     return baselines
 
 
-def adjust(comparisons: Sequence[PairedComparison], correction: str) -> FloatArray:
-    """Adjust the p-values of one family; ``nan`` where nothing was compared."""
-    tests = [one.tests.get(ADJUSTED_TEST) for one in comparisons]
+def check_test(test: str, correction: str = DEFAULT_CORRECTION) -> None:
+    """Check the name of the test whose p-values are adjusted.
+
+    Raises:
+        UsageError: If it is unknown, or the correction is a test itself.
+    """
+    if test not in PAIRED_TESTS:
+        raise UsageError(f"unknown test '{test}'", remedy=f"use {', '.join(PAIRED_TESTS)}")
+    if correction == TUKEY and test != ADJUSTED_TEST:
+        raise UsageError(
+            f"the correction {TUKEY} is a test itself, so {test} cannot be combined with it",
+            remedy="use holm, or leave out the test",
+        )
+
+
+def adjust(
+    comparisons: Sequence[PairedComparison], correction: str, test: str = ADJUSTED_TEST
+) -> FloatArray:
+    """Adjust the p-values of one family; ``nan`` where nothing was compared.
+
+    Args:
+        comparisons: The family.
+        correction: A name of ``CORRECTIONS``.
+        test: The test whose p-values are adjusted.
+    """
+    tests = [one.tests.get(test) for one in comparisons]
     return adjust_p_values([np.nan if t is None else t.p_value for t in tests], correction)
 
 

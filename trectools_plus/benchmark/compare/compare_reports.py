@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import adjust, make_comparison
+from trectools_plus.benchmark.compare.compare import adjust, check_test, make_comparison
 from trectools_plus.benchmark.compare.method import ADJUSTED_TEST, DEFAULT_CORRECTION, EQUAL
 from trectools_plus.benchmark.compare.preconditions import find_changes, refuse_incomparable
 from trectools_plus.benchmark.report import Comparison
@@ -146,16 +146,19 @@ class Contrast:
     higher_is_better: dict[str, bool]
 
 
-def compare_reports(first: str | Path, second: str | Path) -> Contrast:
+def compare_reports(
+    first: str | Path, second: str | Path, *, test: str = ADJUSTED_TEST
+) -> Contrast:
     """Compare two reports query by query: B minus A, for every mode and measure of both.
 
     Two reports of a single mode each are compared even if the names of the modes differ. The
-    p-values of the randomisation test are adjusted by Holm for the modes compared on the same
-    measure.
+    p-values of the test are adjusted by Holm for the modes compared on the same measure.
 
     Args:
         first: Report A: its JSON, or its folder.
         second: Report B.
+        test: The test that decides: ``randomisation``, ``t_test`` (the paired t-test),
+            ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
 
     Returns:
         For each mode, the comparisons with the means and the queries that changed most; also the
@@ -165,7 +168,9 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
         InputError: If a report or its values per query cannot be read.
         IncomparableError: If the reports are based on different data or queries, or have no mode
             or measure in common.
+        UsageError: If the test is unknown.
     """
+    check_test(test)
     a, b = ReportFolder(first), ReportFolder(second)
     names = str(first), str(second)
     refuse_incomparable(a.report, b.report, names)
@@ -186,7 +191,7 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
                     remedy="keep the files of a benchmark together",
                 )
             tables[pair, name] = table
-    found = _compare(tables, a)
+    found = _compare(tables, a, test)
     undefined = [
         note_undefined(_label(a, b, pair), name, table, ("a", "b"))
         for (pair, name), table in tables.items()
@@ -302,7 +307,7 @@ def pair_values(
 
 
 def _compare(
-    tables: dict[tuple[tuple[str, str], str], pl.DataFrame], a: ReportFolder
+    tables: dict[tuple[tuple[str, str], str], pl.DataFrame], a: ReportFolder, test: str
 ) -> dict[tuple[tuple[str, str], str], Comparison]:
     resampling = resampling_of(a.report.manifest.config)
     cases = list(tables)
@@ -313,11 +318,11 @@ def _compare(
     adjusted: dict[tuple[tuple[str, str], str], float] = {}
     for measure in dict.fromkeys(name for _, name in cases):
         family = [case for case in cases if case[1] == measure]
-        values = adjust([found[case] for case in family], DEFAULT_CORRECTION)
+        values = adjust([found[case] for case in family], DEFAULT_CORRECTION, test)
         adjusted |= zip(family, values.tolist(), strict=True)
     count = len({pair for pair, _ in cases})
     facts = {
-        "test": ADJUSTED_TEST,
+        "test": test,
         "correction": DEFAULT_CORRECTION,
         "family": f"{plural(count, 'comparison')} on one measure: {plural(count, 'mode')}, B and A",
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack, overload
 
 from trectools_plus.benchmark.compare.compare import compare_evaluation
-from trectools_plus.benchmark.compare.method import DEFAULT_CORRECTION
+from trectools_plus.benchmark.compare.method import ADJUSTED_TEST, DEFAULT_CORRECTION
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
@@ -93,6 +93,7 @@ def compare(
     *,
     baseline: str | Sequence[str] | None = None,
     correction: str = DEFAULT_CORRECTION,
+    test: str = ADJUSTED_TEST,
     **resampling: Unpack[ResamplingOptions],
 ) -> Comparisons:
     """Compare systems query by query on every measure, with intervals and tests.
@@ -100,8 +101,8 @@ def compare(
     ``compare(qrels, {"bm25": run, "dpr": "dpr.run"}, ["nDCG@10"])`` scores the runs first;
     ``compare(evaluation)`` compares runs that :func:`evaluate` has scored.
 
-    Each difference has five paired tests. The p-values of the randomisation test are adjusted for
-    the family: all comparisons on the same measure. A difference is significant if its adjusted
+    Each difference has five paired tests. The p-values of one of them are adjusted for the family:
+    all comparisons on the same measure. A difference is significant if its adjusted
     p-value is at most 1 - ``confidence``.
 
     Args:
@@ -113,6 +114,8 @@ def compare(
             compare every pair.
         correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``, or, for every pair only,
             ``tukey_hsd``: the randomised Tukey HSD test.
+        test: The test whose p-values are adjusted: ``randomisation``, ``t_test``,
+            ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
         **resampling: ``confidence``, the level of the intervals between 0 and 1 (0.95);
             ``resamples``, their number (10,000); ``seed`` of the draws (42).
 
@@ -134,7 +137,9 @@ def compare(
         evaluation = qrels
     else:
         evaluation = _evaluate(qrels, runs, measures)
-    entries = compare_evaluation(evaluation, baseline, correction=correction, **resampling)
+    entries = compare_evaluation(
+        evaluation, baseline, correction=correction, test=test, **resampling
+    )
     return Comparisons(evaluation, tuple(entries))
 
 

@@ -92,8 +92,12 @@ def find_differences(
         for one, two in combinations(modes, 2)
     ]
     pairs += [(places[names[key]], places[key[0]]) for key in rest if key not in same_as]
-    family = _describe_family(config.correction, len(modes), len(further))
-    found = compare_pairs(whole, pairs, family, config.correction, config.resampling)
+    facts = {
+        "test": TUKEY if config.correction == TUKEY else config.test,
+        "correction": config.correction,
+        "family": _describe_family(config.correction, len(modes), len(further)),
+    }
+    found = compare_pairs(whole, pairs, facts, config.resampling)
     by_case = {(one.baseline, one.contrast, one.measure): one for one in found}
     return Differences(
         [one for one in found if one.baseline in modes],

@@ -268,7 +268,7 @@ class ReportScores:
         """
         table = self._source.per_query
         if self._scored is not None and measure not in self._source.report.measure_names:
-            table = self._scored.per_query
+            table = self._scored.per_query()
         if table is None:
             return None
         found = table.filter(run=mode, measure=measure).select("query_id", "value")

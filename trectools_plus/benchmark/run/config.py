@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -12,15 +13,16 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
-from trectools_plus.choices import MODES, Correction, Missing
+from trectools_plus.choices import MODES, Correction, Missing, TestName
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.embedded.modes import check_modes
+from trectools_plus.retrieval.backends.embedded.modes import check_modes, name_default_modes
 from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
 from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
@@ -85,12 +87,17 @@ RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
 """Valid names of runs: the file is ``runs/<name>.run``."""
 
 
+_DATA = ("dataset", "corpus", "runs")
+"""Settings that name data; exactly one is given."""
+
+
 class DataSettings(BackendSettings):
     """Settings of the data and of the backend, which may have its own documents.
 
     Attributes:
         dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
-        test_file: A file with test cases for ``hpo``, or the name of a shipped test set.
+        test_file: A file with test cases for ``hpo``, or the name of a shipped test set; without
+            other data, the dataset is ``hpo``.
         corpus: Documents (JSONL).
         topics: Queries (TSV, JSONL or TREC).
         qrels: Judgments (TREC, or BEIR's TSV).
@@ -103,6 +110,14 @@ class DataSettings(BackendSettings):
     topics: FileName | None = None
     qrels: FileName | None = None
     runs: dict[str, FileName] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _dataset_of_test_file(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and values.get("test_file") is not None:
+            named = [name for name in _DATA if values.get(name) is not None]
+            return values if named else {**values, "dataset": "hpo"}
+        return values
 
     @field_validator("runs")
     @classmethod
@@ -130,7 +145,7 @@ class DataSettings(BackendSettings):
         Raises:
             ValueError: If no data or several kinds are given, or a file is missing or superfluous.
         """
-        kinds = [name for name in ("dataset", "corpus", "runs") if getattr(self, name) is not None]
+        kinds = [name for name in _DATA if getattr(self, name) is not None]
         if not kinds and self.topics is not None and not self.is_embedded:
             kinds = ["topics"]
         if not kinds:
@@ -177,8 +192,30 @@ def resampling_of(config: Mapping[str, Any]) -> ResamplingOptions:
 
 
 _BACKEND = tuple(BackendSettings.model_fields)
+_FUSION = ("fusion_method", "fusion", "weights")
+"""Settings of ``retrieval`` that are also accepted beside it."""
 _FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
 """Settings that apply to fetching only."""
+
+
+def move_fusion(values: dict[str, Any]) -> dict[str, Any]:
+    """Read settings of the fusion beside ``retrieval`` as if they were in it.
+
+    Raises:
+        UsageError: If one of them is in both places.
+    """
+    moved = {name: values[name] for name in _FUSION if name in values}
+    if not moved:
+        return values
+    inside = values.get("retrieval") or {}
+    twice = set(moved) & set(inside) if isinstance(inside, Mapping) else set(moved)
+    if twice:
+        raise UsageError(
+            f"{min(twice)} and retrieval cannot be combined",
+            remedy=f"write {min(twice)} once, inside retrieval",
+        )
+    rest = {name: value for name, value in values.items() if name not in moved}
+    return {**rest, "retrieval": {**inside, **moved}}
 
 
 class BenchmarkConfig(DataSettings):
@@ -205,6 +242,8 @@ class BenchmarkConfig(DataSettings):
             every pair.
         correction: The adjustment of p-values for the comparisons on one measure: ``holm``,
             ``bonferroni``, ``benjamini_hochberg``, or ``tukey_hsd`` for every pair.
+        test: The paired test whose p-values are adjusted, and which decides on significance:
+            ``randomisation``, ``t_test``, ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
         confidence: Level of the intervals, between 0 and 1.
         resamples: Bootstrap resamples.
         seed: Seed of the resamples.
@@ -226,6 +265,7 @@ class BenchmarkConfig(DataSettings):
     exclude_self: Flag = False
     baseline: Names | None = None
     correction: Correction = "holm"
+    test: TestName = "randomisation"
     confidence: Number = DEFAULT_CONFIDENCE
     resamples: WholeNumber = Field(default=DEFAULT_RESAMPLES, ge=100, le=10_000_000)
     seed: WholeNumber = Field(default=DEFAULT_SEED, ge=0)
@@ -268,10 +308,20 @@ class BenchmarkConfig(DataSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _modes_of_retrievers(cls, values: Any) -> Any:
-        """Add all retrievers as modes, unless modes are named."""
-        if isinstance(values, dict) and values.get("retriever") and "modes" not in values:
+    def _name_modes(cls, given: Any) -> Any:
+        """Unless modes are named, use all retrievers, or the modes that the weights name."""
+        if not isinstance(given, dict):
+            return given
+        values = move_fusion(given)
+        if "modes" in values:
+            return values
+        if values.get("retriever"):
             return {**values, "modes": list(name_retrievers(values["retriever"]))}
+        if values.get("runs") is None and values.get("backend", EMBEDDED) == EMBEDDED:
+            with contextlib.suppress(ValidationError):  # reported with the field
+                settings = RetrievalSettings.model_validate(values.get("retrieval", {}))
+                modes = name_default_modes(settings)
+                return values if modes == MODES else {**values, "modes": list(modes)}
         return values
 
     @model_validator(mode="after")
@@ -347,6 +397,10 @@ class BenchmarkConfig(DataSettings):
 
     def _check_baselines(self, known: str) -> None:
         baselines = self.baseline or ()
+        if self.correction == "tukey_hsd" and self.test != "randomisation":
+            raise ValueError(
+                "`correction`: tukey_hsd is a test itself — use holm, or leave `test` out"
+            )
         for name in baselines:
             if name not in self.mode_keys:
                 raise ValueError(f"`baseline`: '{name}' is not one of the modes — use {known}")
@@ -411,6 +465,8 @@ class BenchmarkConfig(DataSettings):
         unused = {"cutoffs", *((*_FETCHING, "exclude_self") if self.runs is not None else ())}
         unused |= set(_BACKEND) if self.is_embedded else set()
         unused |= set() if self.needs_corpus else {"retrieval"}
+        # The default test is left out, so that hashes are those of versions without this setting.
+        unused |= {"test"} if self.test == "randomisation" else set()
         settings = self.model_dump(mode="json", exclude=unused)
         settings["measures"] = list(self.measure_names)
         settings["targets"] = {

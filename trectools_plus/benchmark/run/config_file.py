@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.config import BenchmarkConfig, move_fusion
 from trectools_plus.benchmark.run.targets import Target
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.remote import is_address
@@ -33,6 +33,7 @@ from trectools_plus.testsets.loading import shipped_names
 _SUPERSEDES = {
     "dataset": ("corpus", "topics", "qrels", "runs", "test_file"),
     "corpus": ("dataset", "test_file", "runs"),
+    "test_file": ("corpus", "topics", "qrels", "runs"),
     "runs": (
         *("dataset", "test_file", "corpus", "modes", "depth", "retrieval", "exclude_self"),
         *BackendSettings.model_fields,
@@ -61,6 +62,9 @@ _GO_WITH = {
 _MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
 """Mappings of which the command line may set a part."""
 
+_SEARCH = ("dataset", "corpus", "test_file", "modes", "depth", "retrieval")
+"""Settings of a search that is not compared with another one."""
+
 _PATHS = ("test_file", "corpus", "topics", "qrels", "ontology", "annotations", "output_dir")
 
 
@@ -88,6 +92,7 @@ class ConfigOptions(TypedDict, total=False):
     exclude_self: bool | None
     baseline: Sequence[str] | None
     correction: str | None
+    test: str | None
     confidence: float | None
     resamples: int | None
     seed: int | None
@@ -117,7 +122,7 @@ def load_config(
             and every such field.
     """
     content, root = ({}, None) if path is None else _read_yaml(Path(path))
-    values = {} if path is None else _anchor_paths(content, Path(path).parent)
+    values = {} if path is None else _anchor_paths(move_fusion(content), Path(path).parent)
     given = {name: value for name, value in (options or {}).items() if value is not None}
     for name, superseded in _SUPERSEDES.items():
         if name in given:
@@ -156,7 +161,7 @@ def load_fetch_settings(
     content, root = ({}, None) if path is None else _read_yaml(Path(path))
     given = {name: value for name, value in (options or {}).items() if value is not None}
     others = BenchmarkConfig.model_fields.keys() - FetchSettings.model_fields.keys()
-    values = {name: value for name, value in content.items() if name not in others}
+    values = {name: value for name, value in move_fusion(content).items() if name not in others}
     named = given.get("backend")
     if given.get("retriever") or (named and values.get("backend", named) != named):
         values.pop("modes", None)
@@ -164,6 +169,32 @@ def load_fetch_settings(
         return FetchSettings.model_validate(_merge(values, given))
     except ValidationError as error:
         raise _Translator(path, root, given).translate(error) from error
+
+
+def load_search_settings(path: str | Path) -> dict[str, Any]:
+    """Read the documents, the test set and the modes from the same file; ignore the rest.
+
+    Returns:
+        Those of ``dataset``, ``corpus``, ``test_file``, ``modes``, ``depth`` and ``retrieval``
+        that the file contains; ``retrieval`` is not validated.
+
+    Raises:
+        InputError: If the file cannot be read.
+        UsageError: If it is not a YAML mapping, or a setting is unknown or invalid.
+    """
+    content, root = _read_yaml(Path(path))
+    values = _anchor_paths(move_fusion(content), Path(path).parent)
+    for name in values:
+        if name not in BenchmarkConfig.model_fields:
+            remedy = _suggest(name, BenchmarkConfig.model_fields)
+            raise UsageError(f"unknown setting '{name}'", where=str(path), remedy=remedy)
+    found = {name: values[name] for name in _SEARCH if name in values}
+    checked = {name: found[name] for name in ("modes", "depth") if name in found}
+    try:
+        settings = FetchSettings.model_validate(checked)
+    except ValidationError as error:
+        raise _Translator(path, root, {}).translate(error) from error
+    return {**found, **{name: getattr(settings, name) for name in checked}}
 
 
 def _merge(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

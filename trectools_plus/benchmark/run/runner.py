@@ -124,7 +124,7 @@ def run_benchmark(
         raise
     runs = {name: mode.run for name, mode in scored.items()}
     latency = _latency_table(dataset, scored)
-    return BenchmarkResult(report, evaluation.per_query, runs, folder, dataset, latency)
+    return BenchmarkResult(report, evaluation.per_query(), runs, folder, dataset, latency)
 
 
 def _reuse(

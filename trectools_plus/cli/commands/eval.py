@@ -142,7 +142,7 @@ def _listed(query_ids: Sequence[str]) -> str:
 def as_frame(evaluation: measures.Evaluation, *, per_query: bool) -> pl.DataFrame:
     """Return a long table: one row per run and measure, and per query if ``per_query``."""
     if per_query:
-        return evaluation.per_query
+        return evaluation.per_query()
     rows = [
         {
             "run": name,

@@ -58,7 +58,8 @@ def explain_name(
             raise
     else:
         if output_format == "json":
-            write_json(definition.as_dict())
+            also = {"see_also": definition.see_also} if definition.see_also else {}
+            write_json({**definition.as_dict(), **also})
         else:
             write_text(_definition_lines(definition))
         return
@@ -79,6 +80,7 @@ def _definition_lines(definition: measures.Definition) -> Iterator[str]:
         "cutoff": whole if definition.cutoff is None else f"rank {definition.cutoff}",
         "denominator": definition.denominator,
         "relevant": f"grade {definition.relevance_level} or more",
+        "see also": definition.see_also,
         "ties": definition.ties,
         "averaged over": definition.averaged_over,
         "provider": definition.provider,

@@ -19,7 +19,7 @@ from trectools_plus.cli.options.common import (
     output_dir_option,
 )
 from trectools_plus.cli.printing import write_json
-from trectools_plus.cli.verbosity import show_progress
+from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.provenance import format_command
 from trectools_plus.text import split_list
@@ -125,6 +125,8 @@ Resamples = Annotated[
     int, typer.Option(metavar="N", help="Number of bootstrap resamples of the documents.")
 ]
 
+_OTHER_REPORT_FILE = "extraction_results.json"
+"""The report of Phentrieve."""
 _OPTIONS = {
     "method": "--method",
     "retriever": "--retriever",
@@ -257,8 +259,8 @@ def extraction_compare(
       trectools-plus extraction compare results/names results/both --matching soft --format markdown
     """
     comparison = extraction.compare_extractions(
-        extraction.load_extraction_report(first),
-        extraction.load_extraction_report(second),
+        extraction.load_extraction_report(_find_report(first)),
+        extraction.load_extraction_report(_find_report(second)),
         view=view,
         matching=matching,
         resampling=statistics.Resampling(resamples, seed, confidence),
@@ -354,6 +356,15 @@ def _check_effect(values: extraction.SettingOptions, has_predictions: bool) -> N
             where="--method dictionary",
             remedy="leave one of the two out",
         )
+
+
+def _find_report(path: Path) -> Path:
+    """Return the report that a path names, also by Phentrieve's name of the file."""
+    report = path.with_name(extraction.REPORT_FILE)
+    if path.name == _OTHER_REPORT_FILE and not path.exists() and report.exists():
+        note(f"reading {report}, the file that extraction run writes here")
+        return report
+    return path
 
 
 def _numbers(text: str) -> list[float]:

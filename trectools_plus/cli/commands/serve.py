@@ -7,19 +7,22 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus import retrieval, service
+from trectools_plus import benchmark, retrieval, service
 from trectools_plus.cli import completion
-from trectools_plus.cli.options.common import CorpusFile, DatasetOrHpo, Depth, Host, Port
+from trectools_plus.cli.options.common import DATA, CorpusFile, DatasetOrHpo, Depth, Host, Port
 from trectools_plus.cli.options.retrieval import (
     DeviceName,
     EmbeddingModel,
     MultiVector,
     RetrievalOptions,
     Setting,
+    SpladeModel,
 )
 from trectools_plus.text import split_list
 
 _METRICS = "Metrics"
+_DOCUMENTS = ("dataset", "corpus", "test_file")
+"""Settings of a file that --dataset or --corpus replaces."""
 _LIMITS = "Limits"
 
 Prefix = Annotated[
@@ -42,6 +45,24 @@ def serve(
     ] = None,
     dataset: DatasetOrHpo = None,
     corpus: CorpusFile = None,
+    test_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SET",
+            help="The service's own test set, which a request to /v1/evaluate without a body "
+            "evaluates: a file or a shipped name.  [default: queries and judgments of --dataset]",
+            rich_help_panel=DATA,
+            autocompletion=completion.complete_test_set,
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Configuration file (benchmark.yaml), of which dataset, corpus, test_file, modes, "
+            "depth and retrieval are used; options override it.",
+        ),
+    ] = None,
     modes: Annotated[
         str | None,
         typer.Option(
@@ -53,6 +74,7 @@ def serve(
     depth: Depth = None,
     multi_vector: MultiVector = False,
     embedding_model: EmbeddingModel = None,
+    splade_model: SpladeModel = None,
     device: DeviceName = None,
     setting: Setting = None,
     report: Annotated[
@@ -119,18 +141,32 @@ def serve(
     \b
     Examples:
       trectools-plus serve
+      trectools-plus serve --config benchmark.yaml --prefix medicalkg
       trectools-plus serve --dataset none --report results/today --prefix medicalkg
       trectools-plus serve --host 0.0.0.0 --port 8080 --key-from-env SERVICE_KEY
     """
     options = RetrievalOptions(
-        multi_vector=multi_vector, embedding_model=embedding_model, device=device, setting=setting
+        multi_vector=multi_vector,
+        embedding_model=embedding_model,
+        splade_model=splade_model,
+        device=device,
+        setting=setting,
     )
+    values = {} if config is None else benchmark.load_search_settings(config)
+    search = {
+        "dataset": dataset,
+        "corpus": corpus,
+        "test_file": test_file,
+        "modes": None if modes is None else split_list(modes),
+        "depth": depth,
+    }
+    if dataset or corpus:
+        values = {name: value for name, value in values.items() if name not in _DOCUMENTS}
+    values |= {name: value for name, value in search.items() if value is not None}
+    given = {**values.pop("retrieval", {}), **options.values(has_config=config is not None)}
     settings = service.ServiceSettings(
-        dataset=dataset,
-        corpus=corpus,
-        **({} if modes is None else {"modes": tuple(split_list(modes))}),
-        **({} if depth is None else {"depth": depth}),
-        retrieval=retrieval.make_settings(options.values()),
+        **values,
+        retrieval=retrieval.make_settings(given),
         prefix=prefix,
         reports=tuple(map(str, report or ())),
         limits=service.Limits(

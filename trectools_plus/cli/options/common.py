@@ -77,7 +77,8 @@ HpoTestSet = Annotated[
     typer.Option(
         "--test-file",
         metavar="SET",
-        help="Test set for --dataset hpo: a file or a shipped name.  [default: hpo-en-standard]",
+        help="Test set, a file or a shipped name; without --dataset, the documents are those of "
+        "hpo.  [default: hpo-en-standard]",
         rich_help_panel=DATA,
         autocompletion=completion.complete_test_set,
     ),

@@ -81,7 +81,7 @@ Setting = Annotated[
         " stopwords=english (or none, or comma-separated words), fusion=rrf (or weighted),"
         " rrf_k=60, normalisation=min-max (or z-score), candidates=100, batch_size=1,"
         " multi_vector=false, aggregation_strategy=label_synonyms_max, rerank_depth=50, device=cpu."
-        " Further settings: weights=0.5,0.5 (lexical, vector, and splade if it is a mode),"
+        " Further settings: weights=bm25=0.5,dense=0.5 (and splade if it is a mode),"
         " aggregation_weights=label=1,synonym=1, embedding_model=DIR,"
         " query_prompt=TEXT, document_prompt=TEXT, max_length=TOKENS, splade_model=DIR,"
         " reranker=lexical (or cross-encoder), reranker_model=DIR.",
@@ -157,7 +157,10 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, SettingValue]:
                 f"--set {assignment}: {name} {problem}", remedy="write --set NAME=VALUE, once each"
             )
         values[name] = _setting_value(name, text)
-    if values.get("fusion", "rrf") == "rrf" and values.keys() & {"weights", "normalisation"}:
+    if "fusion_method" in values:
+        values.setdefault("fusion", values.pop("fusion_method"))
+    implied = "weighted" if "weights" in values else "rrf"
+    if values.get("fusion", implied) == "rrf" and values.keys() & {"weights", "normalisation"}:
         raise UsageError(
             "weights and normalisation have no effect on fusion=rrf",
             remedy="add --set fusion=weighted",

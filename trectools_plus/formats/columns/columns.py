@@ -10,7 +10,7 @@ field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
 from __future__ import annotations
 
 import random
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -24,6 +24,38 @@ from trectools_plus.formats.files.source import Source
 
 # One of these replaces bare CRs while Polars splits the rows, because Polars removes CRs.
 _PLACEHOLDERS = tuple(bytes((byte,)) for byte in (*range(1, 9), *range(14, 32)))
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The layout of a file whose values were arranged as the columns of a run or of qrels.
+
+    Attributes:
+        format: The name of the format, for example "CSV".
+        header: Line number and text of the header line, if there is one.
+        required: The names of the values that each row must have, as in the file.
+        notes: What the arrangement added, one clause each.
+        left_out: The names of the columns that are not used.
+        places: The position in the file, from 0, of a field (from 1).
+        split: Splits a line of the file into its values; ``None`` if rows are not lines.
+        column_of: Returns the column in characters, from 1, of a position in a line.
+        has_lines: False if the lines of the rows are unknown.
+    """
+
+    format: str
+    header: tuple[int, str] | None = None
+    required: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    places: Mapping[int, int] = field(default_factory=dict)
+    split: Callable[[str], list[str]] | None = None
+    column_of: Callable[[str, int], int] | None = None
+    has_lines: bool = True
+
+    @property
+    def n_values(self) -> int:
+        """The number of values that each row must have."""
+        return len(self.required)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +77,7 @@ class Columns:
         facts: Line ends, encoding, spacing.
         repeated: The word in each field that has the same word in every row, by the position of
             the field from 0.
+        origin: The layout of a file in another form; ``None`` for a file in TREC form.
     """
 
     source: Source
@@ -57,6 +90,7 @@ class Columns:
     _body: bytes = field(repr=False)
     _separator: bytes = field(repr=False)
     _row_lines: npt.NDArray[np.uint32] | None = field(repr=False)
+    origin: Origin | None = None
     _texts: dict[int, pl.Series] = field(repr=False, default_factory=dict)
 
     @cached_property
@@ -155,6 +189,8 @@ class Columns:
     def field_column(self, line: int, number: int) -> int:
         """Return the column in characters, from 1, at which a field of a line starts."""
         text = self.line_text(line)
+        if self.origin is not None:
+            return self.column_in(text, number) or 1
         blank = " \t\v\f"
         starts = [
             at
@@ -162,6 +198,14 @@ class Columns:
             if character not in blank and (at == 0 or text[at - 1] in blank)
         ]
         return starts[number - 1] + 1
+
+    def column_in(self, text: str, number: int) -> int | None:
+        """Return the column of a field in a line of a file in another form, if it is known."""
+        assert self.origin is not None
+        place = self.origin.places.get(number)
+        if place is None or self.origin.column_of is None:
+            return None
+        return self.origin.column_of(text, place)
 
     def _split(
         self,

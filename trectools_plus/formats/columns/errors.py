@@ -49,7 +49,6 @@ def raise_first_error(
     columns: Columns,
     layout: str,
     field_errors: Iterable[FormatError | None] = (),
-    n_rows: int | None = None,
 ) -> None:
     """Raise the first error of a file: of its encoding, the number of columns, or its fields.
 
@@ -57,7 +56,6 @@ def raise_first_error(
         columns: The file.
         layout: The names of the columns, for messages about their number.
         field_errors: Errors of the fields.
-        n_rows: The number of rows with data; ``None`` if all rows are data.
 
     Raises:
         FormatError: If there is an error, or the file has no rows with data.
@@ -73,7 +71,7 @@ def raise_first_error(
     first = min(errors, key=lambda error: error.line or 0, default=None)
     if first is not None:
         raise first
-    if not (columns.n_rows if n_rows is None else n_rows):
+    if not columns.n_rows:
         n_comments = columns.comments.height
         content = f"{n_comments} comment lines" if n_comments else "the file is empty"
         if not n_comments and columns.facts.n_lines:
@@ -125,6 +123,10 @@ def _column_count_error(columns: Columns, layout: str) -> FormatError | None:
     if columns.misshapen.is_empty():
         return None
     line, n_fields, text = columns.misshapen.row(0)
+    origin = columns.origin
+    if origin is not None:
+        what = f"expected {origin.n_values} columns but got {n_fields}"
+        return _error(columns, line, None, what, f"write {' '.join(origin.required)}")
     what, remedy = f"expected {columns.n_fields} columns but got {n_fields}", f"write {layout}"
     if n_fields == 1 and "," in text:
         what, remedy = f"{what} (comma-separated?)", f"separate columns by spaces: {layout}"

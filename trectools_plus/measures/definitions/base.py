@@ -60,6 +60,7 @@ class Definition:
             ``None`` if there is no such call. Its mean also counts queries without a relevant
             document; see ``trec_eval_sums``.
         higher_is_better: Whether a higher value is better; false for costs and ranks.
+        see_also: Another measure that some tools call by the same name; ``None`` if there is none.
     """
 
     name: str
@@ -74,10 +75,16 @@ class Definition:
     averaged_over: str = AVERAGED_OVER
     alias: str | None = None
     higher_is_better: bool = True
+    see_also: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values, without ``higher_is_better`` if it is true."""
+        """Return the fields as plain JSON values.
+
+        ``higher_is_better`` is left out if it is true, and ``see_also`` always, because reports do
+        not need it.
+        """
         fields = asdict(self)
+        del fields["see_also"]
         if self.higher_is_better:
             del fields["higher_is_better"]
         return fields
@@ -246,7 +253,9 @@ class DeclaredMeasure(Measure):
         refuse_unknown_parameters(label, parameters, self.parameter_defaults)
         self.cutoff = checked_cutoff(cutoff, label, required=self.requires_cutoff)
         self.parameters: Mapping[str, Any] = {**self.parameter_defaults, **parameters}
-        self.relevance_level = checked_level(self.parameters.get("rel", 1), label)
+        level = self.parameters.get("rel", 1)
+        is_graded = level is None and self.parameter_defaults["rel"] is None
+        self.relevance_level = 1 if is_graded else checked_level(level, label)
 
     @classmethod
     def _label(cls) -> str:
@@ -265,6 +274,12 @@ def canonical_name(
     spelled = [f"{key}={value!r}" for key, value in parameters.items() if value != defaults[key]]
     arguments = f"({','.join(spelled)})" if spelled else ""
     return f"{label}{arguments}{'' if cutoff is None else f'@{cutoff}'}"
+
+
+def fold_parameters(parameters: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+    """Return parameters with the names as a measure writes them; unknown names stay."""
+    canonical = {name.casefold(): name for name in known}
+    return {canonical.get(name.casefold(), name): value for name, value in parameters.items()}
 
 
 def refuse_unknown_parameters(label: str, given: Iterable[str], known: Iterable[str]) -> None:

@@ -48,6 +48,31 @@ class APcap(ColumnMeasure):
         )
 
 
+class F1(ColumnMeasure):
+    """Harmonic mean of precision and recall in the first k."""
+
+    label = "F1"
+
+    def score(self, run: JudgedRun) -> FloatArray:
+        """Return values between 0 and 1."""
+        hits = run.count(self._hits(run))
+        relevant = run.count(run.grade >= self.relevance_level)
+        k = run.retrieved if self.cutoff is None else self.cutoff
+        # 2PR / (P + R) with P = hits / k and R = hits / relevant.
+        return np.nan_to_num(ratio(2.0 * hits, k + relevant), nan=0.0)
+
+    @property
+    def _definition(self) -> Definition:
+        at, k = ("", "the number retrieved") if self.cutoff is None else (f"@{self.cutoff}",) * 2
+        return self._define(
+            f"harmonic mean of P{at} and R{at}: 2 * relevant documents "
+            f"{'retrieved' if self.cutoff is None else f'in the first {self.cutoff}'} / "
+            f"({k.removeprefix('@')} + R), R = all relevant documents of the query",
+            f"1 for a grade of {self.relevance_level} or more, else 0",
+            f"{k.removeprefix('@')} + R",
+        )
+
+
 class _RankOfRelevant(ColumnMeasure):
     """Base of rank measures, which are undefined for a query without relevant results."""
 
@@ -150,4 +175,4 @@ class Judged(ColumnMeasure):
         )
 
 
-MEASURES = (APcap, MeanRank, MinRank, RelRet, Judged)
+MEASURES = (APcap, F1, MeanRank, MinRank, RelRet, Judged)

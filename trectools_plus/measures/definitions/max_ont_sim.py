@@ -79,6 +79,9 @@ class MaxOntSim(BaseMeasure):
         for name in ("ontology", "annotations"):
             if parameters.get(name) is not None:
                 parameters[name] = str(parameters[name])
+        for name in ("formula", "ic"):
+            if isinstance(parameters.get(name), str):
+                parameters[name] = parameters[name].lower()
         super().__init__(cutoff, **parameters)
         self._formula = formula_named(self.parameters["formula"])
         self._ontology: str | None = self.parameters["ontology"]

@@ -146,6 +146,8 @@ class StandardMeasure:
             ones.
         cutoff_parameter: The parameter that ``@`` sets.
         plain_name: The name in service answers and metrics; ``None`` for the canonical name.
+        see_also: Another measure that some tools call by the same name; ``{at}`` is replaced by
+            the cutoff.
     """
 
     label: str
@@ -158,6 +160,7 @@ class StandardMeasure:
     sees_relevant_only: bool = False
     cutoff_parameter: str = "cutoff"
     plain_name: str | None = None
+    see_also: str | None = None
 
     @property
     def sees_tail(self) -> bool:
@@ -182,6 +185,7 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         {"dcg": "log2", "gains": None, "judged_only": False},
         sees_relevant_only=True,
         plain_name="ndcg",
+        see_also="nDCG(dcg='exp-log2'){at} has the exponential gain 2^grade - 1",
     ),
     StandardMeasure(
         "AP",
@@ -191,6 +195,7 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         ALL_RELEVANT,
         sees_relevant_only=True,
         plain_name="map",
+        see_also="APcap{at} divides by min(R, k), as some tools do for MAP@k",
     ),
     StandardMeasure(
         "RR",

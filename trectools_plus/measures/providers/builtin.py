@@ -22,6 +22,7 @@ from trectools_plus.measures.definitions.base import (
     Definition,
     FloatArray,
     Measure,
+    fold_parameters,
     provided_by,
     refuse_unknown_parameters,
 )
@@ -54,6 +55,7 @@ class BuiltinProvider:
         found = next((one for one in iter_measures() if one.label == label), None)
         if found is None:
             return None
+        parameters = fold_parameters(parameters, found.parameter_defaults)
         refuse_unknown_parameters(label, parameters, found.parameter_defaults)
         return construct(found, parameters, at)
 

@@ -19,6 +19,7 @@ from trectools_plus.measures.definitions.base import (
     Definition,
     FloatArray,
     Measure,
+    fold_parameters,
     provided_by,
     refuse_unknown_parameters,
 )
@@ -95,7 +96,7 @@ class IrMeasure(Measure):
         import ir_measures
 
         base = ir_measures.measures.registry[label]
-        bound = {**base.params, **parameters}
+        bound = {**base.params, **fold_parameters(parameters, base.SUPPORTED_PARAMS)}
         if at is not None:
             bound[base.AT_PARAM] = at
         self.bound = base(**bound)

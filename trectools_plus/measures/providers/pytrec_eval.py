@@ -28,6 +28,7 @@ from trectools_plus.measures.definitions.base import (
     canonical_name,
     checked_cutoff,
     checked_level,
+    fold_parameters,
     provided_by,
     refuse_unknown_parameters,
 )
@@ -40,6 +41,9 @@ from trectools_plus.measures.judged import IntArray, JudgedRun, RankedRun
 TREC_EVAL_VERSION = "9.0.8"
 MAX_GAIN = 2**20
 """The highest gain: trec_eval uses a counter per grade and query, here 8 MiB and 1 ms."""
+
+MAX_BETA = 2**53
+"""Whole numbers below it are exact as decimal numbers."""
 
 _STANDARD = {one.label: one for one in STANDARD_MEASURES}
 
@@ -201,6 +205,7 @@ class PytrecEvalProvider:
         found = _STANDARD.get(label)
         if found is None:
             return None
+        parameters = fold_parameters(parameters, found.defaults)
         refuse_unknown_parameters(label, parameters, found.defaults)
         return TrecEvalMeasure(found, at, parameters)
 
@@ -235,6 +240,8 @@ class TrecEvalMeasure(Measure):
         self, standard: StandardMeasure, cutoff: Any, parameters: Mapping[str, Any]
     ) -> None:
         self.standard = standard
+        if isinstance(parameters.get("dcg"), str):
+            parameters = {**parameters, "dcg": parameters["dcg"].lower()}
         self.parameters: dict[str, Any] = {**standard.defaults, **parameters}
         self.recall: float | None = None
         if standard.cutoff_parameter == "recall":
@@ -249,6 +256,8 @@ class TrecEvalMeasure(Measure):
             self.cutoff = checked_cutoff(cutoff, standard.label, required=required)
         for key, value in parameters.items():
             _check_parameter(key, value, standard.label)
+        if "beta" in self.parameters:  # beta=2 and beta=2.0 are the same measure
+            self.parameters["beta"] = float(self.parameters["beta"])
         self.relevance_level = self.parameters.get("rel") or 1
 
     @property
@@ -354,7 +363,17 @@ class TrecEvalMeasure(Measure):
             relevance_level=self.relevance_level,
             provider=trec_eval_provider(),
             trec_eval_call=self.trec_call,
+            see_also=self._see_also(),
         )
+
+    def _see_also(self) -> str | None:
+        """Return the measure of the same name in other tools; ``None`` if this is that one."""
+        standard = self.standard
+        if standard.see_also is None or self.parameters.get("dcg") == "exp-log2":
+            return None
+        if self.cutoff is None and standard.label == "AP":
+            return None
+        return standard.see_also.format(at="" if self.cutoff is None else f"@{self.cutoff}")
 
     def _describe_gain(self) -> str | None:
         """Describe the gains that a parameter sets; ``None`` if none does."""
@@ -482,7 +501,8 @@ def _is_whole(value: Any) -> bool:
 
 def _is_beta(value: Any) -> bool:
     # pytrec_eval does not read exponents, so 1e-05 would become 1.
-    return isinstance(value, float) and 0 < value < float("inf") and "e" not in repr(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 0 < value < MAX_BETA and "e" not in repr(float(value))
 
 
 def _is_gains(value: Any) -> bool:
@@ -501,7 +521,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str, str | None]] = {
         "dcg must be 'log2' or 'exp-log2'",
         None,
     ),
-    "beta": (_is_beta, "beta must be a decimal number above 0", "write it as SetF(beta=0.5)"),
+    "beta": (_is_beta, "beta must be a number above 0", "write it as SetF(beta=2)"),
     "gains": (
         _is_gains,
         "gains must map whole grades to whole gains",

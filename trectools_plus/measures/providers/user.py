@@ -19,6 +19,7 @@ from trectools_plus.measures.definitions.base import (
     Definition,
     FloatArray,
     Measure,
+    fold_parameters,
 )
 from trectools_plus.measures.judged import JudgedQueries, RankedRun
 from trectools_plus.plugins import find_entry_point, import_object
@@ -173,6 +174,7 @@ def construct(measure_class: type[_M], parameters: Mapping[str, Any], at: Any) -
     """Construct a measure; an exception in its constructor becomes a UsageError."""
     cutoff = {} if at is None else {"cutoff": at}
     with _named_errors(measure_class.__qualname__):
+        parameters = fold_parameters(parameters, measure_class.parameter_defaults)
         measure = measure_class(**cutoff, **parameters)
     if measure.cutoff != at:
         raise UsageError(

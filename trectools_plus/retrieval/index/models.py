@@ -119,7 +119,6 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
     hash_model(path)  # reports a missing or unreadable folder
     _check_kind(kind, Path(path))
     import sentence_transformers
-    import torch
     from transformers.utils import logging
 
     logging.set_verbosity_error()
@@ -129,7 +128,7 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
             f"{option} needs sentence-transformers 5 or newer",
             remedy=f"pip install --upgrade 'trectools-plus[{EXTRA}]'",
         )
-    if device == "cuda" and not torch.cuda.is_available():
+    if device == "cuda" and not has_cuda():
         raise UsageError(
             "the installed PyTorch finds no CUDA device",
             where="device",
@@ -143,6 +142,15 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
         raise InputError(
             f"the model cannot be opened as {kind}: {reason[0]}", where=path
         ) from error
+
+
+def has_cuda() -> bool:
+    """Return whether the installed PyTorch, if any, finds a CUDA device."""
+    if find_spec("torch") is None:
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
 
 
 def _check_kind(kind: str, folder: Path) -> None:

@@ -23,17 +23,16 @@ from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.parser import parse_measures, split_names
 from trectools_plus.progress import Progress
 from trectools_plus.provenance import format_time, utc_now
+from trectools_plus.retrieval.backends.embedded.modes import merged_modes
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
-from trectools_plus.service.api.search import Search, canonical_modes
-from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.api.snapshots import ALL_QUERIES, Figure, Snapshot, group_field
-from trectools_plus.service.api.uploads import Part, check_size, file_name, private_folder
+from trectools_plus.service.api.search import JudgedQueries, Search, canonical_modes
+from trectools_plus.service.api.settings import Limits, ServiceSettings
+from trectools_plus.service.api.snapshots import Figure, Snapshot, group_field
+from trectools_plus.service.api.uploads import Folder, Part, check_size, file_name, private_folder
 from trectools_plus.service.names import answer_key
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.loading import read_test_set
-from trectools_plus.testsets.tables import topics_of
 from trectools_plus.text import split_list
-from trectools_plus.validation import check_qrels, refuse_errors
 
 DEFAULT_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
 
@@ -54,12 +53,12 @@ class EvaluationResult:
 
 
 def choose_mode(components: str | None, ready: tuple[str, ...]) -> str:
-    """Return the mode that uses the given components.
+    """Return the mode that uses exactly the given components.
 
     Args:
-        components: ``bm25`` (or ``lexical``), ``dense`` (or ``vector``), both separated by a comma,
-            or ``hybrid``, which is both. ``None`` selects hybrid if the service has it, otherwise
-            lexical, otherwise its first mode.
+        components: ``bm25`` (or ``lexical``), ``dense`` (or ``vector``), ``splade``, several
+            separated by commas, or ``hybrid``, which is all that the service merges. ``None``
+            selects hybrid if the service has it, otherwise lexical, otherwise its first mode.
         ready: The modes of the service.
 
     Raises:
@@ -68,17 +67,30 @@ def choose_mode(components: str | None, ready: tuple[str, ...]) -> str:
     modes = canonical_modes(ready)
     if components is None:
         return next((mode for mode in ("hybrid", "lexical") if mode in modes), modes[0])
-    names = canonical_modes(split_list(components))
-    mode = "hybrid" if set(names) == {"lexical", "vector"} else names[0] if names else ""
-    if (len(names) > 1 and mode != "hybrid") or mode not in modes:
+    names = set(canonical_modes(split_list(components)))
+    for mode in modes:
+        if names in ({mode}, set(components_of(mode, ready))):
+            return mode
+    if "splade" in names and "splade" not in modes:
         raise ProblemError(
             422,
-            "unknown-components",
-            "no mode searches with these components",
-            remedy="use bm25, dense, or bm25,dense; the modes of this service are "
-            + ", ".join(modes),
+            "missing-model",
+            "the service has no SPLADE model, which the component splade needs",
+            remedy="start it with --splade-model DIR and --modes lexical,vector,splade,hybrid",
         )
-    return mode
+    merged = ",".join(components_of("hybrid", ready))
+    usable = ", ".join(f"hybrid ({merged})" if mode == "hybrid" else mode for mode in modes)
+    raise ProblemError(
+        422,
+        "unknown-components",
+        "no mode searches with these components",
+        remedy=f"the modes of this service are {usable}",
+    )
+
+
+def components_of(mode: str, ready: tuple[str, ...]) -> list[str]:
+    """Return the rankings that a mode of the service uses, by their canonical names."""
+    return list(merged_modes(ready)) if mode == "hybrid" else [mode]
 
 
 def choose_measures(text: str | None, default: tuple[str, ...]) -> list[Measure]:
@@ -107,7 +119,7 @@ def choose_measures(text: str | None, default: tuple[str, ...]) -> list[Measure]
 
 
 def evaluate_test_set(
-    part: Part,
+    part: Part | None,
     mode: str,
     measures: list[Measure],
     search: Search,
@@ -117,7 +129,7 @@ def evaluate_test_set(
     """Search for every query of a test set, and score and summarise the results.
 
     Args:
-        part: The test set, JSON or YAML.
+        part: The test set, JSON or YAML; ``None`` for the service's own.
         mode: The mode of the search.
         measures: The measures.
         search: The documents.
@@ -128,18 +140,19 @@ def evaluate_test_set(
         ProblemError: If the test set is invalid, or has too many queries.
     """
     documents = search.documents()
-    check_size(part, file_name(part), settings.limits)
     with private_folder() as folder:
         progress("reading the test set", 0, 1)
-        path = folder.put(part, file_name(part))
-        test_set = read_test_set(path)
-        check_query_count(len(test_set.queries), settings.limits.queries)
-        topics, qrels = topics_of(test_set, path), documents.judgments(test_set, path)
-        refuse_errors(check_qrels(qrels))
-        check_id_overlap(documents.corpus, topics, qrels, path)
+        queries = (
+            search.own_test_set()
+            if part is None
+            else _read_upload(part, folder, search, settings.limits)
+        )
+        topics = queries.topics
+        where = queries.name if part is None else topics.path or queries.name
+        check_id_overlap(documents.corpus, topics, queries.qrels, where)
         run, latency_ms = search.run(mode, topics, progress)
         progress("scoring", 0, 1)
-        evaluation = score_runs(qrels, {mode: run}, measures, "zero")
+        evaluation = score_runs(queries.qrels, {mode: run}, measures, "zero")
         progress("resampling", 0, 1)
         config = BenchmarkConfig(
             dataset=documents.name,
@@ -149,15 +162,25 @@ def evaluate_test_set(
             seed=settings.seed,
         )
         groups = _summarise(evaluation, mode, topics, config)
-        name = test_set.metadata.dataset_id
-        if name == file_name(part).partition(".")[0]:
-            name = documents.name
-        snapshot = _snapshot(groups, name, mode, latency_ms)
+        snapshot = _snapshot(groups, queries.name, mode, latency_ms)
         answer = _answer(groups, evaluation, snapshot)
-        facts: dict[str, Any] = {"mode": mode, "dataset": documents.name, "test_set": name}
+        facts: dict[str, Any] = {"mode": mode, "components": components_of(mode, settings.modes)}
+        facts |= {"dataset": documents.name, "test_set": queries.name}
         facts["grouped_by"] = group_field(topics.frame.columns)
         facts |= {"depth": settings.depth, "seed": settings.seed}
         return EvaluationResult(folder.hide_paths(answer | facts), snapshot)
+
+
+def _read_upload(part: Part, folder: Folder, search: Search, limits: Limits) -> JudgedQueries:
+    """Read a test set, and check that its expected ids can be found."""
+    check_size(part, file_name(part), limits)
+    path = folder.put(part, file_name(part))
+    test_set = read_test_set(path)
+    check_query_count(len(test_set.queries), limits.queries)
+    documents, name = search.documents(), test_set.metadata.dataset_id
+    if name == file_name(part).partition(".")[0]:  # the set has no name
+        name = documents.name
+    return documents.judge(test_set, path, name)
 
 
 def check_query_count(queries: int, limit: int) -> None:
@@ -175,8 +198,8 @@ def check_query_count(queries: int, limit: int) -> None:
         )
 
 
-Groups = dict[str, dict[str, StratumResult]]
-"""Means by query type (:data:`ALL_QUERIES` first) and measure."""
+Groups = dict[str | None, dict[str, StratumResult]]
+"""Means by query type (``None``, for all queries, first) and measure."""
 
 
 def _summarise(
@@ -186,7 +209,7 @@ def _summarise(
     names = evaluation.measure_names
     table = np.column_stack([evaluation.values(mode, name) for name in names])
     cases = [(mode, name) for name in names]
-    groups = {ALL_QUERIES: summarise_stratum(table, cases, config)[mode]}
+    groups: Groups = {None: summarise_stratum(table, cases, config)[mode]}
     field = group_field(topics.frame.columns)
     if field is None:
         return groups
@@ -218,10 +241,10 @@ def _answer(groups: Groups, evaluation: Evaluation, snapshot: Snapshot) -> dict[
     counts = {value: max(one.n for one in results.values()) for value, results in groups.items()}
     latency = summarise_latency(np.array(snapshot.latency_ms))
     return {
-        "metrics": means.pop(ALL_QUERIES),
+        "metrics": means.pop(None),
         "per_query_type": means,
-        "intervals": {"metrics": intervals.pop(ALL_QUERIES), "per_query_type": intervals},
-        "queries": {"all": counts.pop(ALL_QUERIES), "per_query_type": counts},
+        "intervals": {"metrics": intervals.pop(None), "per_query_type": intervals},
+        "queries": {"all": counts.pop(None), "per_query_type": counts},
         "definitions": {
             answer_key(name): {
                 "name": name,

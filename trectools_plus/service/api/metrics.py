@@ -25,7 +25,12 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 JOB = "trectools_plus"
 """The default group of metrics at a gateway."""
 
-_LABELS = ("dataset", "mode", "query_type")
+_LABELS = ("dataset", "mode")
+_STRATUM = "stratum_"
+"""Begins the names of the figures of one type of queries, which have the label ``query_type``.
+
+Names without it are over all queries, so that a selector without ``query_type`` finds only them.
+"""
 _GATEWAY_SECONDS = 10.0
 
 
@@ -161,37 +166,49 @@ class RetrievalCollector:
     def _gauges(self, snapshots: list[Snapshot]) -> Iterator[Any]:
         families: dict[str, Any] = {}
         for snapshot in snapshots:
-            counted: dict[str, int] = {}
+            counted: dict[str | None, int] = {}
+            added: set[tuple[str | None, str]] = set()
             for figure in snapshot.figures:
-                labels = [
-                    as_label(snapshot.dataset),
-                    as_label(snapshot.mode),
-                    as_label(figure.query_type),
-                ]
-                counted[labels[2]] = max(counted.get(labels[2], 0), figure.n)
-                name, key, value, text = _family(figure.measure)
+                labels = _labels(snapshot, figure.query_type)
+                query_type = labels.get("query_type")
+                if (query_type, figure.measure) in added:
+                    continue  # two long query types with the same label
+                added.add((query_type, figure.measure))
+                counted[query_type] = max(counted.get(query_type, 0), figure.n)
+                name, further, text = _family(figure.measure)
                 ends = {"": figure.mean, "_low": figure.low, "_high": figure.high}
                 for ending, number in ends.items():
-                    if number is None:
-                        continue
-                    family = self._gauge(
-                        families, name + ending, text + _INTERVAL_ENDS[ending], key
-                    )
-                    family.add_metric([*labels, *([value] if key else [])], number)
+                    if number is not None:
+                        help_text = text + _INTERVAL_ENDS[ending]
+                        self._add(families, (name + ending, help_text), labels | further, number)
             for query_type, count in counted.items():
-                family = self._gauge(families, "queries", "Queries averaged over.", "")
-                labels = [as_label(snapshot.dataset), as_label(snapshot.mode), query_type]
-                family.add_metric(labels, count)
+                labels = _labels(snapshot, query_type)
+                self._add(families, ("queries", "Queries averaged over."), labels, count)
         yield from families.values()
 
-    def _gauge(self, families: dict[str, Any], name: str, text: str, key: str) -> Any:
+    def _add(
+        self,
+        families: dict[str, Any],
+        names: tuple[str, str],
+        labels: dict[str, str],
+        number: float,
+    ) -> None:
+        """Add a value to its family.
+
+        Args:
+            families: All families by name.
+            names: The name, for all queries and without the prefix, and the help text.
+            labels: The labels.
+            number: The value.
+        """
         from prometheus_client.core import GaugeMetricFamily
 
-        full = f"{self._prefix}_{name}"
-        if full not in families:
-            labels = [*_LABELS, *([key] if key else [])]
-            families[full] = GaugeMetricFamily(full, text, labels=labels)
-        return families[full]
+        is_stratum = "query_type" in labels
+        name = f"{self._prefix}_{_STRATUM if is_stratum else ''}{names[0]}"
+        if name not in families:
+            text = names[1] + (" Of one type of queries." if is_stratum else "")
+            families[name] = GaugeMetricFamily(name, text, labels=list(labels))
+        families[name].add_metric(list(labels.values()), number)
 
     def _timestamps(self, snapshots: list[Snapshot]) -> Any:
         from prometheus_client.core import GaugeMetricFamily
@@ -199,7 +216,7 @@ class RetrievalCollector:
         family = GaugeMetricFamily(
             f"{self._prefix}_run_timestamp_seconds",
             "When the figures were computed, in seconds since 1970.",
-            labels=list(_LABELS[:2]),
+            labels=_LABELS,
         )
         for one in snapshots:
             family.add_metric([as_label(one.dataset), as_label(one.mode)], one.created)
@@ -211,7 +228,7 @@ class RetrievalCollector:
         family = HistogramMetricFamily(
             f"{self._prefix}_latency_seconds",
             "Time per query of the latest run.",
-            labels=list(_LABELS[:2]),
+            labels=_LABELS,
         )
         for one in snapshots:
             if one.latency_ms:
@@ -229,15 +246,21 @@ _INTERVAL_ENDS = {
 }
 
 
-def _family(measure: str) -> tuple[str, str, str, str]:
-    """Return the name of the family, its further label, the label's value, and the help text."""
+def _labels(snapshot: Snapshot, query_type: str | None) -> dict[str, str]:
+    labels = {"dataset": as_label(snapshot.dataset), "mode": as_label(snapshot.mode)}
+    return labels if query_type is None else {**labels, "query_type": as_label(query_type)}
+
+
+def _family(measure: str) -> tuple[str, dict[str, str], str]:
+    """Return the name of the family, its further label with the value, and the help text."""
     parts = split_measure(measure)
     if parts is None:
-        return "measure", "measure", as_label(measure), "Mean of a measure, by its canonical name."
+        further = {"measure": as_label(measure)}
+        return "measure", further, "Mean of a measure, by its canonical name."
     base, cutoff = parts
     if cutoff is None:
-        return base, "", "", f"Mean {base} over the queries, without a cutoff."
-    return f"{base}_at_k", "k", cutoff, f"Mean {base} over the queries, in the first k results."
+        return base, {}, f"Mean {base} over the queries, without a cutoff."
+    return f"{base}_at_k", {"k": cutoff}, f"Mean {base} over the queries, in the first k results."
 
 
 def _client() -> Any:

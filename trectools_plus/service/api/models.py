@@ -27,7 +27,8 @@ Background = Field(
     description="Return a job immediately, with status 202, instead of waiting for the result.",
 )
 
-_COMPONENTS = r"^(bm25|lexical|dense|vector|hybrid)(,(bm25|lexical|dense|vector|hybrid))*$"
+_COMPONENT = "(bm25|lexical|dense|vector|splade|hybrid)"
+_COMPONENTS = rf"^{_COMPONENT}(,{_COMPONENT})*$"
 
 
 class _Parameters(BaseModel):
@@ -40,21 +41,26 @@ class EvaluateParameters(_Parameters):
     components: str | None = Field(
         default=None,
         max_length=100,
-        description="The components of the search: `bm25`, `dense`, or both separated by a comma, "
-        "which is `hybrid`. The default is hybrid search, or lexical search if the service has no "
-        "hybrid search. `mode` in the response is the mode that was used.",
+        description="The components of the search: `bm25`, `dense`, `splade`, or several "
+        "separated by commas, which is `hybrid`. The default is hybrid search, or lexical search "
+        "if the service has no hybrid search. `mode` and `components` in the response name what "
+        "was used.",
         examples=["bm25", "bm25,dense"],
         json_schema_extra={"pattern": _COMPONENTS},
     )
     measures: str | None = MeasureNames
-    publish: bool = Field(default=True, description="Show the figures in `/metrics`.")
+    publish: bool = Field(
+        default=False,
+        description="Show the figures of an uploaded test set in `/metrics`; those of the "
+        "service's own are always shown.",
+    )
     background: bool = Background
 
     @field_validator("components")
     @classmethod
     def _known_components(cls, names: str | None) -> str | None:
         if names is not None and not re.fullmatch(_COMPONENTS, names):
-            raise ValueError("expected bm25, dense, or both separated by a comma")
+            raise ValueError("expected bm25, dense, splade, or several separated by commas")
         return names
 
 
@@ -137,7 +143,9 @@ class EvaluationAnswer(BaseModel):
     latency_ms: Latency | None
     """Time per query."""
     mode: str
-    """The evaluated mode: ``lexical``, ``vector`` or ``hybrid``."""
+    """The evaluated mode: ``lexical``, ``vector``, ``splade`` or ``hybrid``."""
+    components: list[str]
+    """The rankings that the mode merges, or the mode alone."""
     dataset: str
     """The dataset whose documents were searched."""
     test_set: str

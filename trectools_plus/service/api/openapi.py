@@ -52,6 +52,7 @@ EVALUATION_EXAMPLE: dict[str, Any] = {
     "definitions": {"mrr": {"name": "RR"}},
     "latency_ms": {"mean": 2.1, "p50": 2.1, "p95": 2.1, "p99": 2.1},
     "mode": "lexical",
+    "components": ["lexical"],
     "dataset": "hpo",
     "test_set": "mine",
     "depth": 100,
@@ -132,8 +133,8 @@ def _form(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
     return {"multipart/form-data": {"schema": schema}}
 
 
-def _body(content: dict[str, Any]) -> dict[str, Any]:
-    return {"requestBody": {"required": True, "content": content}}
+def _body(content: dict[str, Any], *, required: bool = True) -> dict[str, Any]:
+    return {"requestBody": {"required": required, "content": content}}
 
 
 _TEST_SET_REF = {
@@ -150,7 +151,8 @@ EVALUATE_BODY = _body(
         "application/json": {"schema": _TEST_SET_REF, "example": _TEST_SET},
         "application/yaml": {"schema": _TEST_SET_REF, "example": _YAML},
         **_form({"test_set": _BINARY}, ["test_set"]),
-    }
+    },
+    required=False,
 )
 VALIDATE_BODY = _body(
     {

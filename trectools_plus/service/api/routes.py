@@ -40,6 +40,7 @@ from trectools_plus.service.api.uploads import (
     JSON_TYPES,
     TEXT_TYPES,
     YAML_TYPES,
+    has_body,
     parts_named,
     read_parts,
 )
@@ -135,19 +136,26 @@ async def metrics(request: Request) -> Response:
 async def evaluate(
     request: Request, parameters: Annotated[EvaluateParameters, Query()]
 ) -> Response:
-    """Search for every query of a test set, and return its figures."""
+    """Search for every query of a test set, and return its figures.
+
+    A request without a body evaluates the service's own test set and sets its gauges in `/metrics`.
+    """
     context = context_of(request)
     context.search.documents()
     mode = choose_mode(parameters.components, context.settings.modes)
     measures = choose_measures(parameters.measures, DEFAULT_MEASURES)
     types = (*JSON_TYPES, *YAML_TYPES)
+    part = None
     with context.jobs.arriving():
-        parts = await read_parts(request, {"test_set": 1}, raw="test_set", types=types)
-    part = parts_named(parts, "test_set")[0]
+        if await has_body(request):
+            parts = await read_parts(request, {"test_set": 1}, raw="test_set", types=types)
+            part = parts_named(parts, "test_set")[0]
 
     def work(progress: Progress) -> dict[str, Any]:
         found = evaluate_test_set(part, mode, measures, context.search, context.settings, progress)
-        if parameters.publish:
+        if part is None:
+            context.store.set_own(found.snapshot)
+        elif parameters.publish:
             context.store.add(found.snapshot)
         return found.answer
 

@@ -14,7 +14,7 @@ import polars as pl
 from trectools_plus.benchmark.run.dataset import open_corpus
 from trectools_plus.benchmark.run.hpo import qrels_of_terms
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.collection import CATALOGUE_PREFIX
+from trectools_plus.formats.collection import CATALOGUE_PREFIX, load_collection
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Qrels, Run, Topics
 from trectools_plus.ontology.hpo import load_ontology
@@ -29,11 +29,28 @@ from trectools_plus.retrieval.source import Retriever
 from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.names import dataset_name
 from trectools_plus.service.problems import ProblemError
+from trectools_plus.testsets.loading import DEFAULT_TEST_SET, find_test_set, read_test_set
 from trectools_plus.testsets.model import TestSet
-from trectools_plus.testsets.tables import qrels_of
+from trectools_plus.testsets.tables import qrels_of, topics_of
+from trectools_plus.validation import check_qrels, refuse_errors
 
 _BATCH_SIZE = 32
 """Number of queries to search for while other requests have to wait."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedQueries:
+    """Queries with judgments, to evaluate the search.
+
+    Attributes:
+        name: The name of the test set.
+        topics: The queries.
+        qrels: The judgments, without errors that prevent scoring.
+    """
+
+    name: str
+    topics: Topics
+    qrels: Qrels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,15 +69,26 @@ class Documents:
     ontology: Ontology | None
     retrievers: dict[str, Retriever]
 
-    def judgments(self, test_set: TestSet, path: str) -> Qrels:
-        """Return the grades of a test set; alternative ids of a term become its main id.
+    def judge(self, test_set: TestSet, path: str, name: str) -> JudgedQueries:
+        """Return the queries and grades of a test set; a term's alternative id becomes its main id.
+
+        Args:
+            test_set: The test set.
+            path: Its file in errors.
+            name: Its name in answers.
 
         Raises:
             FormatError: If the documents are terms, and an expected id is not a term.
+            FindingsError: If the judgments have errors.
         """
-        if self.ontology is None:
-            return qrels_of(test_set, path)
-        return qrels_of_terms(test_set, self.ontology, path)
+        ontology = self.ontology
+        qrels = (
+            qrels_of(test_set, path)
+            if ontology is None
+            else qrels_of_terms(test_set, ontology, path)
+        )
+        refuse_errors(check_qrels(qrels))
+        return JudgedQueries(name, topics_of(test_set, path), qrels)
 
 
 class Search:
@@ -76,6 +104,8 @@ class Search:
         self._problem: str | None = None
         self._step = "not started"
         self._search_lock = threading.Lock()
+        self._own: JudgedQueries | None = None
+        self._own_lock = threading.Lock()
 
     @property
     def state(self) -> str:
@@ -125,6 +155,47 @@ class Search:
             remedy="try again when /readyz answers 200",
             headers={"Retry-After": "5"},
         )
+
+    def own_test_set(self) -> JudgedQueries:
+        """Return the service's own test set, which is read once.
+
+        Raises:
+            ProblemError: 422 if the service has none, or it cannot be used. Messages do not
+                contain its path.
+        """
+        with self._own_lock:
+            if self._own is None:
+                try:
+                    self._own = self._read_own()
+                except TrectoolsPlusError as error:
+                    name = self.documents().name
+                    raise ProblemError(
+                        422,
+                        "unusable-test-set",
+                        f"the test set of the service cannot be used: {error.what}",
+                        remedy=f"correct the queries and judgments of {name}, or --test-file",
+                    ) from error
+            return self._own
+
+    def _read_own(self) -> JudgedQueries:
+        settings, documents = self._settings, self.documents()
+        name = settings.test_file
+        if name is None and documents.ontology is not None:
+            name = DEFAULT_TEST_SET
+        if name is not None:
+            test_set = read_test_set(find_test_set(name))
+            title = test_set.metadata.dataset_id
+            return documents.judge(test_set, title, title)
+        if settings.dataset is None:
+            raise ProblemError(
+                422,
+                "no-test-set",
+                "the request has no test set, and the service has none of its own",
+                remedy="send a test set, or start the service with --test-file",
+            )
+        found = load_collection(settings.dataset, with_corpus=False)
+        refuse_errors(check_qrels(found.qrels))
+        return JudgedQueries(documents.name, found.topics, found.qrels)
 
     def run(
         self, mode: str, topics: Topics, progress: Progress = no_progress

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from typing import Self
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trectools_plus.choices import MODES
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.embedded.modes import check_modes
+from trectools_plus.retrieval.backends.embedded.modes import check_modes, name_default_modes
+from trectools_plus.retrieval.setting_types import Names
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE, DEFAULT_SEED
 
@@ -66,8 +68,11 @@ class ServiceSettings(BaseModel):
     search. The default is the built-in ``hpo``, except if ``corpus`` is given."""
     corpus: str | None = None
     """A file of documents to search instead of a dataset."""
-    modes: tuple[str, ...] = MODES
-    """Modes of the service."""
+    test_file: str | None = None
+    """The service's own test set, which a request without a body evaluates: a file, or the name of
+    a shipped set. The default is the queries and judgments of ``dataset``."""
+    modes: Names = MODES
+    """Modes of the service; with weights for SPLADE, ``splade`` is one of the default modes."""
     depth: int = Field(default=100, ge=1)
     """Results fetched per query."""
     retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
@@ -85,12 +90,30 @@ class ServiceSettings(BaseModel):
     limits: Limits = Field(default_factory=Limits)
     """Limits on requests."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _name_modes(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or "modes" in values:
+            return values
+        with contextlib.suppress(ValidationError):  # reported with the field
+            settings = RetrievalSettings.model_validate(values.get("retrieval", {}))
+            return {**values, "modes": name_default_modes(settings)}
+        return values
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         check_prefix(self.prefix)
         check_modes(self.modes)
+        if "splade" in self.modes and self.searches and self.retrieval.splade_model is None:
+            raise UsageError(
+                "the mode splade needs a model", remedy="name its local folder: --splade-model DIR"
+            )
         if self.corpus is not None and self.dataset is not None:
             raise UsageError("--corpus and --dataset cannot be combined", remedy="give one of them")
+        if self.test_file is not None and not self.searches:
+            raise UsageError(
+                "--test-file needs documents to search", remedy="leave out --dataset none"
+            )
         return self
 
     @property

@@ -14,9 +14,6 @@ from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.service.names import dataset_name, report_names
 
-ALL_QUERIES = "all"
-"""The query type of figures over all queries."""
-
 MAX_LABEL_LENGTH = 100
 """Maximum number of characters of a label's value."""
 
@@ -51,7 +48,7 @@ class Figure:
     """One mean.
 
     Attributes:
-        query_type: The type of the queries, or :data:`ALL_QUERIES`.
+        query_type: The type of the queries; ``None`` for all queries.
         measure: The canonical name of the measure.
         mean: The mean; ``None`` if undefined.
         low: Lower end of its interval; ``None`` if there is no interval.
@@ -59,7 +56,7 @@ class Figure:
         n: Number of queries in the mean.
     """
 
-    query_type: str
+    query_type: str | None
     measure: str
     mean: float | None
     low: float | None
@@ -102,14 +99,13 @@ def read_snapshots(path: str | Path) -> list[Snapshot]:
 def _read_mode(folder: ReportFolder, mode: str) -> Snapshot:
     report = folder.report
     figures = [
-        Figure(ALL_QUERIES, name, one.mean, *ends_of(one.ci), one.n)
+        Figure(None, name, one.mean, *ends_of(one.ci), one.n)
         for name, one in report.modes[mode].measures.items()
     ]
     strata = report.strata.get(group_field(report.strata) or "", {})
     figures += [
         Figure(value, name, one.mean, *ends_of(one.ci), one.n)
         for value, modes in strata.items()
-        if value != ALL_QUERIES  # reserved for the figures over all queries
         for name, one in modes.get(mode, {}).items()
     ]
     latency = folder.latency
@@ -122,36 +118,45 @@ def _read_mode(folder: ReportFolder, mode: str) -> Snapshot:
 class SnapshotStore:
     """The retrieval figures of ``/metrics``: from reports, and from evaluations by this service.
 
-    Figures of a report replace those of evaluations of the same dataset and mode.
+    For each dataset and mode, the latest figures of reports and of the service's own test set are
+    used. Figures of uploaded test sets never replace them.
 
     Args:
         reports: Reports, which are read again when their files change.
-        most: Maximum number of evaluations to store, because clients choose names of datasets.
+        most: Maximum number of evaluations of uploads to store, because clients choose the names
+            of datasets.
     """
 
     def __init__(self, reports: Iterable[str] = (), most: int = 50) -> None:
         self._most = most
-        self._evaluated: dict[tuple[str, str], Snapshot] = {}
+        self._uploaded: dict[tuple[str, str], Snapshot] = {}
+        self._own: dict[str, Snapshot] = {}
         paths = list(dict.fromkeys(reports))
         files = map(_ReportFile, paths)
         self._reports = dict(zip(report_names(paths), files, strict=True))
         self._lock = threading.Lock()
 
     def add(self, snapshot: Snapshot) -> None:
-        """Store the figures of an evaluation; they replace those of the same dataset and mode."""
+        """Store the figures of an uploaded set, in place of those of the same name and mode."""
         key = as_label(snapshot.dataset), snapshot.mode
         with self._lock:
-            self._evaluated.pop(key, None)
-            self._evaluated[key] = snapshot
-            while len(self._evaluated) > self._most:
-                del self._evaluated[next(iter(self._evaluated))]
+            self._uploaded.pop(key, None)
+            self._uploaded[key] = snapshot
+            while len(self._uploaded) > self._most:
+                del self._uploaded[next(iter(self._uploaded))]
+
+    def set_own(self, snapshot: Snapshot) -> None:
+        """Store the figures of the service's own test set, in place of those of the same mode."""
+        with self._lock:
+            self._own[snapshot.mode] = snapshot
 
     def current(self) -> list[Snapshot]:
         """Return one snapshot for each dataset and mode."""
         with self._lock:
-            found = dict(self._evaluated)
-            of_reports = [one for file in self._reports.values() for one in file.read()]
-        for snapshot in sorted(of_reports, key=lambda one: one.created):
+            found = dict(self._uploaded)
+            trusted = [one for file in self._reports.values() for one in file.read()]
+            trusted += self._own.values()
+        for snapshot in sorted(trusted, key=lambda one: one.created):
             found[as_label(snapshot.dataset), snapshot.mode] = snapshot
         return list(found.values())
 

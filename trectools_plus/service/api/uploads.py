@@ -49,6 +49,11 @@ class Part:
     form: Form | None = None
 
 
+async def has_body(request: Request) -> bool:
+    """Return true if a request has a body, or declares the media type of one."""
+    return "content-type" in request.headers or bool(await request.body())
+
+
 async def read_parts(
     request: Request, allowed: Mapping[str, int], *, raw: str | None, types: tuple[str, ...]
 ) -> list[Part]:

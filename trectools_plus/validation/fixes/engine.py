@@ -263,6 +263,9 @@ def _why_not_fixable(draft: Draft) -> str | None:
     shape = draft.view.shape
     if shape.verdict == "other-format":
         return f"{shape.format}, not columns separated by blanks (R103)"
+    if shape.verdict == "arranged":
+        code = {"run": ("R103", "R105"), "qrels": ("Q101", "Q103")}[draft.kind][bool(shape.header)]
+        return f"{shape.format}, not columns separated by blanks; --fix {code} writes them"
     if shape.verdict == "wrong-kind":
         return "it is qrels (R104)" if draft.kind == "run" else "it is a run (Q104)"
     if shape.first_line is None:

@@ -4,7 +4,7 @@
 
     {metadata: {…}, queries: [{query_id, text, relevant: [{doc_id, grade}], …}]}
     {queries: [{id, text, relevant: {doc_id: grade}}]}
-    {queries: [{query_id, query_text, relevant_docs: [{doc_id, grade}]}]}
+    {queries: [{query_id, query_text, relevant_docs: [{doc_id, grade}]}]}     or {doc_id: grade}
     {metadata: {…}, test_cases: [{text, expected_hpo_ids: [HP:…]}]}     or only the list
     {query_id: {doc_id: grade}}     or {query_id: [doc_id, …]}
 
@@ -41,6 +41,7 @@ from trectools_plus.formats.topic_schema import (
     NOTE_KEYS,
     NOTE_WORDS,
     TERM_KEYS,
+    TERM_SPELLINGS,
     TEXT_KEYS,
     TOP_KEYS,
 )
@@ -300,20 +301,24 @@ class _JudgmentsReader:
         """Read ``{doc_id: …, grade: …}``: one judgment, or none if the document is missing."""
         pairs = self._aliases.fields(term)
         fields = {key.text: value for key, value in pairs}
-        missing = {name for name in TERM_KEYS if name not in fields}
+        found = {
+            name: next((fields[key] for key in spellings if key in fields), None)
+            for name, spellings in TERM_SPELLINGS.items()
+        }
+        missing = {name for name, node in found.items() if node is None}
         keys = (key for key, _ in pairs)
         meant = self._schema.check(keys, TERM_KEYS, entry.query_id, missing=missing)
         for what in sorted(missing - meant):
             seen = f"{what} of a relevant document is missing"
             self._problems.add("T105", Problem(term.line, seen, term.column, entry.query_id))
-        if "doc_id" not in fields:
+        place, grade = found["doc_id"], found["grade"]
+        if place is None:
             return
-        doc_id = read_id(fields["doc_id"], "document id", entry, self._problems)
+        doc_id = read_id(place, "document id", entry, self._problems)
         if doc_id is None:
             return
-        grade = fields.get("grade")
         value = None if grade is None else read_grade(grade, doc_id, entry, self._problems)
-        yield doc_id, fields["doc_id"], value
+        yield doc_id, place, value
 
 
 class _NotesReader:

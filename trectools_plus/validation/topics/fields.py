@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from trectools_plus.formats.nodes.model import JSON_CONSTANTS, Node, Scalar, Tree, describe
-from trectools_plus.formats.topic_schema import ID_KEYS, JUDGED_KEYS, TEXT_KEYS
+from trectools_plus.formats.topic_schema import ID_KEYS, JUDGED_KEYS, TERM_SPELLINGS, TEXT_KEYS
 from trectools_plus.text import quoted, visible
 from trectools_plus.validation.registry import SeverityName
 from trectools_plus.validation.topics.view import Problem, Problems
@@ -16,6 +16,7 @@ MAX_SPELLINGS_CHECKED = 200
 """Maximum number of unknown keys for which a similar known key is searched."""
 
 _PURPOSE = {
+    **{key: name for name, keys in TERM_SPELLINGS.items() for key in keys},
     **dict.fromkeys(ID_KEYS, "id"),
     **dict.fromkeys(TEXT_KEYS, "text"),
     **dict.fromkeys(JUDGED_KEYS, "judgments"),

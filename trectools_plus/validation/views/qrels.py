@@ -10,7 +10,7 @@ import polars as pl
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.numbers import INTEGER
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.validation.views.shape import BEIR_FIELDS, Shape, shape_of_qrels
+from trectools_plus.validation.views.shape import Shape, shape_of_qrels
 from trectools_plus.validation.views.tables import NO_REPEATS, Numbers, TableView, texts_of
 
 
@@ -28,8 +28,6 @@ class QrelsView(TableView):
         self, path: str, columns: Columns | None, shape: Shape, frame: pl.DataFrame
     ) -> None:
         super().__init__(path, columns, shape)
-        if columns is not None and columns.n_fields == BEIR_FIELDS:
-            self.lacks_field = 2
         self.frame = frame
         self.grade: Numbers = frame["relevance"].cast(pl.Float64).to_numpy()
 
@@ -37,10 +35,9 @@ class QrelsView(TableView):
     def of_file(cls, columns: Columns) -> QrelsView:
         """Return the view of a lexed file, valid or not."""
         shape = shape_of_qrels(columns)
-        types = _BEIR_TYPES if columns.n_fields == BEIR_FIELDS else _QRELS_TYPES
-        frame = None if shape.header_in_rows else columns.typed(types)
+        frame = None if shape.header_in_rows else columns.typed(_QRELS_TYPES)
         if frame is None:
-            frame = _parse_qrels(texts_of(columns, types)[int(shape.header_in_rows) :])
+            frame = _parse_qrels(texts_of(columns, _QRELS_TYPES)[int(shape.header_in_rows) :])
         if not shape.has_rows:
             frame = frame.clear()
         return cls(columns.source.path, columns, shape, frame)
@@ -87,18 +84,14 @@ _QRELS_TYPES: dict[str, type[pl.DataType]] = {
 }
 
 
-_BEIR_TYPES = {name: dtype for name, dtype in _QRELS_TYPES.items() if name != "iteration"}
-
-
 def _parse_qrels(strings: pl.DataFrame) -> pl.DataFrame:
     """Convert columns of strings; a grade that is not a whole number becomes NaN."""
     grade = strings["relevance"].cast(pl.Float64, strict=False)
     whole = strings["relevance"].str.contains(INTEGER)
-    no_iteration = pl.repeat("0", strings.height, dtype=pl.String, eager=True)
     return pl.DataFrame(
         {
             "query_id": strings["query_id"],
-            "iteration": strings.get_column("iteration", default=no_iteration),
+            "iteration": strings["iteration"],
             "doc_id": strings["doc_id"],
             "relevance": grade.set(~whole, None).fill_null(np.nan),
         }

@@ -11,6 +11,7 @@ import polars as pl
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.numbers import parse_ranks
 from trectools_plus.formats.tables import Run
+from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.validation.views.order import Ordered, Ranks, Rows
 from trectools_plus.validation.views.shape import Shape, shape_of_run
 from trectools_plus.validation.views.tables import NO_REPEATS, Numbers, TableView, texts_of
@@ -121,10 +122,6 @@ class ScoreSwapSigns:
         return self.has_other_rank and self.several_rows and self.looks_swapped
 
 
-MAX_TAG_LENGTH = 64
-"""Default limit of the length of a run tag, in characters."""
-
-
 TREC_MAX_DEPTH = 1000
 """Limit of results per query in the profile ``trec``."""
 
@@ -173,7 +170,7 @@ class RunView(TableView):
             frame = _parse_run(
                 texts_of(columns, _RUN_TYPES, _RUN_WORDS)[int(shape.header_in_rows) :]
             )
-        if shape.verdict != "rows":
+        if not shape.has_rows:
             frame = frame.clear()
         return cls(columns.source.path, columns, shape, frame, max_depth)
 

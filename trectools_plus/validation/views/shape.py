@@ -12,18 +12,15 @@ from typing import Literal
 
 import polars as pl
 
-from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
-from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
-from trectools_plus.formats.qrels import has_beir_header
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 
 SNIFFED_BYTES = 4096
 NOT_FINITE = r"(?i)^[+-]?(?:nan|inf|infinity)$"
 
 
-BEIR_FIELDS = 3
 _SEPARATORS = {",": "comma-separated", ";": "semicolon-separated", "|": "pipe-separated"}
 
 
@@ -33,7 +30,7 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z_.#-]*")
 _NUMBER_WORD = re.compile(NOT_FINITE)
 
 
-Verdict = Literal["rows", "not-text", "other-format", "wrong-kind", "beir"]
+Verdict = Literal["rows", "not-text", "other-format", "wrong-kind", "arranged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +38,10 @@ class Shape:
     """The shape of a file as a whole.
 
     Attributes:
-        verdict: ``rows`` is the right kind; any other verdict explains all misshapen rows
-            (``not-text``: UTF-16, UTF-32, or only CR as line end).
-        format: For ``other-format``: the name of the format, for example "JSON".
+        verdict: ``rows`` is the right kind; ``arranged`` too, in another format that is read, for
+            example CSV with a header. Any other verdict explains all misshapen rows (``not-text``:
+            UTF-16, UTF-32, or only CR as line end).
+        format: For ``other-format`` and ``arranged``: the name of the format, for example "JSON".
         header: Line number and text of a header line, if there is one.
         header_in_rows: True if that line has as many fields as a row.
         first_line: Line number of the first line with data.
@@ -58,7 +56,7 @@ class Shape:
     @property
     def has_rows(self) -> bool:
         """Return whether the file has the expected kind, so that rules on rows apply."""
-        return self.verdict in ("rows", "beir")
+        return self.verdict in ("rows", "arranged")
 
 
 def shape_of_run(columns: Columns) -> Shape:
@@ -66,6 +64,8 @@ def shape_of_run(columns: Columns) -> Shape:
     first_line = _first_line(columns)
     if _is_not_text(columns):
         return Shape("not-text", first_line=first_line)
+    if columns.origin is not None:
+        return _shape_of_arranged(columns, first_line)
     other = other_format(columns.source.head, columns.n_rows)
     if other is not None:
         return Shape("other-format", other, first_line=first_line)
@@ -80,6 +80,8 @@ def shape_of_qrels(columns: Columns) -> Shape:
     first_line = _first_line(columns)
     if _is_not_text(columns):
         return Shape("not-text", first_line=first_line)
+    if columns.origin is not None:
+        return _shape_of_arranged(columns, first_line)
     if (
         _all_misshapen(columns, RUN_FIELDS)
         and _all_match(columns, 5, DECIMAL)
@@ -87,30 +89,15 @@ def shape_of_qrels(columns: Columns) -> Shape:
         and (_all_match(columns, 2, "(?i)^q0$") or _all_match(columns, 4, INTEGER))
     ):
         return Shape("wrong-kind", first_line=first_line)
-    if first_line is not None and columns.n_fields == BEIR_FIELDS:
-        names = first_line, columns.line_text(first_line)
-        only = columns.n_rows == 1 and columns.misshapen.is_empty()
-        return Shape("beir", None, names, True, None if only else first_line)
-    if _all_misshapen(columns) and has_beir_header(columns.source):
-        first = columns.misshapen.row(0, named=True)
-        return Shape("beir", header=(first["line"], first["text"]), first_line=first_line)
     header, in_rows = _header(columns, number_fields=(1, 2, 3, 4), name_field=4)
     return Shape(header=header, header_in_rows=in_rows, first_line=first_line)
 
 
-def lex_qrels(source: Source) -> Columns:
-    """Lex qrels as four columns, or as BEIR's three columns.
-
-    Returns:
-        Four columns; for files with BEIR's header, three columns with the header as first row.
-    """
-    if has_beir_header(source):
-        columns = scan_columns(source, BEIR_FIELDS)
-        wide = int((columns.misshapen["n_fields"] == QRELS_FIELDS).sum())
-        headed = columns.n_rows > wide and int(columns.lines[0]) == _first_line(columns)
-        if headed and not _is_not_text(columns):
-            return columns
-    return scan_columns(source, QRELS_FIELDS)
+def _shape_of_arranged(columns: Columns, first_line: int | None) -> Shape:
+    origin = columns.origin
+    assert origin is not None
+    first_line = first_line if origin.header else 1
+    return Shape("arranged", origin.format, origin.header, first_line=first_line)
 
 
 def other_format(data: bytes, n_rows: int) -> str | None:

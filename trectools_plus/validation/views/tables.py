@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.columns import Columns, Origin
 from trectools_plus.formats.columns.lexer import BOM
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
 from trectools_plus.validation.registry import LINES_KEPT, FixName, Hit, SeverityName
@@ -116,8 +116,6 @@ class TableView:
         is_line_based: True if each line is a record, so blank and very long lines are reported.
         has_comments: True if a line that begins with '#' is a comment, which is reported.
         is_chunk: True for a chunk of a file, whose line numbers differ from those of the file.
-        lacks_field: The number, from 1, of a column that this file lacks (BEIR's qrels have no
-            column 2).
     """
 
     kind: str
@@ -127,12 +125,16 @@ class TableView:
     is_line_based: bool = True
     has_comments: bool = True
     is_chunk: bool = False
-    lacks_field: int | None = None
 
     def __init__(self, path: str, columns: Columns | None, shape: Shape) -> None:
         self.path = path
         self.columns = columns
         self.shape = shape
+
+    @property
+    def is_arranged(self) -> bool:
+        """Return whether the file is not in TREC form, and its values were arranged."""
+        return self.columns is not None and self.columns.origin is not None
 
     @property
     def name(self) -> str:
@@ -150,7 +152,8 @@ class TableView:
         if self.columns is None:
             return False
         n_misshapen = self.columns.misshapen.height
-        n_misshapen -= self.shape.header is not None and not self.shape.header_in_rows
+        if self.shape.verdict == "rows":
+            n_misshapen -= self.shape.header is not None and not self.shape.header_in_rows
         return n_misshapen > 0 or self.columns.comments.height > 0 or bool(self.columns.facts.nul)
 
     @property
@@ -178,7 +181,8 @@ class TableView:
         if self.kind not in _LAST_NUMBER:
             return comments.filter(pl.col("text").str.contains("\t", literal=True))
         n_fields, field, pattern = _LAST_NUMBER[self.kind]
-        n_fields, field = self.place_of(n_fields), self.place_of(field)
+        if self.columns.origin is not None:
+            return _commented_out_values(comments, self.columns.origin, field, pattern)
         text = comments["text"].str.strip_chars_start("#")
         is_row = field_of(text, n_fields).is_not_null() & field_of(text, n_fields + 1).is_null()
         has_number = field_of(text, field).str.contains(pattern).fill_null(False)
@@ -255,12 +259,19 @@ class TableView:
         lines = self.columns.lines.to_numpy()
         return lines[int(self.shape.header_in_rows) :]
 
+    @property
+    def lines_are_known(self) -> bool:
+        """Return whether the rows have line numbers of the file."""
+        if self.columns is None:
+            return False
+        return self.columns.origin is None or self.columns.origin.has_lines
+
     def lines(self, rows: Iterable[int]) -> Sequence[int]:
         """Return the line numbers of the first few ``rows``, or of all if :attr:`every_line`.
 
         Empty for a table.
         """
-        if self.line_numbers is None:
+        if self.line_numbers is None or not self.lines_are_known:
             return []
         if self.every_line:
             places = rows if isinstance(rows, np.ndarray) else np.fromiter(rows, np.int64)
@@ -317,7 +328,9 @@ class TableView:
         """Return a field (from 1) of a row as a string."""
         assert self.line_index is not None
         assert self.line_numbers is not None
-        return self.line_index.field(int(self.line_numbers[row]), self.place_of(field))
+        if self.is_arranged:
+            return str(self.strings[f"c{field}"][int(row)])
+        return self.line_index.field(int(self.line_numbers[row]), field)
 
     def texts(self, field: int, rows: Rows | None = None) -> pl.Series:
         """Return a field (from 1) of all or some rows as strings; empty for a table."""
@@ -325,19 +338,37 @@ class TableView:
             return pl.Series(dtype=pl.String)
         if rows is not None and len(rows) <= _FEW_ROWS:
             return pl.Series([self.text(row, field) for row in rows.tolist()], dtype=pl.String)
-        texts = self.columns.texts(self.place_of(field))[int(self.shape.header_in_rows) :]
+        texts = self.columns.texts(field)[int(self.shape.header_in_rows) :]
         return texts if rows is None else texts.gather(rows)
 
     def column(self, row: int, field: int) -> int | None:
         """Return the character column, from 1, of a field of a row; ``None`` for a table."""
-        if self.line_index is None or self.line_numbers is None:
+        if self.line_index is None or self.line_numbers is None or not self.lines_are_known:
             return None
-        line = int(self.line_numbers[row])
-        return self.line_index.column_of_field(line, self.place_of(field))
+        return self.column_on(int(self.line_numbers[row]), field)
 
-    def place_of(self, field: int) -> int:
-        """Return the number, in this file, of a field of the usual layout; both from 1."""
-        return field - (self.lacks_field is not None and field > self.lacks_field)
+    def column_on(self, line: int, field: int) -> int | None:
+        """Return the character column, from 1, of a field (from 1) of a line of the file."""
+        if self.columns is None or self.line_index is None:
+            return None
+        if self.is_arranged:
+            return self.columns.column_in(self.line_index.text(line), field)
+        return self.line_index.column_of_field(line, field)
+
+
+def _commented_out_values(
+    comments: pl.DataFrame, origin: Origin, field: int, pattern: str
+) -> pl.DataFrame:
+    """Return the comments that would be rows of a file in another form."""
+    place, split = origin.places.get(field), origin.split
+    if place is None or split is None:
+        return comments.clear()
+
+    def is_row(text: str) -> bool:
+        values = split(text.lstrip("#"))
+        return len(values) > place and re.match(pattern, values[place]) is not None
+
+    return comments.filter([is_row(text) for text in comments["text"]])
 
 
 _LAST_NUMBER = {"run": (6, 5, DECIMAL), "qrels": (4, 4, INTEGER)}

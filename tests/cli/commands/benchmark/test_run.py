@@ -151,7 +151,9 @@ def test_a_configuration_file_and_options_above_it(call: Call, files: dict[str, 
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ((), 2, "no data given"),
+        (("--qrels", "q.txt"), 2, "no data given"),
+        (("--retriever", "a:b"), 2, "no data given"),
+        (("--test-file", "t.json", *DATA), 2, "--test-file goes with the dataset hpo only"),
         (("--dataset", "hpo", *DATA), 2, "cannot be combined"),
         (("--corpus", "c.jsonl"), 2, "--corpus needs --topics"),
         (("--runs", "a=good.run"), 2, "--runs needs --qrels"),
@@ -184,6 +186,22 @@ def test_mistakes_are_one_line_and_an_exit_code(
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert words in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "test_set", "noted"),
+    [((), "hpo-en-standard", True), (("--test-file", "hpo-de-tiny"), "hpo-de-tiny", False)],
+)
+def test_without_data_the_dataset_is_hpo(
+    call: Call, arguments: tuple[str, ...], test_set: str, noted: bool
+) -> None:
+    options = ("--modes", "lexical", "-m", "RR", "--resamples", "100", "--output-dir", "out")
+    code, out, err = call(*arguments, *options, "--format", "json")
+    assert code == 0
+    dataset = json.loads(out)["manifest"]["dataset"]
+    assert dataset["id"] == "hpo"
+    assert test_set in dataset["version"]
+    assert ("note: no data given; comparing on the HPO demo set (--dataset hpo)" in err) is noted
 
 
 def test_values_of_the_wrong_kind_are_usage_errors(call: Call) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from trectools_plus import benchmark, reporting
+from trectools_plus.choices import TestName
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import inform, show_progress
 from trectools_plus.provenance import format_command
@@ -24,6 +25,15 @@ def benchmark_compare(
     second: Annotated[
         Path, typer.Argument(metavar="B", help="The report or configuration to compare with A.")
     ],
+    test: Annotated[
+        TestName,
+        typer.Option(
+            "--test",
+            metavar="NAME",
+            help="Paired test that decides on significance: randomisation, t_test, "
+            "paired_bootstrap, wilcoxon or sign_test.",
+        ),
+    ] = "randomisation",
     output_format: Annotated[
         Literal["table", "markdown", "json"],
         typer.Option(
@@ -40,8 +50,9 @@ def benchmark_compare(
     Examples:
       benchmark compare results/monday results/tuesday
       benchmark compare k1-0.9.yaml k1-1.2.yaml --format markdown
+      benchmark compare a.yaml b.yaml --test t_test
     """
-    contrast = benchmark.compare_reports(_report_of(first), _report_of(second))
+    contrast = benchmark.compare_reports(_report_of(first), _report_of(second), test=test)
     if output_format == "json":
         write_json(reporting.contrast_document(contrast))
     elif output_format == "markdown":

@@ -10,7 +10,7 @@ from typing import Annotated, get_args
 import typer
 
 from trectools_plus import benchmark, formats, reporting
-from trectools_plus.choices import Correction, Missing
+from trectools_plus.choices import Correction, Missing, TestName
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.backends import BackendOptions
 from trectools_plus.cli.options.benchmark import (
@@ -36,12 +36,15 @@ from trectools_plus.cli.options.common import (
 )
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions
-from trectools_plus.cli.verbosity import show_progress
+from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.provenance import format_command
 from trectools_plus.text import split_list
 
+_DATA = ("dataset", "test_file", "corpus", "topics", "qrels", "runs")
+_BACKENDS = ("backend", "retriever", "http", "milvus")
+"""Settings of a backend, which may have its own documents."""
 _ENDING = re.compile(r"(\.(run|txt|trec|res|tsv))?(\.(gz|bz2|xz|zst))?$")
 
 
@@ -94,6 +97,16 @@ def benchmark_run(
             autocompletion=completion.complete_words(get_args(Correction)),
         ),
     ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Paired test that decides on significance: randomisation, t_test, "
+            "paired_bootstrap, wilcoxon or sign_test.  [default: randomisation]",
+            rich_help_panel=FIGURES,
+            autocompletion=completion.complete_words(get_args(TestName)),
+        ),
+    ] = None,
     output_dir: OutputDir = None,
     config: Annotated[
         Path | None,
@@ -132,7 +145,8 @@ def benchmark_run(
     """Every mode searches the same documents for the same queries. Its run is validated and scored;
     every mean has a bootstrap interval, and every difference is computed query by query. The
     command writes BenchmarkReport.html, BenchmarkReport.json, BenchmarkComparison.md,
-    per_query.parquet, qrels.txt, runs/<mode>.run and visualizations/*.png and *.svg.
+    per_query.parquet, qrels.txt, runs/<mode>.run and visualizations/*.png and *.svg. Without data,
+    the dataset is hpo.
 
     \b
     Examples:
@@ -161,10 +175,14 @@ def benchmark_run(
         missing=missing,
         baseline=None if baseline is None else split_list(baseline),
         correction=correction,
+        test=test,
         retrieval=searching.values(has_config=config is not None) or None,
         **figures.settings(),
         **backend.settings(),
     )
+    if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
+        settings["dataset"] = "hpo"
+        note("no data given; comparing on the HPO demo set (--dataset hpo)")
     report_benchmark(
         benchmark.load_config(config, settings),
         cached=not no_cache,

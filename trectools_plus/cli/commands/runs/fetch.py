@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -106,6 +106,8 @@ def runs_fetch(
       runs fetch --topics topics.tsv --config service.yaml --modes hybrid --output-dir runs --resume
       runs fetch --corpus corpus.jsonl --topics topics.tsv --milvus-uri my.db --output-dir runs
     """
+    if data.test_file is not None and not (data.dataset or data.corpus or data.topics):
+        data = replace(data, dataset="hpo")
     settings = benchmark.load_fetch_settings(
         config,
         {**backend.settings(), "depth": depth, "exclude_self": exclude_self or None},

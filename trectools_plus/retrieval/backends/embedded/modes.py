@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trectools_plus.choices import ALL_MODES, MODE_ALIASES
+from trectools_plus.choices import ALL_MODES, MERGED_MODES, MODE_ALIASES
 from trectools_plus.choices import MODES as MODES
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.index.models import ModelRecord, record_models
 from trectools_plus.retrieval.settings import RetrievalSettings
-
-_MERGED = ("lexical", "vector", "splade")
-"""The modes that ``hybrid`` can merge, in the order of its weights."""
 
 
 def canonical_mode(mode: str) -> str:
@@ -50,7 +47,19 @@ def merged_modes(modes: Sequence[str]) -> dict[str, str]:
         modes: All requested modes; ``splade`` is merged only if it is among them.
     """
     named = {canonical_mode(mode): mode for mode in modes}
-    return {mode: named.get(mode, mode) for mode in _MERGED if mode != "splade" or mode in named}
+    return {
+        mode: named.get(mode, mode) for mode in MERGED_MODES if mode != "splade" or mode in named
+    }
+
+
+def name_default_modes(settings: RetrievalSettings) -> tuple[str, ...]:
+    """Return the modes of a configuration that names none.
+
+    Weights for three rankings need the mode ``splade``, which hybrid then merges.
+    """
+    if settings.weights is None or len(settings.weights) < len(MERGED_MODES):
+        return MODES
+    return (*MERGED_MODES, "hybrid")
 
 
 def check_modes(modes: Sequence[str]) -> None:

@@ -100,7 +100,7 @@ def _find_invisible(table: TableView) -> Hit | None:
     hits = _lines_with(columns, INVISIBLE_BLANKS, range(1, columns.n_fields + 1))
     if not hits.is_empty():
         return _invisible_hit(table, hits, INVISIBLE_BLANKS, "error")
-    hits = _lines_with(columns, INVISIBLE_IN_IDS, (1, table.place_of(3)))
+    hits = _lines_with(columns, INVISIBLE_IN_IDS, (1, 3))
     return None if hits.is_empty() else _invisible_hit(table, hits, INVISIBLE_IN_IDS, "warning")
 
 
@@ -206,4 +206,5 @@ def _word_around(text: str, at: int) -> str:
 def _column(table: TableView, line: int, field: int, offset: int) -> int | None:
     if table.line_index is None or field == 0:
         return None
-    return table.line_index.column_of_field(line, field) + offset
+    column = table.column_on(line, field)
+    return None if column is None else column + offset

@@ -5,13 +5,18 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from trectools_plus.formats.qrels import BEIR_LAYOUT
 from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
 from trectools_plus.text import in_all, on, plural, quoted, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.run.layout import (
+    readable_hit,
+    too_few_values,
+    too_many_values,
+    write_arranged,
+)
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.shape import BEIR_FIELDS, field_of, fields_of, other_format
+from trectools_plus.validation.views.shape import field_of, fields_of, other_format
 from trectools_plus.validation.views.tables import TableView
 
 LAYOUT = "qid iter docid grade"
@@ -29,10 +34,16 @@ LAYOUT = "qid iter docid grade"
     example="qrels.txt:3: error Q101: 3 columns, need 4 (qid iter docid grade); the grade is "
     "missing. Write all four columns on every line.",
     remedy="Write all four columns on every line",
+    scored_if="it is a dictionary or a list of judgments in JSON",
 )
 def too_few_columns(qrels: QrelsView) -> Hit | None:
     """Rows with fewer fields than qrels have."""
-    short = qrels.misshapen.filter(pl.col("n_fields") < qrels.place_of(QRELS_FIELDS))
+    if qrels.columns is not None and qrels.columns.origin is not None:
+        incomplete = too_few_values(qrels, qrels.columns.origin)
+        if incomplete is None and qrels.shape.header is None:
+            return readable_hit(qrels, "qrels have four columns separated by spaces or tabs")
+        return incomplete
+    short = qrels.misshapen.filter(pl.col("n_fields") < QRELS_FIELDS)
     if short.is_empty() or qrels.columns is None:
         return None
     first = short.row(0, named=True)
@@ -41,19 +52,13 @@ def too_few_columns(qrels: QrelsView) -> Hit | None:
         f"; the file seems to be {other}" if other else _missing_column(fields_of(first["text"]))
     )
     return Hit(
-        f"{plural(first['n_fields'], 'column')}, need {_needed(qrels)}{guess}"
+        f"{plural(first['n_fields'], 'column')}, need {QRELS_FIELDS} ({LAYOUT}){guess}"
         f"{on(short.height, 'line')}",
         short["line"].to_list(),
         short.height,
-        remedy=f"Write all {qrels.place_of(QRELS_FIELDS)} columns on every line",
+        remedy=f"Write all {QRELS_FIELDS} columns on every line",
         fix=None if qrels.n_rows == 0 and "iteration" in guess else "no",
     )
-
-
-def _needed(qrels: QrelsView) -> str:
-    """Return number and names of the columns that a row needs."""
-    is_beir = qrels.shape.verdict == "beir"
-    return f"{BEIR_FIELDS} ({BEIR_LAYOUT})" if is_beir else f"{QRELS_FIELDS} ({LAYOUT})"
 
 
 def _missing_column(fields: list[str]) -> str:
@@ -79,11 +84,12 @@ def _missing_column(fields: list[str]) -> str:
 )
 def too_many_columns(qrels: QrelsView) -> Hit | None:
     """Rows with more fields than qrels have."""
-    long = qrels.misshapen.filter(pl.col("n_fields") > qrels.place_of(QRELS_FIELDS))
+    if qrels.columns is not None and qrels.columns.origin is not None:
+        return too_many_values(qrels, qrels.columns.origin)
+    long = qrels.misshapen.filter(pl.col("n_fields") > QRELS_FIELDS)
     if long.is_empty():
         return None
     first = long.row(0, named=True)
-    n_needed = qrels.place_of(QRELS_FIELDS)
     everywhere = qrels.n_rows == 0 and bool((long["n_fields"] == QRELS_FIELDS + 1).all())
     guess = "the document id may contain a space"
     if everywhere and _is_prels(fields_of(first["text"])):
@@ -91,10 +97,11 @@ def too_many_columns(qrels: QrelsView) -> Hit | None:
             "these look like prels with sampling columns, which trec_eval does not read as qrels"
         )
     return Hit(
-        f"{plural(first['n_fields'], 'column')}, need {n_needed}; {guess}{on(long.height, 'line')}",
+        f"{plural(first['n_fields'], 'column')}, need {QRELS_FIELDS}; {guess}"
+        f"{on(long.height, 'line')}",
         long["line"].to_list(),
         long.height,
-        remedy=f"Write {n_needed} columns on every line",
+        remedy=f"Write {QRELS_FIELDS} columns on every line",
     )
 
 
@@ -119,44 +126,43 @@ def _is_prels(fields: list[str]) -> bool:
     checks="header line, or BEIR's TSV with three columns",
     rationale="Qrels have no header: trec_eval stops at it or counts one more query. BEIR's files "
     "have a header and only three columns.",
-    example="qrels.txt:1: error Q103: BEIR header 'query-id corpus-id score', three columns. "
-    "Scoring reads this layout; write four columns 'qid iter docid grade' without header for "
-    "other tools.",
+    example="qrels.txt:1: error Q103: BEIR header 'query-id corpus-id score', three columns, not "
+    "in TREC form. Every trectools-plus command reads it; for other tools, convert it: "
+    "trectools-plus qrels convert qrels.txt --output qrels.txt",
     remedy="Remove it",
+    scored_if="every command reads the table below it",
 )
 def header_line(qrels: QrelsView) -> Hit | None:
     """The first line names the columns."""
     if qrels.shape.header is None:
         return None
+    if qrels.is_arranged:
+        return readable_hit(qrels, "")
     line, text = qrels.shape.header
-    shown = quoted(" ".join(text.split()))
-    if qrels.shape.verdict == "beir":
-        plain = f"four columns '{LAYOUT}' without header"
-        remedy = f"Scoring reads this layout; write {plain} for other tools"
-        return Hit(f"BEIR header {shown}, three columns", [line], remedy=remedy)
-    return Hit(f"header line {shown}", [line])
+    return Hit(f"header line {quoted(' '.join(text.split()))}", [line])
+
+
+@fix_step("Q101", "Q103", order=5, phase="format")
+def write_arranged_qrels(draft: Draft, job: Job) -> Draft:
+    """Write the rows of a table with a header (Q103) or of JSON (Q101) in TREC form."""
+    return write_arranged(draft, job, "Q103" if draft.view.shape.header else "Q101")
 
 
 _GRADE = r"^[+-]?[0-9]{1,3}$"
 
 
-@fix_step("Q101", "Q103", order=20)
+@fix_step("Q101", order=20)
 def insert_iteration(draft: Draft, job: Job) -> Draft:
-    """Insert the iteration if every row is query, document, grade (Q101; Q103 for BEIR)."""
-    code = "Q103" if draft.view.shape.verdict == "beir" else "Q101"
-    if code not in job.requested or not draft.has_only_unparsed_lines(job, code):
+    """Insert the iteration if every row is query, document, grade (Q101)."""
+    if "Q101" not in job.requested or not draft.has_only_unparsed_lines(job, "Q101"):
         return draft
-    header = draft.view.shape.header
     lines = draft.view.unparsed_lines
-    if code == "Q103" and header is not None:
-        lines = lines.filter(pl.col("line") != header[0])
     fields = [field_of(lines["text"], number) for number in range(1, 5)]
     grades = fields[2].str.contains(_GRADE).fill_null(False)
     if fields[3].is_null().all() and grades.all() and lines.height:
-        what = "wrote BEIR's three columns as four" if code == "Q103" else None
-        job.done(code, lines.height, what)
+        job.done("Q101", lines.height)
         return draft.from_unparsed_lines("{1} 0 {2} {3}", fields[:-1], lines["line"])
-    job.skip(code, "the rows are not all query, document and grade")
+    job.skip("Q101", "the rows are not all query, document and grade")
     return draft
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.writing import MAX_TAG_LENGTH, tag_of_path, valid_tag
 from trectools_plus.text import on, quoted
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.views.runs import MAX_TAG_LENGTH, RunView
+from trectools_plus.validation.views.runs import RunView
 
 
 def may_hold_documents(run: RunView) -> bool:
@@ -230,14 +228,6 @@ def write_tags(draft: Draft, job: Job) -> Draft:
     return draft.with_fields(c6=written)
 
 
-_OTHER = re.compile(r"[^A-Za-z0-9_.-]+")
-
-
-def valid_tag(tag: str, longest: int = MAX_TAG_LENGTH) -> str:
-    """Replace invalid characters of a tag by ``_``, and cut it to ``longest`` characters."""
-    return _OTHER.sub("_", tag)[:longest]
-
-
 def tag_for(requested: str | None, path: str, longest: int = MAX_TAG_LENGTH) -> str:
     """Return the requested tag, or one made from the file's name.
 
@@ -245,7 +235,7 @@ def tag_for(requested: str | None, path: str, longest: int = MAX_TAG_LENGTH) -> 
         UsageError: If the requested tag is invalid.
     """
     if requested is None:
-        return valid_tag(Path(path).name.split(".")[0].strip("-") or "run", longest)
+        return tag_of_path(path, longest)
     if not requested or valid_tag(requested, longest) != requested:
         raise UsageError(
             f"'{requested}' is not a valid run tag",

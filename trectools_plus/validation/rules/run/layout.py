@@ -8,8 +8,10 @@ from io import StringIO
 
 import polars as pl
 
+from trectools_plus.formats.columns.columns import Origin
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
+from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.text import on, plural, quoted
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import FixName, Hit, RuleFix, fix_step, rule
@@ -45,6 +47,8 @@ DELIMITERS = {
 )
 def too_few_columns(run: RunView) -> Hit | None:
     """Rows with fewer fields than a run has."""
+    if run.columns is not None and run.columns.origin is not None:
+        return too_few_values(run, run.columns.origin)
     short = run.misshapen.filter(
         (pl.col("n_fields") < RUN_FIELDS) & ~pl.col("text").str.contains(INVISIBLE_BLANKS)
     )
@@ -65,6 +69,38 @@ def too_few_columns(run: RunView) -> Hit | None:
         short.height,
         remedy="Copy or write the file again, because its end is missing" if cut else None,
         fix=None if same_width and guess else "no",  # all rows lack the same column
+    )
+
+
+def too_few_values(table: TableView, origin: Origin) -> Hit | None:
+    """Rows of a file in another form that lack a value."""
+    short = table.misshapen.filter(pl.col("n_fields") < origin.n_values)
+    if short.is_empty():
+        return None
+    n_values = plural(int(short["n_fields"][0]), "column")
+    names = " ".join(origin.required)
+    return Hit(
+        f"{n_values}, need {origin.n_values} ({names}){on(short.height, 'line')}",
+        short["line"].to_list() if origin.has_lines else [],
+        short.height,
+        remedy="Write a value in each of these columns on every line",
+        fix="no",
+    )
+
+
+def too_many_values(table: TableView, origin: Origin) -> Hit | None:
+    """Rows of a file in another form with more values than names, or with unmatched quotes."""
+    long = table.misshapen.filter(pl.col("n_fields") > origin.n_values)
+    if long.is_empty():
+        return None
+    first = long.row(0, named=True)
+    return Hit(
+        f"{plural(first['n_fields'], 'column')}, more than the header names; a value may contain "
+        f"the separator{on(long.height, 'line')}",
+        long["line"].to_list(),
+        long.height,
+        remedy='Quote values that contain the separator: "a,b"',
+        fix="no",
     )
 
 
@@ -140,6 +176,8 @@ def add_columns(draft: Draft, job: Job) -> Draft:
 )
 def too_many_columns(run: RunView) -> Hit | None:
     """Rows with more fields than a run has."""
+    if run.columns is not None and run.columns.origin is not None:
+        return too_many_values(run, run.columns.origin)
     long = run.misshapen.filter(pl.col("n_fields") > RUN_FIELDS)
     if long.is_empty():
         return None
@@ -222,9 +260,12 @@ def join_tags(draft: Draft, job: Job) -> Draft:
     "separated by spaces or tabs. Write 'qid Q0 docid rank score tag' on each line.",
     remedy=f"Write '{LAYOUT}' on each line",
     blocks_fixing=True,
+    scored_if="it is a dictionary or a list of results in JSON",
 )
 def other_format(run: RunView) -> Hit | None:
     """The file has another format than columns."""
+    if run.shape.verdict == "arranged" and run.shape.header is None:
+        return readable_hit(run, "a run has six columns separated by spaces or tabs")
     if run.shape.verdict != "other-format":
         return None
     message = (
@@ -232,6 +273,56 @@ def other_format(run: RunView) -> Hit | None:
     )
     fix: FixName | None = None if run.shape.format in DELIMITERS else "no"
     return Hit(message, [run.shape.first_line or 1], fix=fix)
+
+
+def readable_hit(table: TableView, layout: str) -> Hit:
+    """Return the hit for a file that is not in TREC form, but that every command reads."""
+    shape = table.shape
+    assert table.columns is not None
+    assert table.columns.origin is not None
+    origin = table.columns.origin
+    if shape.header is None:
+        message = f"the format is {shape.format}, but {layout}"
+    elif origin.required == BEIR_NAMES:
+        message = f"BEIR header {quoted(' '.join(BEIR_NAMES))}, three columns, not in TREC form"
+    else:
+        message = f"{shape.format} with the header {quoted(shape.header[1])}, not in TREC form"
+    command = "runs" if table.kind == "run" else "qrels"
+    output = "run.txt" if table.kind == "run" else "qrels.txt"
+    return Hit(
+        "; ".join((message, *origin.notes)),
+        [shape.header[0] if shape.header else shape.first_line or 1],
+        remedy="Every trectools-plus command reads it; for other tools, convert it: "
+        f"trectools-plus {command} convert {table.name} --output {output}",
+        fix="ask",
+        blocks_scoring=False,
+    )
+
+
+BEIR_NAMES = ("query-id", "corpus-id", "score")
+
+
+@fix_step("R103", "R105", order=5, phase="format")
+def write_arranged_run(draft: Draft, job: Job) -> Draft:
+    """Write the rows of a table with a header (R105) or of JSON (R103) in TREC form."""
+    return write_arranged(draft, job, "R105" if draft.view.shape.header else "R103")
+
+
+def write_arranged(draft: Draft, job: Job, code: str) -> Draft:
+    """Write the rows of a file that is not in TREC form as columns, if this was requested."""
+    if not draft.view.is_arranged or code not in job.requested:
+        return draft
+    columns = draft.view.columns
+    assert columns is not None
+    rows = columns.rows.drop("line")
+    blank = pl.any_horizontal(pl.all().str.contains(UNWRITABLE))
+    if columns.misshapen.height or rows.filter(blank).height:
+        job.skip(code, "a value is missing, or an id contains a blank")
+        return draft
+    what = "wrote the rows as columns in TREC form"
+    job.done(code, rows.height, what)
+    text = rows.write_csv(include_header=False, separator=" ", quote_style="never")
+    return draft.replaced(text.encode(), columns.lines.to_numpy())
 
 
 @fix_step("R103", order=10, phase="format")
@@ -299,11 +390,14 @@ def wrong_kind(run: RunView) -> Hit | None:
     "that does not exist; stricter readers stop.",
     example="run.txt:1: error R105: header line 'qid Q0 docno rank score tag'. Remove it.",
     remedy="Remove it",
+    scored_if="every command reads the table below it",
 )
 def header_line(run: RunView) -> Hit | None:
     """The first line names the columns."""
     if run.shape.header is None:
         return None
+    if run.is_arranged:
+        return readable_hit(run, "")
     line, text = run.shape.header
     return Hit(f"header line {quoted(text.strip())}", [line])
 

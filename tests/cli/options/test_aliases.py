@@ -1,0 +1,101 @@
+"""Tests of options and commands of other tools that work without being listed in the help."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from harness.program import Program
+
+from trectools_plus.cli.options.aliases import ALIASES, DEVICES, replace_aliases
+from trectools_plus.cli.reference import iter_commands
+
+ROOT = Path(__file__).resolve().parents[3]
+KNOWN = {"--embedding-model", "--device", "--format"}
+SEARCH = "--corpus c.jsonl --format json"
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    corpus = ROOT / "fixtures/garden-trec/corpus.jsonl"
+    (tmp_path / "c.jsonl").write_bytes(corpus.read_bytes())
+    return tmp_path
+
+
+@pytest.mark.parametrize("alias", sorted(ALIASES))
+def test_an_alias_is_replaced_in_both_forms(alias: str) -> None:
+    option = ALIASES[alias]
+    assert replace_aliases([alias, "DIR", "x"], KNOWN) == [option, "DIR", "x"]
+    assert replace_aliases([f"{alias}=DIR"], KNOWN) == [f"{option}=DIR"]
+    assert replace_aliases([f"{alias}-of"], KNOWN) == [f"{alias}-of"]
+
+
+def test_words_that_are_not_aliases_of_the_command_stay() -> None:
+    given = ["--model", "x", "--cpu"]
+    assert replace_aliases(given, {"--model"}) == given
+    assert replace_aliases(given, {"--format"}) == given
+    assert replace_aliases(["--", *given], KNOWN) == ["--", *given]
+
+
+def test_a_gpu_is_used_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert replace_aliases(["--cpu"], KNOWN) == ["--device", "cpu"]
+    monkeypatch.setattr("trectools_plus.retrieval.index.models.has_cuda", lambda: True)
+    assert replace_aliases(["--gpu"], KNOWN) == ["--device", "cuda"]
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("quiet", [False, True])
+def test_without_a_gpu_a_note_says_that_the_cpu_is_used(
+    documents: Path, program: Program, quiet: bool
+) -> None:
+    options = "--gpu -q" if quiet else "--gpu"
+    done = program(f"trectools-plus query slugs {SEARCH} {options}", documents)
+    if "CUDA" in done.stderr:
+        pytest.skip("this machine has a GPU")
+    assert done.code == 0
+    assert json.loads(done.text)["results"]
+    assert ("note: no GPU found; models run on the CPU" in done.stderr) is not quiet
+
+
+@pytest.mark.process
+def test_an_alias_of_the_model_is_the_option(documents: Path, program: Program) -> None:
+    messages = {
+        program(f"trectools-plus query slugs {SEARCH} {option} nowhere", documents).stderr
+        for option in ("--embedding-model", "--model-name", "--model")
+    }
+    assert len(messages) == 1
+    assert "nowhere" in messages.pop()
+
+
+def test_the_help_lists_no_alias_and_the_page_lists_all() -> None:
+    page = (ROOT / "docs/coming-from.md").read_text("utf-8")
+    for name in (*ALIASES, *DEVICES):
+        assert f"{name}" in page
+    for name, text in iter_commands():
+        words = text.split()
+        assert not {*ALIASES, *DEVICES} & {*words}, name
+        assert "benchmark extraction" not in name
+        assert not text.startswith("Usage: trectools-plus benchmark extraction")
+
+
+@pytest.mark.process
+def test_the_group_extraction_is_also_below_benchmark(tmp_path: Path, program: Program) -> None:
+    command = "extraction run {} --ontology {} --method dictionary --no-bootstrap-ci -o out"
+    documents = ROOT / "tests/contract/inputs/documents"
+    command = command.format(documents, ROOT / "fixtures/ontology/toy.obo")
+    reports = {}
+    for start in ("trectools-plus", "trectools-plus benchmark", "benchmark"):
+        done = program(f"{start} {command}", tmp_path)
+        assert done.code == 0, done.stderr
+        reports[start] = done.text
+    assert len(set(reports.values())) == 1
+    for report in ("out/extraction_results.json", "out/ExtractionReport.json", "out"):
+        done = program(f"benchmark extraction compare {report} out", tmp_path)
+        assert done.code == 0, done.stderr
+        expected = "note: reading out/ExtractionReport.json" if "results" in report else ""
+        assert done.stderr.startswith(expected)
+    (tmp_path / "out/extraction_results.json").write_text('{"other": "tool"}')
+    done = program("benchmark extraction compare out/extraction_results.json out", tmp_path)
+    assert done.code == 2
+    assert "create a report with the command 'extraction run'" in done.stderr

@@ -1,0 +1,108 @@
+"""Tables with a header: separators, quotes, lines; the fast path equals the module csv."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.formats.interchange import delimited
+from trectools_plus.formats.interchange.arrangement import qrels_fields, run_fields
+from trectools_plus.formats.interchange.delimited import Table, find_header, read_table
+from trectools_plus.formats.interchange.names import TOPIC_FIELDS, find_fields
+
+
+def table_of(text: str) -> Table:
+    text = text.removeprefix("\ufeff")
+    header = find_header(text, lambda names: "query_id" in find_fields(names, TOPIC_FIELDS))
+    assert header is not None
+    return read_table(text, header)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("qid,text\n1,a b\n", [(2, "1", "a b")]),
+        ("\ufeffQuery ID;Text\r\n1;a\r\n\r\n2; b \r\n", [(2, "1", "a"), (4, "2", "b")]),
+        ("sep=;\nqid;text\n1;a\n", [(3, "1", "a")]),
+        ('# note\nqid\ttext\n#x\n1\tsaid "hi"\n', [(4, "1", 'said "hi"')]),
+        ('qid,text\n1,"a, ""b""\nc"\n2,d\n', [(2, "1", 'a, "b"\nc'), (4, "2", "d")]),
+        ('qid\ttext\n1\t"open\n2\tb\n', [(2, "1", '"open'), (3, "2", "b")]),
+        ("qid,text,\n1,a,\n2,b,,,\n3\n", [(2, "1", "a", ""), (3, "2", "b", ""), (4, "3", "", "")]),
+        ("qid|text\n1|a", [(2, "1", "a")]),
+        ("qid,text\n", []),
+        ('"qid","text"\n"1","a"\n', [(2, "1", "a")]),
+    ],
+)
+def test_rows_and_their_lines(text: str, rows: list[tuple[object, ...]]) -> None:
+    assert table_of(text).rows.rows() == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "n_fields"),
+    [
+        ("qid,text\n1,a\n2,b,c\n", 3, 3),
+        ('qid,text\n1,"a\n2,b\n', 2, 1),
+        ('qid,text\n1,"a"b\n', 2, 1),
+    ],
+)
+def test_rows_with_too_many_values_or_wrong_quotes(text: str, line: int, n_fields: int) -> None:
+    assert table_of(text).misshapen.rows()[0][:2] == (line, n_fields)
+
+
+VALUE = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0\t"), max_size=8).map(
+    lambda text: text.strip(" \t")
+)
+ROWS = st.lists(st.tuples(VALUE.filter(bool).filter(lambda text: text[0] != "#"), VALUE, VALUE))
+
+
+@given(rows=ROWS, separator=st.sampled_from(",;|"))
+def test_a_written_table_is_read_back(rows: list[tuple[str, ...]], separator: str) -> None:
+    stream = io.StringIO()
+    writer = csv.writer(stream, delimiter=separator, lineterminator="\n")
+    writer.writerow(["qid", "text", "note"])
+    writer.writerows(rows)
+    assert [row[1:] for row in table_of(stream.getvalue()).rows.rows()] == rows
+
+
+@given(rows=ROWS.filter(bool), separator=st.sampled_from("\t,;|"))
+def test_the_fast_path_equals_the_module_csv(rows: list[tuple[str, ...]], separator: str) -> None:
+    kept = [[value.replace('"', "").replace(separator, "") for value in row] for row in rows]
+    body = "\n".join(separator.join(row) for row in kept if row[0].strip() and row[0][0] != "#")
+    text = f"qid{separator}text{separator}note\n{body}\n"
+    header = find_header(text, lambda names: "qid" in names)
+    assert header is not None
+    fast, slow = delimited._split(body, header), delimited._read_quoted(body, header)
+    assert fast.rows.rows() == slow.rows.rows()
+    assert fast.misshapen.is_empty()
+    assert slow.misshapen.is_empty()
+
+
+@pytest.mark.parametrize(
+    ("names", "run", "qrels"),
+    [
+        ("query_id doc_id relevance", False, True),
+        ("Query-ID,Corpus ID,Score", True, True),
+        ("qid docid docno rank score query", True, False),
+        ("topic item rating", False, True),
+        ("q pid label", False, True),
+        ("query document position", True, False),
+        ("a b c", False, False),
+        ("query_id text", False, False),
+    ],
+)
+def test_names_of_columns(names: str, run: bool, qrels: bool) -> None:
+    columns = names.split("," if "," in names else " ")
+    assert (run_fields(columns) is not None, qrels_fields(columns) is not None) == (run, qrels)
+
+
+def test_the_better_name_wins() -> None:
+    assert run_fields(["", "qid", "docid", "docno", "rank", "score", "query"]) == {
+        "query_id": 1,
+        "doc_id": 3,
+        "rank": 4,
+        "score": 5,
+    }

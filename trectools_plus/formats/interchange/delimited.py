@@ -1,0 +1,246 @@
+"""Tables with a header line: comma, tab, semicolon or another separator, quoted or not.
+
+The fast path splits all lines at once with Polars, if no value is quoted. Otherwise the module
+``csv`` reads the file. Both return the same rows, with the line on which each starts.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-separated"}
+"""The separators that are detected, with the names of the formats."""
+BLANKS = " "
+"""Any number of spaces and tabs."""
+
+_EXCEL_SEPARATOR = re.compile(r"sep=.")
+_BARE_CR = re.compile("\r(?!\n)")
+_SPLIT_BLANKS = re.compile(r"[ \t\x0b\x0c]+")
+_CSV_FIELD_BYTES = 1 << 24
+_HEAD = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header line of a table.
+
+    Attributes:
+        line: Its line number, from 1.
+        text: The line.
+        names: The names of the columns, as written.
+        separator: A key of :data:`SEPARATORS`, or :data:`BLANKS`.
+    """
+
+    line: int
+    text: str
+    names: tuple[str, ...]
+    separator: str
+
+    @property
+    def format(self) -> str:
+        """The name of the format, for messages."""
+        return SEPARATORS.get(self.separator, "columns")
+
+    def split(self, text: str) -> list[str]:
+        """Split a line into values, without quotes and blanks around them."""
+        if self.separator == BLANKS:
+            return _SPLIT_BLANKS.split(text.strip(" \t\v\f"))
+        try:
+            values = next(csv.reader([text], delimiter=self.separator, skipinitialspace=True), [])
+        except csv.Error:
+            values = text.split(self.separator)
+        return [value.strip(" \t") for value in values]
+
+    def column_of(self, text: str, place: int) -> int:
+        """Return the column in characters, from 1, at which a value (from 0) of a line starts."""
+        if self.separator == BLANKS:
+            starts = [match.start() for match in re.finditer(r"[^ \t\v\f]+", text)]
+            return starts[place] + 1 if place < len(starts) else 1
+        at = 0
+        for _ in range(place):
+            if text.startswith('"', at):
+                at = max(at, text.find('"', at + 1))
+            at = text.find(self.separator, at) + 1
+            if not at:
+                return 1
+        return at + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The rows of a table with a header.
+
+    Attributes:
+        header: The header.
+        rows: ``line`` (UInt32: where the row starts), then Strings ``c1``, ``c2``, …, one for each
+            column, without blanks around the values; "" for a missing value.
+        misshapen: ``line, n_fields, text`` of rows with more values than the header has names, or
+            with quotes that do not match.
+        comments: ``line, text`` of lines that start with ``#``.
+        is_quoted: Whether the module ``csv`` read the file.
+    """
+
+    header: Header
+    rows: pl.DataFrame
+    misshapen: pl.DataFrame
+    comments: pl.DataFrame
+    is_quoted: bool
+
+
+_LINES = {"line": pl.UInt32, "n_fields": pl.UInt32, "text": pl.String}
+
+
+def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | None:
+    """Return the header of a file, if its first line with data is one.
+
+    Args:
+        text: The file or its beginning, without byte order mark.
+        accept: Returns whether names of columns are those of the expected kind of file.
+    """
+    for number, line in enumerate(text[:_HEAD].split("\n"), 1):
+        line = line.removesuffix("\r")
+        if not line.strip(" \t\v\f") or line.startswith("#") or _is_excel_line(number, line):
+            continue
+        separators = [one for one in SEPARATORS if one in line]
+        for separator in (*separators, BLANKS):
+            header = Header(number, line, (), separator)
+            names = header.split(line)
+            if len(names) > 1 and accept(names):
+                return Header(number, line, tuple(names), separator)
+        return None
+    return None
+
+
+def _is_excel_line(number: int, line: str) -> bool:
+    """Return whether a line is ``sep=;``, by which Excel names the separator."""
+    return number == 1 and _EXCEL_SEPARATOR.fullmatch(line) is not None
+
+
+def read_table(text: str, header: Header) -> Table:
+    """Read all rows below a header; any content can be read.
+
+    Args:
+        text: The file, without byte order mark.
+        header: Its header.
+    """
+    lines = text.split("\n", header.line)
+    body = lines[header.line] if len(lines) > header.line else ""
+    if '"' not in body or header.separator == BLANKS:
+        return _split(body, header)
+    try:
+        return _read_quoted(body, header)
+    except _StrayQuoteError:
+        return _split(body, header)
+
+
+def _split(body: str, header: Header) -> Table:
+    """Split all lines at once."""
+    n_columns = len(header.names)
+    texts = pl.Series("text", [body]).str.split("\n").explode().str.strip_suffix("\r")
+    first = header.line + 1
+    lines = pl.int_range(first, first + texts.len(), dtype=pl.UInt32, eager=True).alias("line")
+    frame = pl.DataFrame([lines, texts]).filter(pl.col("text").str.contains(r"[^ \t\x0b\x0c]"))
+    is_comment = pl.col("text").str.starts_with("#")
+    comments, frame = frame.filter(is_comment), frame.filter(~is_comment)
+    text, separator = pl.col("text"), header.separator
+    if separator == BLANKS:
+        text, separator = text.str.strip_chars(" \t\x0b\x0c"), "\t"
+        text = text.str.replace_all(r"[ \t\x0b\x0c]+", "\t")
+        shown = frame["text"]
+        frame = frame.with_columns(text)
+    else:
+        shown = frame["text"]
+    surplus = frame["text"].str.count_matches(separator, literal=True) + 1
+    is_wide = surplus > n_columns
+    if is_wide.any():  # empty values at the end of a line are no values
+        wide = pl.DataFrame([frame["line"], shown.alias("text"), surplus.alias("n_fields")])
+        filled = (
+            frame["text"]
+            .str.strip_chars_end(f"{separator} ")
+            .str.count_matches(separator, literal=True)
+        )
+        is_wide &= filled >= n_columns
+        misshapen = wide.filter(is_wide).select("line", "n_fields", "text").cast(_LINES)  # type: ignore[arg-type]
+        frame = frame.filter(~is_wide)
+    else:
+        misshapen = pl.DataFrame(schema=_LINES)
+    parts = frame["text"].str.splitn(separator, n_columns + 1).struct.unnest()
+    rows = frame.select("line").hstack(
+        [
+            parts[f"field_{place}"].fill_null("").str.strip_chars(" \t").alias(f"c{place + 1}")
+            for place in range(n_columns)
+        ]
+    )
+    return Table(header, rows, misshapen, comments, is_quoted=False)
+
+
+class _StrayQuoteError(Exception):
+    """A TSV file has quotes that are part of the text."""
+
+
+def _read_quoted(body: str, header: Header) -> Table:
+    """Read values in quotes, which may contain separators, quotes and line ends."""
+    n_columns = len(header.names)
+    lines: list[int] = []
+    values: list[list[str]] = []
+    misshapen: list[tuple[int, int, str]] = []
+    comments: list[tuple[int, str]] = []
+    for line, text, row in _records(body, header.separator):
+        number = header.line + line
+        if row is None:
+            if header.separator == "\t":
+                raise _StrayQuoteError
+            misshapen.append((number, 1, text))
+        elif text.startswith("#"):
+            comments.append((number, text))
+        elif any(map(str.strip, row)):
+            while len(row) > n_columns and not row[-1].strip():
+                row.pop()
+            if len(row) > n_columns:
+                misshapen.append((number, len(row), text))
+            else:
+                lines.append(number)
+                values.append(row + [""] * (n_columns - len(row)))
+    columns = list(zip(*values, strict=True)) if values else [()] * n_columns
+    rows = pl.DataFrame(
+        {"line": pl.Series(lines, dtype=pl.UInt32)}
+        | {
+            f"c{place}": pl.Series(column, dtype=pl.String).str.strip_chars(" \t")
+            for place, column in enumerate(columns, 1)
+        }
+    )
+    return Table(
+        header,
+        rows,
+        pl.DataFrame(misshapen, schema=_LINES, orient="row"),
+        pl.DataFrame(comments, schema={"line": pl.UInt32, "text": pl.String}, orient="row"),
+        is_quoted=True,
+    )
+
+
+def _records(body: str, separator: str) -> Iterator[tuple[int, str, list[str] | None]]:
+    """Yield line number, first line and values of each record; ``None`` if its quotes are wrong."""
+    physical = _BARE_CR.sub(" ", body).split("\n")
+    fed: list[str] = []
+
+    def feed() -> Iterator[str]:
+        for line in physical:
+            fed.append(line)
+            yield line + "\n"
+
+    csv.field_size_limit(max(csv.field_size_limit(), _CSV_FIELD_BYTES))
+    reader = csv.reader(feed(), delimiter=separator, skipinitialspace=True, strict=True)
+    while True:
+        start = len(fed)
+        try:
+            row: list[str] | None = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            row = None
+        yield start + 1, fed[start].removesuffix("\r"), row

@@ -1,0 +1,310 @@
+"""The formats of runs and qrels: how each is detected and read.
+
+Tables with a header and JSON are read wherever a run or qrels are accepted. The other formats can
+be confused with each other, so only ``runs convert`` and ``qrels convert`` read them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import polars as pl
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.columns.columns import Columns, Origin, scan_columns
+from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
+from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.interchange.arrangement import (
+    RANK_AS_SCORE,
+    arrange_qrels,
+    arrange_run,
+    qrels_fields,
+    read_qrels_table,
+    read_run_table,
+    run_fields,
+    text_of,
+)
+from trectools_plus.formats.interchange.delimited import BLANKS, Header, find_header
+from trectools_plus.formats.interchange.json_rows import JsonRows, UnknownFormError, read_json_rows
+
+Kind = Literal["run", "qrels"]
+
+N_RUN_FIELDS, N_QRELS_FIELDS = 6, 4
+_JSON_START = re.compile(rb"[\s\xef\xbb\xbf]*[\[{]")
+_LEVEL = r"^[Ll][0-9]$"
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of runs or qrels.
+
+    Attributes:
+        name: Its name as an option.
+        label: Its name in messages.
+        read: Reads a file as columns; ``None`` if the file has another format.
+        is_direct: True if every command reads it.
+    """
+
+    name: str
+    label: str
+    read: Callable[[Source], Columns | None]
+    is_direct: bool = False
+
+
+def lex_run(source: Source) -> Columns:
+    """Split a run into its six columns; tables with a header and JSON are arranged as such.
+
+    A file in another format is split at blanks, which leaves lines that are not rows.
+    """
+    return _read_direct(source, RUN_FORMATS) or scan_columns(source, N_RUN_FIELDS)
+
+
+def lex_qrels(source: Source) -> Columns:
+    """Split qrels into their four columns; see :func:`lex_run`."""
+    return _read_direct(source, QRELS_FORMATS) or scan_columns(source, N_QRELS_FIELDS)
+
+
+def _read_direct(source: Source, formats: Mapping[str, Format]) -> Columns | None:
+    for one in formats.values():
+        if one.is_direct and (columns := one.read(source)) is not None:
+            return columns
+    return None
+
+
+def convert_columns(source: Source, kind: Kind, name: str | None) -> tuple[Format, Columns]:
+    """Read a run or qrels in any format.
+
+    Args:
+        source: The file.
+        kind: The kind of file.
+        name: The name of the format; ``None`` detects it.
+
+    Raises:
+        FormatError: If the file does not have this format, or no format.
+    """
+    formats = RUN_FORMATS if kind == "run" else QRELS_FORMATS
+    for one in formats.values() if name is None else (formats[name],):
+        columns = one.read(source)
+        if columns is not None:
+            return one, columns
+    if name is not None:
+        what = f"expected {formats[name].label} but the content does not match"
+        raise FormatError(what, path=source.path, remedy=_why_not(source, kind) or _detected(kind))
+    what = "the format is not one that can be converted"
+    raise FormatError(what, path=source.path, remedy=_why_not(source, kind) or _detected(kind))
+
+
+def _detected(kind: Kind) -> str:
+    formats = RUN_FORMATS if kind == "run" else QRELS_FORMATS
+    return f"supported: {', '.join(formats)}; name one with --from"
+
+
+def _why_not(source: Source, kind: Kind) -> str | None:
+    """Return why a JSON file cannot be read."""
+    if _JSON_START.match(source.head) is None:
+        return None
+    try:
+        read_json_rows(text_of(source), kind)
+    except UnknownFormError as error:
+        return str(error)
+    return None
+
+
+# Tables with a header.
+
+
+def _read_table(source: Source, kind: Kind) -> Columns | None:
+    fields = run_fields if kind == "run" else qrels_fields
+    head = source.head.decode("utf-8", "ignore").removeprefix("\ufeff")
+    header = find_header(head, lambda names: fields(names) is not None)
+    if header is None or _is_trec_header(header, kind):
+        return None
+    columns = (read_run_table if kind == "run" else read_qrels_table)(source, header)
+    if kind == "qrels" and not columns.n_rows and columns.misshapen.height:
+        # Three names above four columns: a header that TREC's qrels have by mistake.
+        plain = scan_columns(source, N_QRELS_FIELDS)
+        return None if plain.n_rows else columns
+    return columns
+
+
+_TREC_PLACES = {
+    "run": ({"query_id": 0, "doc_id": 2, "rank": 3, "score": 4}, N_RUN_FIELDS),
+    "qrels": ({"query_id": 0, "doc_id": 2, "relevance": 3}, N_QRELS_FIELDS),
+}
+
+
+def _is_trec_header(header: Header, kind: Kind) -> bool:
+    """Return whether a header names TREC's columns in their order; R105 and Q103 report it."""
+    if header.separator not in (BLANKS, "\t") or '"' in header.text:
+        return False
+    fields = run_fields(header.names) if kind == "run" else qrels_fields(header.names)
+    places, n_columns = _TREC_PLACES[kind]
+    return len(header.names) == n_columns and places.items() <= (fields or {}).items()
+
+
+# JSON.
+
+
+def _read_json(source: Source, kind: Kind, *, results: bool) -> Columns | None:
+    """Read JSON; with ``results``, records with a list of results, as in TREC RAG."""
+    if _JSON_START.match(source.head) is None:
+        return None
+    try:
+        found = read_json_rows(text_of(source), kind)
+    except UnknownFormError:
+        return None
+    if (found.form == "results") != results:
+        return None
+    return _arrange_json(source, found, kind)
+
+
+def _arrange_json(source: Source, found: JsonRows, kind: Kind) -> Columns:
+    frame = found.frame
+    label = "TREC RAG JSON Lines" if found.form == "results" else "JSON"
+    value = "score" if kind == "run" else "relevance"
+    notes = []
+    if kind == "run" and (frame["value"] == "").all() and (frame["rank"] != "").all():
+        frame = frame.drop("value")
+        notes.append(RANK_AS_SCORE)
+        value = "rank"
+    else:
+        if kind == "qrels" and found.form in ("lists", "results"):
+            notes.append("listed documents have grade 1")
+        frame = frame.rename({"value": value}).drop("rank")
+    wrong = (frame["query_id"] == "") | (frame["doc_id"] == "") | (frame[value] == "")
+    text = pl.concat_str("query_id", "doc_id", value, separator=" ")
+    count = pl.sum_horizontal(pl.col("query_id", "doc_id", value) != "")
+    misshapen = frame.filter(wrong).select("line", n_fields=count, text=text)
+    misshapen = misshapen.cast({"n_fields": pl.UInt32})
+    required = ("query_id", "doc_id", value)
+    origin = Origin(label, None, required, tuple(notes), has_lines=found.has_lines)
+    arrange = arrange_run if kind == "run" else arrange_qrels
+    return arrange(source, frame.filter(~wrong), misshapen=misshapen, origin=origin)
+
+
+# Columns without a header.
+
+
+def _read_columns(source: Source, names: tuple[str, ...]) -> pl.DataFrame | None:
+    """Return the rows by name if every line has these fields."""
+    columns = scan_columns(source, len(names))
+    if columns.misshapen.height or not columns.n_rows:
+        return None
+    return columns.rows.rename(dict(zip(columns.rows.columns[1:], names, strict=True)))
+
+
+def _all_match(texts: pl.Series, pattern: str) -> bool:
+    return bool(texts.str.contains(pattern).all())
+
+
+def _read_trec(source: Source, kind: Kind) -> Columns | None:
+    columns = scan_columns(source, N_RUN_FIELDS if kind == "run" else N_QRELS_FIELDS)
+    return columns if columns.n_rows else None
+
+
+def _read_msmarco_run(source: Source) -> Columns | None:
+    """Read ``query_id doc_id rank``, or ColBERT's ``query_id doc_id rank score``."""
+    frame = _read_columns(source, ("query_id", "doc_id", "rank"))
+    notes = [RANK_AS_SCORE]
+    if frame is None:
+        frame = _read_columns(source, ("query_id", "doc_id", "rank", "score"))
+        notes = []
+    if frame is None or not _all_match(frame["rank"], r"^[0-9]{1,9}$"):
+        return None
+    ranks = frame.select("query_id", rank=pl.col("rank").cast(pl.Int64))
+    first = ranks.group_by("query_id").agg(
+        is_ranking=pl.col("rank").min().is_in([0, 1]) & (pl.col("rank").diff() > 0).all()
+    )
+    if not first["is_ranking"].all() or (
+        ranks.height > 1 and first.height == ranks.height and notes
+    ):
+        return None
+    if "score" in frame.columns and not _all_match(frame["score"], DECIMAL):
+        return None
+    required = ("qid", "pid", "rank", "score")[: len(frame.columns) - 1]
+    return arrange_run(source, frame, origin=Origin("MS MARCO", None, required, tuple(notes)))
+
+
+def _read_scores(source: Source) -> Columns | None:
+    """Read ``query_id doc_id score``."""
+    frame = _read_columns(source, ("query_id", "doc_id", "score"))
+    if frame is None or not _all_match(frame["score"], DECIMAL):
+        return None
+    if _all_match(frame["score"], INTEGER):
+        return None  # ranks, scores or grades
+    required = ("query_id", "doc_id", "score")
+    return arrange_run(source, frame, origin=Origin("three columns", None, required))
+
+
+def _read_msmarco_qrels(source: Source) -> Columns | None:
+    """Read ``query_id doc_id grade``."""
+    frame = _read_columns(source, ("query_id", "doc_id", "relevance"))
+    if frame is None or not _all_match(frame["relevance"], r"^[+-]?[0-9]{1,3}$"):
+        return None
+    return arrange_qrels(source, frame, origin=Origin("MS MARCO", None, ("qid", "pid", "grade")))
+
+
+def _read_prels(source: Source) -> Columns | None:
+    """Read ``query_id doc_id grade method probability`` of the Million Query and Web tracks."""
+    names = ("query_id", "doc_id", "relevance", "method", "probability")
+    frame = _read_columns(source, names)
+    if frame is None or not (
+        _all_match(frame["relevance"], INTEGER)
+        and _all_match(frame["method"], r"^[0-9]+$")
+        and _all_match(frame["probability"], DECIMAL)
+    ):
+        return None
+    probability = frame["probability"].cast(pl.Float64)
+    if not probability.is_between(0, 1).all():
+        return None
+    notes = []
+    if (probability < 1).any():
+        notes = [
+            "the sampling probabilities are left out: measures count each judgment once, which "
+            "differs from the estimates of statAP and MTC"
+        ]
+    origin = Origin("prels", None, names, tuple(notes), ("method", "probability"))
+    return arrange_qrels(source, frame.drop("method", "probability"), origin=origin)
+
+
+def _read_ntcir(source: Source) -> Columns | None:
+    """Read grades L0, L1, … after query and document, with or without an iteration."""
+    for names in (
+        ("query_id", "doc_id", "relevance"),
+        ("query_id", "iteration", "doc_id", "relevance"),
+    ):
+        frame = _read_columns(source, names)
+        if frame is not None and _all_match(frame["relevance"], _LEVEL):
+            grades = frame.with_columns(pl.col("relevance").str.slice(1))
+            return arrange_qrels(source, grades, origin=Origin("NTCIR", None, names))
+    return None
+
+
+def _formats(*formats: Format) -> dict[str, Format]:
+    return {one.name: one for one in formats}
+
+
+RUN_FORMATS = _formats(
+    Format("csv", "CSV or TSV with a header", partial(_read_table, kind="run"), is_direct=True),
+    Format("json", "JSON", partial(_read_json, kind="run", results=False), is_direct=True),
+    Format("trec-rag", "TREC RAG JSON Lines", partial(_read_json, kind="run", results=True)),
+    Format("trec", "TREC's six columns", partial(_read_trec, kind="run")),
+    Format("msmarco", "MS MARCO's columns 'qid pid rank'", _read_msmarco_run),
+    Format("scores", "three columns 'query_id doc_id score'", _read_scores),
+)
+"""The formats of runs, in the order of detection."""
+
+QRELS_FORMATS = _formats(
+    Format("csv", "CSV or TSV with a header", partial(_read_table, kind="qrels"), is_direct=True),
+    Format("json", "JSON", partial(_read_json, kind="qrels", results=False), is_direct=True),
+    Format("trec-rag", "TREC RAG JSON Lines", partial(_read_json, kind="qrels", results=True)),
+    Format("ntcir", "NTCIR grades L0 to L3", _read_ntcir),
+    Format("trec", "TREC's four columns", partial(_read_trec, kind="qrels")),
+    Format("prels", "prels with five columns", _read_prels),
+    Format("msmarco", "MS MARCO's columns 'qid pid grade'", _read_msmarco_qrels),
+)
+"""The formats of qrels, in the order of detection."""
