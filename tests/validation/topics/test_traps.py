@@ -33,7 +33,7 @@ def _summary(report: FileReport) -> list[tuple[str, str, int | None]]:
     ("content", "expected"),
     [
         (TSV.replace("\t", " "), ("T101", "error", 1)),
-        ("id,text\n1,first\n", ("T101", "error", 1)),
+        ("id,text\n1,first\n", ("T101", "warning", 1)),
         ("Topic-ID\tQuestion\n" + TSV, ("T103", "error", 1)),
         ("qid\tquery\ttext\n" + TSV, ("T103", "error", 1)),
         ("\tno id\n" + TSV, ("T105", "error", 1)),

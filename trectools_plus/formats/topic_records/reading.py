@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from trectools_plus.formats.interchange.tree import find_topics_header, parse_table
 from trectools_plus.formats.nodes.documents import parse_document
 from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import (
@@ -69,10 +70,13 @@ def _find(text: str, form: Form, options: TopicOptions, report: Report) -> Recor
         return find_xml_records(text, options, report)
     if form in LINES:
         return find_line_records(text, form, report)
-    assert form in ("json", "yaml")
-    syntax = "JSON" if form == "json" else "YAML"
+    assert form in ("json", "yaml", "csv")
     try:
-        tree = parse_document(text, "json" if form == "json" else "yaml")
+        if form == "csv":
+            tree, syntax = _parse_table(text, report)
+        else:
+            tree = parse_document(text, "json" if form == "json" else "yaml")
+            syntax = form.upper()
         records = records_of_tree(tree, syntax, options, report, test_sets=True)
     except TreeError as error:
         report(TopicProblem("T104", error.line, error.what, error.column, remedy=error.remedy))
@@ -85,6 +89,16 @@ def _find(text: str, form: Form, options: TopicOptions, report: Report) -> Recor
         remedy = "give a list of objects with an id and a text, or {id: text}"
         report(TopicProblem("T105", tree.root.line, what, tree.root.column, remedy=remedy))
     return records
+
+
+def _parse_table(text: str, report: Report) -> tuple[Tree, str]:
+    header = find_topics_header(text)
+    assert header is not None
+    name = f"{header.format} with a header"
+    what = f"{name}, not id TAB text; trectools-plus reads it, other tools do not"
+    remedy = "write id TAB text"
+    report(TopicProblem("T101", header.line, what, remedy=remedy, is_warning=True))
+    return parse_table(text, header), name
 
 
 def _shown(root: Node) -> str:

@@ -141,7 +141,8 @@ class _Finder:
         if any(name in JUDGED_KEYS for name in names) or (top and self._is_test_set(list(names))):
             if not self.test_sets:
                 return None
-            self.format_name = "test set in"
+            if any(name in JUDGED_KEYS for name in names):
+                self.format_name = "test set in"
         return [record for case in cases for record in self.records_of(case)]
 
     def _is_test_set(self, names: Sequence[str]) -> bool:
