@@ -12,6 +12,7 @@ import polars as pl
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files.content import decode_lines, decode_text, iter_lines
 from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.jsonl import as_field_text, get_id, get_text, iter_objects
 from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Mapping, TreeError
@@ -57,7 +58,7 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
     formats and fields other than the usual ones.
 
     Args:
-        path: The file, or ``-`` for standard input.
+        path: The file; ``-`` for standard input; or ``irds:<id>`` for a dataset of ``ir_datasets``.
         options: The fields with id and text, and the language.
 
     Raises:
@@ -66,6 +67,8 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
             or cannot be written to a run, the file is not UTF-8 or has CRs without LF, or there
             are no topics. The message contains the code of the rule of ``topics validate``.
     """
+    if is_catalogue_name(path):
+        return open_catalogue(str(path)).read_topics()
     source = read_source(path)
     _refuse_bare_cr(source)
     notes: list[str] = []
@@ -90,6 +93,10 @@ def iter_topics(
         InputError, FormatError: See :func:`read_topics`; repeated topics are not an error.
     """
     shown = str(path)
+    if is_catalogue_name(shown):
+        queries = open_catalogue(shown).iter_queries()
+        yield from (Topic(0, query_id, text) for query_id, text in queries)
+        return
     lines = iter_lines(path)
     head = _up_to_first_text(lines)
     head += islice(lines, _LINES_READ_AHEAD)

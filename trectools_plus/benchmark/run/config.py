@@ -22,6 +22,7 @@ from pydantic import (
 from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
 from trectools_plus.choices import MODES, Correction, Missing, TestName
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.retrieval.backends.embedded.modes import check_modes, name_default_modes
 from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
@@ -99,8 +100,11 @@ class DataSettings(BackendSettings):
         test_file: A file with test cases for ``hpo``, or the name of a shipped test set; without
             other data, the dataset is ``hpo``.
         corpus: Documents (JSONL).
-        topics: Queries (TSV, JSONL or TREC).
-        qrels: Judgments (TREC, or BEIR's TSV).
+        topics: Queries, in any format of ``topics validate``, or ``irds:<id>``.
+        id_field: The field of the topics with the id; by default, the names of fields decide.
+        text_fields: The fields of the topics with the text, which are joined.
+        language: The language to choose if topics have texts in several.
+        qrels: Judgments (TREC, or BEIR's TSV), or ``irds:<id>``.
         runs: Existing run files by name, to compare instead of fetching.
     """
 
@@ -108,6 +112,9 @@ class DataSettings(BackendSettings):
     test_file: FileName | None = None
     corpus: FileName | None = None
     topics: FileName | None = None
+    id_field: str | None = None
+    text_fields: Names = ()
+    language: str | None = None
     qrels: FileName | None = None
     runs: dict[str, FileName] | None = None
 
@@ -139,6 +146,11 @@ class DataSettings(BackendSettings):
             )
         return runs
 
+    @property
+    def topic_options(self) -> TopicOptions:
+        """The fields and the language of the topics."""
+        return TopicOptions(self.id_field, tuple(self.text_fields), self.language)
+
     def check_data(self) -> None:
         """Check that the data are of one kind, with topics and qrels if that kind needs them.
 
@@ -153,6 +165,8 @@ class DataSettings(BackendSettings):
                 "no data given — give `dataset`, or `corpus` with `topics` and `qrels`, "
                 "or `runs` with `qrels`"
             )
+        if set(kinds) == {"dataset", "runs"}:
+            kinds = ["dataset"]  # it has the qrels, and the texts of the queries
         if len(kinds) > 1:
             named = " and ".join(f"`{kind}`" for kind in kinds)
             raise ValueError(f"{named} cannot be combined — give one of them")
@@ -466,6 +480,8 @@ class BenchmarkConfig(DataSettings):
         unused |= set(_BACKEND) if self.is_embedded else set()
         unused |= set() if self.needs_corpus else {"retrieval"}
         # The default test is left out, so that hashes are those of versions without this setting.
+        fields = ("id_field", "text_fields", "language")
+        unused |= {name for name in fields if not getattr(self, name)}
         unused |= {"test"} if self.test == "randomisation" else set()
         settings = self.model_dump(mode="json", exclude=unused)
         settings["measures"] = list(self.measure_names)

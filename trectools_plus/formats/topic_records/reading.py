@@ -38,7 +38,6 @@ from trectools_plus.formats.topic_schema import Form
 from trectools_plus.text import listed, plural, visible
 
 MARKUP = ("sgml", "xml")
-LINES = ("colon", "labelled")
 _SAMPLED = 1000
 _GIVE_BOTH = "give every topic a number and a text"
 
@@ -68,7 +67,7 @@ def _find(text: str, form: Form, options: TopicOptions, report: Report) -> Recor
         return find_sgml_records(text, options, report)
     if form == "xml":
         return find_xml_records(text, options, report)
-    if form in LINES:
+    if form == "colon" or form == "labelled":
         return find_line_records(text, form, report)
     assert form in ("json", "yaml", "csv")
     try:
@@ -136,11 +135,14 @@ def make_topics(
     if absent:
         what = f"no record has a field {listed([visible(name) for name in absent])}"
         fields = f"fields: {_shown_names(records.found)}"
-        report(TopicProblem("T105", records.found[0].line, f"{what} ({fields})"))
+        problem = TopicProblem(
+            "T105", records.found[0].line, f"{what} ({fields})", remedy="name one of these fields"
+        )
+        report(problem)
         return [], None
     maker = _Maker(records, choice, report, is_markup)
     topics = [topic for record in records.found if (topic := maker.make(record)) is not None]
-    if records.is_plain and choice.is_usual:
+    if not topics or (records.is_plain and choice.is_usual):
         return topics, None
     return topics, describe(records.format_name, choice, len(topics), records)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
@@ -36,6 +37,9 @@ def validate_topics(
     Raises:
         InputError: If the file cannot be read at all: missing, a folder, no permission.
     """
+    if is_catalogue_name(path):
+        topics_table = open_catalogue(str(path)).read_topics()
+        return FileReport(str(path), "topics", len(topics_table), len(topics_table), ())
     try:
         source = read_source(path, partial=True)
     except FormatError as error:
