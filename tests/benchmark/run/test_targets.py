@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import ValidationError
 
 from trectools_plus.benchmark.run.targets import (
     DEFAULT_TARGETS,
@@ -11,6 +10,7 @@ from trectools_plus.benchmark.run.targets import (
     describe_status,
     judge_mean,
 )
+from trectools_plus.errors import UsageError
 from trectools_plus.measures import DEFAULT_MEASURES
 
 
@@ -58,7 +58,7 @@ def test_average_precision_is_competitive_three_points_above_the_baseline() -> N
     ],
 )
 def test_levels_out_of_order_or_unknown_are_refused(levels: dict[str, float]) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(UsageError):
         Target(**levels)
 
 

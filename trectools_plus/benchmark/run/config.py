@@ -19,8 +19,9 @@ from pydantic import (
     model_validator,
 )
 
+from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
-from trectools_plus.choices import MODES, Correction, Missing, TestName
+from trectools_plus.choices import MODES, Correction, Missing, TestName, UnknownTerms
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.retrieval.backends.embedded.modes import check_modes, name_default_modes
@@ -99,24 +100,31 @@ class DataSettings(BackendSettings):
         dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
         test_file: A file with test cases for ``hpo``, or the name of a shipped test set; without
             other data, the dataset is ``hpo``.
+        unknown_terms: The treatment of ids that the test cases expect and the ontology does not
+            contain: ``error``, or ``drop`` their judgments.
+        language: Use only the test cases in this language, as ISO 639-1 code; of topics with texts
+            in several languages, the one to choose.
         corpus: Documents (JSONL).
         topics: Queries, in any format of ``topics validate``, or ``irds:<id>``.
         id_field: The field of the topics with the id; by default, the names of fields decide.
         text_fields: The fields of the topics with the text, which are joined.
-        language: The language to choose if topics have texts in several.
         qrels: Judgments (TREC, or BEIR's TSV), or ``irds:<id>``.
-        runs: Existing run files by name, to compare instead of fetching.
+        runs: Existing runs by name, to compare instead of fetching.
+
+    In Python, ``topics``, ``qrels`` and ``runs`` can also be tables, dictionaries or data frames;
+    they are stored as files in the cache folder.
     """
 
     dataset: FileName | None = None
     test_file: FileName | None = None
+    unknown_terms: UnknownTerms = "error"
+    language: str | None = None
     corpus: FileName | None = None
-    topics: FileName | None = None
+    topics: Annotated[FileName | None, BeforeValidator(store_topics)] = None
     id_field: str | None = None
     text_fields: Names = ()
-    language: str | None = None
-    qrels: FileName | None = None
-    runs: dict[str, FileName] | None = None
+    qrels: Annotated[FileName | None, BeforeValidator(store_qrels)] = None
+    runs: Annotated[dict[str, FileName] | None, BeforeValidator(store_runs)] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -206,6 +214,8 @@ def resampling_of(config: Mapping[str, Any]) -> ResamplingOptions:
 
 
 _BACKEND = tuple(BackendSettings.model_fields)
+_TEST_CASES = ("unknown_terms", "language")
+"""Settings of the test cases of ``hpo``."""
 _FUSION = ("fusion_method", "fusion", "weights")
 """Settings of ``retrieval`` that are also accepted beside it."""
 _FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
@@ -347,6 +357,13 @@ class BenchmarkConfig(DataSettings):
             self._refuse_fetch_settings()
         if self.test_file is not None and self.dataset != "hpo":
             raise ValueError("`test_file` goes with the dataset hpo only — write `dataset` hpo")
+        for name in _TEST_CASES:
+            of_topics = name == "language" and self.topics is not None
+            if name in self.model_fields_set and self.dataset != "hpo" and not of_topics:
+                raise ValueError(f"`{name}` goes with the dataset hpo only — leave it out")
+        for name in ("id_field", "text_fields"):
+            if getattr(self, name) and self.topics is None:
+                raise ValueError(f"`{name}` needs `topics` — leave it out")
         self._check_measures()
         self._check_names()
         return self
@@ -480,9 +497,14 @@ class BenchmarkConfig(DataSettings):
         unused |= set(_BACKEND) if self.is_embedded else set()
         unused |= set() if self.needs_corpus else {"retrieval"}
         # The default test is left out, so that hashes are those of versions without this setting.
-        fields = ("id_field", "text_fields", "language")
+        fields = ("id_field", "text_fields")
         unused |= {name for name in fields if not getattr(self, name)}
         unused |= {"test"} if self.test == "randomisation" else set()
+        unused |= {
+            name
+            for name in _TEST_CASES
+            if getattr(self, name) == type(self).model_fields[name].default
+        }
         settings = self.model_dump(mode="json", exclude=unused)
         settings["measures"] = list(self.measure_names)
         settings["targets"] = {

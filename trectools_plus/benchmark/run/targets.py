@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from trectools_plus.benchmark.report import TargetResult, TargetStatus
+from trectools_plus.models import Model
 from trectools_plus.retrieval.setting_types import Number
 
 
-class Target(BaseModel):
+class Target(Model):
     """Levels of one measure, in its unit.
 
     A single number sets the level ``competitive``, the only level if lower is better.
