@@ -206,8 +206,9 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         if len(error.args) > 1 and isinstance(error.args[1], list):
-            for _, one in error.args[1]:
-                yield from _causes(one)
+            for failed in error.args[1]:
+                one = failed[-1] if isinstance(failed, tuple) else None
+                yield from _causes(one if isinstance(one, BaseException) else None)
         error = error.__cause__ or error.__context__
 
 
