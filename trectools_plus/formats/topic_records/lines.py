@@ -9,7 +9,7 @@ from typing import Literal
 from trectools_plus.formats.nodes.model import Scalar
 from trectools_plus.formats.topic_records.model import Record, Records, Report, TopicProblem
 
-_COLON = re.compile(r"[ \t]*([^\s:#{}\[\]\"'<>,;|]+):[ \t]*(\S.*)")
+_COLON = re.compile(r" *([^\s:#{}\[\]\"'<>,;|]+): *([^\s][^\t]*)")
 _LABELLED = re.compile(r"query\t([^\t]+)\t(.*)", re.IGNORECASE)
 _LINES_CHECKED = 200
 _NOT_IDS = frozenset({"id", "qid", "text", "query", "title", "topic", "number", "http", "https"})
@@ -30,7 +30,7 @@ def form_of_lines(text: str) -> Literal["colon", "labelled"] | None:
         ids = [match[1].lower() for match in found if match]
         if len(ids) < len(lines) or len(set(ids)) < len(ids) or _NOT_IDS.intersection(ids):
             continue
-        if ids:
+        if len(ids) > (form == "labelled"):  # one line can be an id and a text with a tab
             return form
     return None
 
