@@ -145,8 +145,8 @@ def benchmark_run(
     """Every mode searches the same documents for the same queries. Its run is validated and scored;
     every mean has a bootstrap interval, and every difference is computed query by query. The
     command writes BenchmarkReport.html, BenchmarkReport.json, BenchmarkComparison.md,
-    per_query.parquet, qrels.txt, runs/<mode>.run and visualizations/*.png and *.svg. Without data,
-    the dataset is hpo.
+    reports/<mode>.json, per_query.parquet, qrels.txt, runs/<mode>.run and visualizations/*.png and
+    *.svg. Without data, the dataset is hpo.
 
     \b
     Examples:
