@@ -72,10 +72,11 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
 
     Means, medians, standard deviations, intervals, targets, differences, p-values, best modes,
     groups, failing queries, values per query and the reports of single modes are computed from
-    ``runs/<mode>.run`` and ``qrels.txt`` beside the report, with its settings; latencies from ``latency.parquet``; strata
-    if the topics can be read unchanged. Figures may differ by 1e-9. The page, the Markdown and the
-    plots are compared with their hashes in ``SHA256SUMS``. If that list is missing or does not
-    contain a file, this is a problem too, because changes cannot be detected.
+    ``runs/<mode>.run`` and ``qrels.txt`` beside the report, with its settings; latencies from
+    ``latency.parquet``; strata if the topics can be read unchanged. Figures may differ by 1e-9. The
+    page, the Markdown and the plots are compared with their hashes in ``SHA256SUMS``. If that list
+    is missing or does not contain a file, this is a problem too, because changes cannot be
+    detected.
 
     Args:
         path: The report's JSON, its folder, or the report of a mode, which is verified with the
