@@ -22,6 +22,7 @@ from trectools_plus.measures import explain as explain
 from trectools_plus.ontology import Ontology as Ontology
 from trectools_plus.ontology import load_ontology as load_ontology
 from trectools_plus.reporting import write_reports as write_reports
+from trectools_plus.retrieval import fuse as fuse
 from trectools_plus.retrieval import fuse_runs as fuse_runs
 from trectools_plus.retrieval.fetch.fetch import fetch as fetch
 from trectools_plus.testsets import TestSet as TestSet
@@ -30,6 +31,7 @@ from trectools_plus.testsets import validate_test_sets as validate_test_sets
 from trectools_plus.validation import load_qrels as load_qrels
 from trectools_plus.validation import load_run as load_run
 from trectools_plus.validation import load_topics as load_topics
+from trectools_plus.validation import validate as validate
 from trectools_plus.validation import validate_qrels as validate_qrels
 from trectools_plus.validation import validate_run as validate_run
 from trectools_plus.validation import validate_topics as validate_topics
@@ -52,7 +54,7 @@ __all__ = [
     "evaluate",
     "explain",
     "fetch",
-    "fuse_runs",
+    "fuse",
     "load_collection",
     "load_corpus",
     "load_ontology",
@@ -62,6 +64,7 @@ __all__ = [
     "load_test_set",
     "load_topics",
     "run_benchmark",
+    "validate",
     "validate_qrels",
     "validate_run",
     "validate_test_sets",

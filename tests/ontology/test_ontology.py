@@ -126,7 +126,7 @@ def test_resolving_ids(toy):
     ("stub", "resolution"),
     [
         ((), Resolution("alternative", "X:1")),
-        (("replaced_by: X:1",), Resolution("obsolete", "X:1", ("X:1",))),
+        (("replaced_by: X:1",), Resolution("alternative", "X:1")),
         (("replaced_by: X:2",), Resolution("alternative", "X:1")),
         (("replaced_by: X:1", "replaced_by: X:2"), Resolution("alternative", "X:1")),
         (("replaced_by: X:9",), Resolution("alternative", "X:1")),

@@ -6,14 +6,15 @@ import pytest
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import rank_documents
-from trectools_plus.retrieval.fusion import Fusion, fuse_runs
+from trectools_plus.retrieval.fusion import Fusion
+from trectools_plus.retrieval.run_fusion import fuse
 
 LEFT = Run.from_dict({"q2": {"a": 3.0, "b": 2.0}, "q1": {"a": 1.0}})
 RIGHT = Run.from_dict({"q1": {"b": 7.0, "a": 9.0}, "q3": {"c": 1.0}})
 
 
 def test_rrf_by_hand() -> None:
-    fused = fuse_runs([LEFT, RIGHT], Fusion(k=1), name="rrf")
+    fused = fuse([LEFT, RIGHT], Fusion(k=1), name="rrf")
     assert fused.name == "rrf"
     assert fused.query_ids == ["q2", "q1", "q3"]
     # RIGHT lists b first for q1, but a scores higher: a is rank 1 in both.
@@ -26,7 +27,7 @@ def test_rrf_by_hand() -> None:
 
 def test_ranks_follow_32_bit_ties() -> None:
     run = Run.from_dict({"q": {"a": 0.75000001, "b": 0.75}})
-    assert fuse_runs([run], Fusion()).frame["doc_id"].to_list() == ["b", "a"]
+    assert fuse([run], Fusion()).frame["doc_id"].to_list() == ["b", "a"]
 
 
 def test_order_of_runs_and_rows_does_not_matter() -> None:
@@ -36,23 +37,23 @@ def test_order_of_runs_and_rows_does_not_matter() -> None:
     shuffled = Run(LEFT.frame.sample(fraction=1, shuffle=True, seed=3))
     for method in ("rrf", "combsum", "combmnz", "combmax"):
         fusion = Fusion(method=method)
-        assert rows(fuse_runs([LEFT, RIGHT], fusion)) == rows(fuse_runs([RIGHT, shuffled], fusion))
+        assert rows(fuse([LEFT, RIGHT], fusion)) == rows(fuse([RIGHT, shuffled], fusion))
 
 
 def test_depth_cuts_every_query() -> None:
-    assert fuse_runs([LEFT, RIGHT], Fusion(), depth=1).frame["rank"].to_list() == [1, 1, 1]
+    assert fuse([LEFT, RIGHT], Fusion(), depth=1).frame["rank"].to_list() == [1, 1, 1]
 
 
 def test_an_empty_run_adds_nothing() -> None:
     nothing = Run(pl.DataFrame(schema=LEFT.frame.schema))
-    assert fuse_runs([LEFT, nothing], Fusion()).to_dict() == fuse_runs([LEFT], Fusion()).to_dict()
-    assert fuse_runs([nothing], Fusion()).frame.height == 0
+    assert fuse([LEFT, nothing], Fusion()).to_dict() == fuse([LEFT], Fusion()).to_dict()
+    assert fuse([nothing], Fusion()).frame.height == 0
 
 
 def test_refuses() -> None:
     with pytest.raises(UsageError, match="no run"):
-        fuse_runs([], Fusion())
+        fuse([], Fusion())
     with pytest.raises(UsageError, match="expected 2 weights but got 1"):
-        fuse_runs([LEFT, RIGHT], Fusion(method="weighted", weights=(1.0,)))
+        fuse([LEFT, RIGHT], Fusion(method="weighted", weights=(1.0,)))
     with pytest.raises(UsageError, match="depth"):
-        fuse_runs([LEFT], Fusion(), depth=0)
+        fuse([LEFT], Fusion(), depth=0)

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber, explain_problem
+from trectools_plus.models import explain_problem
+from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
 
 
 class Settings(BaseModel):

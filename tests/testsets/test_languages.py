@@ -9,6 +9,9 @@ import pytest
 
 from trectools_plus import load_test_set
 from trectools_plus.errors import FormatError, InputError, UsageError
+from trectools_plus.testsets.languages import languages_in, split_languages
+from trectools_plus.testsets.loading import load_with_notes
+from trectools_plus.validation.texts import language_of_folder, primary_language
 
 
 @pytest.mark.parametrize("name", ["tiny_v1", "70cases_gemini_v1"])
@@ -56,3 +59,79 @@ def test_names_that_are_no_sets_list_those_there_are(
     (tmp_path / "hpo-en-tiny").write_text(json.dumps(own))
     assert len(load_test_set("hpo-en-tiny").queries) == 9
     assert len(load_test_set("./hpo-en-tiny").queries) == 1
+
+
+MIXED = [
+    {"text": "seizures", "hpo_ids": ["HP:0001250"], "language": "en"},
+    {"text": "Krampfanfälle", "hpo_ids": ["HP:0001250"], "language": "de"},
+    {"text": "short stature", "hpo_ids": ["HP:0004322"], "language": "en-GB"},
+]
+
+
+def test_one_set_per_language(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.json"
+    path.write_text(json.dumps(MIXED), "utf-8")
+    test_set = load_test_set(path)
+    assert languages_in(test_set) == {"en": 2, "de": 1}
+    parts = split_languages(test_set, "mixed.json")
+    assert {
+        code: (
+            one.metadata.dataset_id,
+            one.metadata.language,
+            [query.text for query in one.queries],
+        )
+        for code, one in parts.items()
+    } == {
+        "en": ("mixed-en", "en", ["seizures", "short stature"]),
+        "de": ("mixed-de", "de", ["Krampfanfälle"]),
+    }
+    assert [query.query_id for query in parts["en"].queries] == ["case-001", "case-003"]
+
+
+def test_queries_without_a_language_cannot_be_split(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.json"
+    path.write_text(json.dumps([*MIXED, {"text": "x", "hpo_ids": ["HP:0001250"]}]), "utf-8")
+    with pytest.raises(FormatError, match=r"1 query declares no language — mixed\.json"):
+        split_languages(load_test_set(path), "mixed.json")
+
+
+def test_a_folder_implies_the_language_of_its_sets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = {"text": "Kleinwuchs", "expected_hpo_ids": ["HP:0004322"]}
+    (tmp_path / "german").mkdir()
+    path = tmp_path / "german" / "cases.json"
+    path.write_text(json.dumps([case]), "utf-8")
+    test_set, notes = load_with_notes(path)
+    assert test_set.metadata.language == "de"
+    assert notes == [f"{path} declares no language; read as de, from the folder german."]
+    monkeypatch.chdir(tmp_path / "german")
+    assert load_test_set("cases.json").metadata.language == "de"
+    assert load_test_set("cases.json", language="nl").metadata.language == "nl"
+    # The file decides if it declares a language.
+    path.write_text(json.dumps([{**case, "language": "en"}]), "utf-8")
+    test_set, notes = load_with_notes(path)
+    assert (languages_in(test_set), notes) == ({"en": 1}, [])
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("german/a.json", ("de", "german")),
+        ("/data/DE/a.json", ("de", "DE")),
+        ("s3://bucket/french/a.json", ("fr", "french")),
+        ("Español/a.json", ("es", "Español")),
+        ("german/v1/a.json", None),
+        ("germany/a.json", None),
+        ("xx/a.json", None),
+    ],
+)
+def test_folders_named_after_a_language(path: str, found: tuple[str, str] | None) -> None:
+    assert language_of_folder(path) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("en-GB", "en"), ("EN_us", "en"), ("German", "de"), ("deu", "de"), ("", "")]
+)
+def test_names_of_languages(name: str, code: str) -> None:
+    assert primary_language(name) == code

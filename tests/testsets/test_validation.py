@@ -81,17 +81,45 @@ def test_one_obsolete_term_has_its_replacement_as_remedy(
 
 @NEEDS_HPO
 def test_ids_of_the_hpo_are_looked_up_in_the_installed_one(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.json", case("1", "a", "HP:0000284"), case("2", "b", "HP:9999999"))
+    path = write(tmp_path, "a.json", case("1", "a", "HP:0040065"), case("2", "b", "HP:9999999"))
     found = findings(path)
-    assert found["T202"].remedy == "Use HP:0000315"
+    assert found["T202"].remedy == "Use HP:0040070"
     assert found["T201"].doc_id == "HP:9999999"
 
 
 @NEEDS_HPO
-def test_a_merged_id_with_an_obsolete_stanza_is_another_id_of_its_term(tmp_path: Path) -> None:
-    found = findings(write(tmp_path, "a.json", case("1", "a", "HP:0002744")))
+@pytest.mark.parametrize(
+    ("given_id", "term_id"), [("HP:0000284", "HP:0000315"), ("HP:0002744", "HP:0100337")]
+)
+def test_a_merged_id_with_an_obsolete_stanza_is_another_id_of_its_term(
+    tmp_path: Path, given_id: str, term_id: str
+) -> None:
+    found = findings(write(tmp_path, "a.json", case("1", "a", given_id)))
     assert "T202" not in found
-    assert found["T203"].message == "HP:0002744 is an alternative id of HP:0100337"
+    assert found["T203"].message == f"{given_id} is an alternative id of {term_id}"
+
+
+def test_unknown_and_obsolete_ids_are_warnings_if_they_are_dropped(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.json", case("1", "a", "TOY:0012", "TOY:9999", "TOY:0006"))
+    for unknown_terms, severity in (("error", "error"), ("drop", "warning")):
+        found = findings(path, ontology=TOY, unknown_terms=unknown_terms)
+        assert {found[code].severity for code in ("T201", "T202")} == {severity}
+
+
+@pytest.mark.parametrize("folder", ["german", "German", "de", "deutsch"])
+def test_a_folder_implies_the_language(tmp_path: Path, folder: str) -> None:
+    root = tmp_path / folder
+    root.mkdir()
+    text = "Schmerzen in der Brust und im Arm"
+    path = write(root, "a.json", case("1", text, "d1"), language="")
+    found = findings(path)
+    assert found["T223"].severity == "info"
+    assert found["T223"].message == (
+        f"no language is declared; read as de, because of the folder {folder}"
+    )
+    assert "T222" not in found
+    assert "T223" not in findings(write(root, "b.json", case("1", text, "d1"), language="de"))
+    assert findings(write(root, "c.json", case("1", text, "d1"), language="en"))["T222"]
 
 
 def test_other_ids_are_looked_up_only_where_an_ontology_is_named(tmp_path: Path) -> None:

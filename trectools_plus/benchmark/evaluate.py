@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args, overload
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.collection import CATALOGUE_PREFIX, Collection
-from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import (
     DEFAULT_MEASURES,
     Evaluation,
@@ -18,6 +18,7 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.evaluation import evaluate as evaluate_runs
 from trectools_plus.measures.parser import parse_measures
+from trectools_plus.validation.inputs import Input, as_qrels
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
@@ -30,8 +31,8 @@ DEFAULT_DEPTH = 100
 
 @overload
 def evaluate(
-    qrels: Qrels,
-    runs: Run | Iterable[Run] | Mapping[str, Run],
+    qrels: Input,
+    runs: Input | Iterable[Input] | Mapping[str, Input],
     measures: Iterable[str | Measure] = ...,
     *,
     missing: Missing = ...,
@@ -74,8 +75,10 @@ def evaluate(
     ids to scores. The run is named after the function.
 
     Args:
-        qrels: The judgments; or the function, or an object with a method ``search``.
-        runs: One run, several runs with different names, or a mapping of names to runs; or the
+        qrels: The judgments: a path, ``{query_id: {doc_id: relevance}}``, a pandas or Polars frame,
+            or :class:`Qrels`; or the function, or an object with a method ``search``.
+        runs: A run: a path, ``{query_id: {doc_id: score}}``, a frame, or :class:`Run`; several in
+            a list, with different names; or a dictionary of names to runs; or the
             test set: a result of :func:`load_test_set`, or the name or file of a set;
             a :class:`Collection`, ``hpo``, ``irds:<id>``, or a folder in BEIR or TREC layout.
         measures: Names, or measures; see :func:`parse_measures`.
@@ -97,17 +100,13 @@ def evaluate(
             same name, or the first argument is neither judgments nor a function.
     """
     if not callable(qrels) and not callable(getattr(qrels, "search", None)):
-        if not isinstance(qrels, Qrels):
-            raise UsageError(
-                f"expected qrels, or a retrieval function, but got {type(qrels).__name__}",
-                remedy="pass read_qrels(…), or a function (text, depth)",
-            )
         if depth is not None or exclude_self or collapse is not None:
             raise UsageError(
                 "depth, exclude_self and collapse are for retrieval functions",
                 remedy="leave them out; they have no effect on runs",
             )
-        return evaluate_runs(qrels, runs, measures, missing=missing)
+        judged = as_qrels(qrels, "a function that retrieves")
+        return evaluate_runs(judged, runs, measures, missing=missing)
     from trectools_plus.retrieval.fetch.answering import FetchOptions
 
     if missing not in get_args(Missing):

@@ -7,6 +7,7 @@ evaluated on its own test set, and only the means of the languages are combined,
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +22,9 @@ from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
-from trectools_plus.testsets.languages import declared_language
+from trectools_plus.testsets.languages import languages_in
 from trectools_plus.testsets.loading import load_test_set
-from trectools_plus.validation.texts import primary_language
+from trectools_plus.text import plural
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
 DEFAULT_FOLDER = Path("results") / "multilingual"
@@ -123,7 +124,7 @@ def run_multilingual(
     """Evaluate each language separately over the terms of the Human Phenotype Ontology.
 
     Args:
-        sets: Test sets, one of each language: names of shipped sets, or files.
+        sets: Test sets: names of shipped sets, or files, each in one language or in several.
         options: Settings of all languages, by field of
             :class:`trectools_plus.benchmark.run.config.BenchmarkConfig`. ``output_dir`` is the
             folder for all files, by default :data:`DEFAULT_FOLDER`; each language's report is in a
@@ -139,21 +140,23 @@ def run_multilingual(
         :func:`trectools_plus.reporting.results.multilingual.write_multilingual` writes the files.
 
     Raises:
-        UsageError: If there are fewer than two sets, or a set declares no language or the same as
-            another.
-        FormatError: If a set is malformed or declares several languages.
+        UsageError: If there are fewer than two languages, a set or some of its queries declare no
+            language, or a language is in two sets.
+        FormatError: If a set is malformed.
         InputError: If a set cannot be read.
         MissingExtraError: If the extra ``hpo`` is not installed.
     """
     options = options or {}
     by_language = languages_of(sets)
     folder = Path(options.get("output_dir") or DEFAULT_FOLDER)
+    several = Counter(by_language.values())
     results: dict[str, BenchmarkResult] = {}
     try:
         for language, name in by_language.items():
             of_language: ConfigOptions = {
                 "dataset": "hpo",
                 "test_file": name,
+                "language": language if several[name] > 1 else None,
                 "output_dir": str(folder / language),
             }
             results[language] = run_benchmark(
@@ -174,26 +177,32 @@ def run_multilingual(
 def languages_of(sets: Sequence[str]) -> dict[str, str]:
     """Return the test set by language, in the given order.
 
+    A set in several languages is the set of each of them.
+
     Raises:
-        UsageError: If there are fewer than two, or a set declares no language or the same as
-            another.
-        FormatError: If a set declares several languages.
+        UsageError: If there are fewer than two languages, a set or some of its queries declare no
+            language, or a language is in two sets.
     """
     found: dict[str, str] = {}
     for name in sets:
-        language = primary_language(declared_language(load_test_set(name), name))
-        if not language:
+        queries = languages_in(load_test_set(name))
+        if "" in queries:
             raise UsageError(
-                "the set declares no language",
+                "the set declares no language"
+                if len(queries) == 1
+                else f"{plural(queries[''], 'query declares', 'queries declare')} no language",
                 where=name,
-                remedy=f"declare it: testset convert {name} OUT.json --language de",
+                remedy=f"declare it: testset convert {name} OUT.json --language de"
+                if len(queries) == 1
+                else "add the field language to each query",
             )
-        if language in found:
-            raise UsageError(
-                f"two sets are in {language}: {found[language]} and {name}",
-                remedy="use one set per language; the queries of two sets are not pooled",
-            )
-        found[language] = name
+        for language in queries:
+            if language in found:
+                raise UsageError(
+                    f"two sets are in {language}: {found[language]} and {name}",
+                    remedy="use one set per language; the queries of two sets are not pooled",
+                )
+            found[language] = name
     if len(found) < 2:
         raise UsageError(
             "expected test sets of at least two languages",

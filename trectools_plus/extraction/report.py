@@ -8,12 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.predictions import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.files.source import read_source
+from trectools_plus.models import Model
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
 REPORT_FILE = "ExtractionReport.json"
@@ -21,7 +22,7 @@ REPORT_FILE = "ExtractionReport.json"
 Relation = Literal["parent", "child", "sibling"]
 
 
-class _Model(BaseModel):
+class _Model(Model):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from trectools_plus.choices import ChunkLevel, ExtractionMethod, RetrieverName
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.setting_types import explain_problem
+from trectools_plus.models import Model, explain_problem
 
 
-class ExtractionSettings(BaseModel):
+class ExtractionSettings(Model):
     """Settings of an extraction; every report contains them.
 
     Attributes:

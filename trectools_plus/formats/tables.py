@@ -6,7 +6,7 @@ Column names are those of ``ir_measures`` and ``ir_datasets``. Ids are always st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -14,6 +14,14 @@ import polars as pl
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import ROWS_PER_STEP, MultisetHash
+from trectools_plus.formats.interchange.frames import (
+    CORPUS,
+    QRELS,
+    RUN,
+    TOPICS,
+    frame_of,
+    require_columns,
+)
 from trectools_plus.progress import Progress, no_progress
 
 if TYPE_CHECKING:
@@ -93,7 +101,8 @@ class Run(_QueryTable):
     path: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "frame", conform(self.frame, RUN_SCHEMA, "run"))
+        frame = conform(frame_of(self.frame, RUN), RUN_SCHEMA, "run")
+        object.__setattr__(self, "frame", frame)
 
     @classmethod
     def from_dict(cls, scores: Mapping[str, Mapping[str, float]], name: str = "run") -> Self:
@@ -102,20 +111,12 @@ class Run(_QueryTable):
         Raises:
             InputError: If an id is not a string or an integer, or a score is not a number.
         """
-        rows = [
-            (query_id, doc_id, rank, score)
-            for query_id, documents in scores.items()
-            for rank, (doc_id, score) in enumerate(documents.items(), 1)
-        ]
-        return cls(from_rows(rows, RUN_SCHEMA), name)
+        return cls(frame_of(scores, RUN), name)
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame, name: str = "run") -> Self:
         """Create a run from the columns ``query_id, doc_id, score`` and optionally ``rank``."""
-        frame = pl.from_pandas(table)
-        if "rank" not in frame.columns and "query_id" in frame.columns:
-            frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
-        return cls(frame, name)
+        return cls(frame_of(table, RUN), name)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return the run as ``{query_id: {doc_id: score}}``."""
@@ -135,7 +136,7 @@ class Qrels(_QueryTable):
     path: str | None = None
 
     def __post_init__(self) -> None:
-        frame = self.frame
+        frame = frame_of(self.frame, QRELS)
         if "iteration" not in frame.columns:
             frame = frame.with_columns(iteration=pl.lit("0"))
         object.__setattr__(self, "frame", conform(frame, QRELS_SCHEMA, "qrels"))
@@ -147,17 +148,12 @@ class Qrels(_QueryTable):
         Raises:
             InputError: If an id is not a string or an integer, or a grade is not an integer.
         """
-        rows = [
-            (query_id, "0", doc_id, relevance)
-            for query_id, documents in grades.items()
-            for doc_id, relevance in documents.items()
-        ]
-        return cls(from_rows(rows, QRELS_SCHEMA))
+        return cls(frame_of(grades, QRELS))
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame) -> Self:
         """Create qrels from ``query_id, doc_id, relevance`` and optionally ``iteration``."""
-        return cls(pl.from_pandas(table))
+        return cls(frame_of(table, QRELS))
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Return the qrels as ``{query_id: {doc_id: relevance}}``."""
@@ -177,7 +173,8 @@ class Topics(_QueryTable):
     path: str | None = None
 
     def __post_init__(self) -> None:
-        frame = conform(self.frame, TOPICS_SCHEMA, "topics", keep_others=True)
+        frame = frame_of(self.frame, TOPICS)
+        frame = conform(frame, TOPICS_SCHEMA, "topics", keep_others=True)
         object.__setattr__(self, "frame", frame)
 
     def __len__(self) -> int:
@@ -186,12 +183,12 @@ class Topics(_QueryTable):
     @classmethod
     def from_dict(cls, texts: Mapping[str, str]) -> Self:
         """Create topics from ``{query_id: text}``."""
-        return cls(from_rows(list(texts.items()), TOPICS_SCHEMA))
+        return cls(frame_of(texts, TOPICS))
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame) -> Self:
         """Create topics from the columns ``query_id, text`` and any other columns."""
-        return cls(pl.from_pandas(table))
+        return cls(frame_of(table, TOPICS))
 
     def to_dict(self) -> dict[str, str]:
         """Return the topics as ``{query_id: text}``."""
@@ -215,7 +212,7 @@ class Corpus(_Table):
     _sha256: str = field(default="", init=False, repr=False)
 
     def __post_init__(self) -> None:
-        frame = self.frame
+        frame = frame_of(self.frame, CORPUS)
         if "title" not in frame.columns:
             frame = frame.with_columns(title=pl.lit(""))
         object.__setattr__(self, "frame", conform(frame, CORPUS_SCHEMA, "corpus"))
@@ -297,13 +294,12 @@ class Corpus(_Table):
     @classmethod
     def from_dict(cls, texts: Mapping[str, str]) -> Self:
         """Create a corpus from ``{doc_id: text}``, without titles."""
-        rows = [(doc_id, "", text) for doc_id, text in texts.items()]
-        return cls(from_rows(rows, CORPUS_SCHEMA))
+        return cls(frame_of(texts, CORPUS))
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame) -> Self:
         """Create a corpus from the columns ``doc_id, text`` and optionally ``title``."""
-        return cls(pl.from_pandas(table))
+        return cls(frame_of(table, CORPUS))
 
     def to_dict(self) -> dict[str, str]:
         """Return the corpus as ``{doc_id: searchable text}``."""
@@ -331,13 +327,7 @@ def conform(
     Raises:
         InputError: If a column is missing or has nulls, or a cast would lose information.
     """
-    missing = [name for name in schema if name not in frame.columns]
-    if missing:
-        raise InputError(
-            f"expected columns {', '.join(schema)} but {', '.join(missing)} is missing",
-            where=kind,
-            remedy=f"rename columns; the table has {', '.join(frame.columns) or 'none'}",
-        )
+    require_columns(frame.columns, schema, kind, frame.columns)
     others = [name for name in frame.columns if keep_others and name not in schema]
     columns = [_cast(frame[name], dtype, kind) for name, dtype in schema.items()]
     return pl.DataFrame([*columns, *(frame[name] for name in others)])
@@ -372,31 +362,3 @@ def _lossy_cast(column: pl.Series, dtype: type[pl.DataType], kind: str) -> Input
         where=kind,
         remedy="convert the column, because an automatic conversion would lose information",
     )
-
-
-def from_rows(rows: Iterable[tuple[Any, ...]], schema: Schema) -> pl.DataFrame:
-    """Create a frame from rows with values in the order of ``schema``.
-
-    The types follow from the values (scores are always floats); :func:`conform` checks them.
-
-    Raises:
-        InputError: If a column has values of several types.
-    """
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    try:
-        return pl.DataFrame(
-            {
-                name: pl.Series(name, values, dtype=_dtype_to_infer(values, schema[name]))
-                for name, values in zip(schema, columns, strict=True)
-            }
-        )
-    except (TypeError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"values of several types in one column: {str(error).splitlines()[0]}",
-            remedy="make every id a string and every score or grade a number",
-        ) from error
-
-
-def _dtype_to_infer(values: tuple[Any, ...], dtype: type[pl.DataType]) -> type[pl.DataType] | None:
-    """Return float for scores, which may mix ``1`` and ``1.5``; else ``None`` to infer the type."""
-    return dtype if not values or dtype == pl.Float64 else None

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,7 @@ from trectools_plus.measures.definitions.base import (
     Measure,
 )
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.parser import parse_measure, parse_measures
+from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.measures.scoring.chunks import ScoredFile
 from trectools_plus.measures.scoring.ranking import score_ranking
 from trectools_plus.progress import Progress, no_progress
@@ -103,8 +103,8 @@ class Evaluation:
 
     @property
     def measure_names(self) -> list[str]:
-        """The measures' canonical names, in the order requested."""
-        return [measure.name for measure in self.measures]
+        """The measures' names as requested, in this order; they label the columns."""
+        return [measure.requested_name for measure in self.measures]
 
     def values(self, run_name: AnyName, measure_name: AnyName | None = None) -> FloatArray:
         """Return one value per query of ``query_ids[run_name]``; ``nan`` if undefined.
@@ -274,28 +274,20 @@ class Evaluation:
         """Return the place of a measure in ``measures``, by any of its names."""
         names = self.measure_names
         if isinstance(requested, str | Measure):
-            name = requested if isinstance(requested, str) else requested.name
-            if name not in names:
-                name = self._canonical_name(name)
-            if name in names:
-                return names.index(name)
+            canonical = {measure.requested_name: measure.name for measure in self.measures}
+            found = match_name(
+                requested if isinstance(requested, str) else requested.name, canonical
+            )
+            if found is not None:
+                return names.index(found)
         raise UsageError(
             f"there is no measure {requested!r}", remedy=f"available: {', '.join(names)}"
         )
 
-    def _canonical_name(self, requested: str) -> str:
-        for measure in self.measures:
-            if requested.casefold() in (measure.name.casefold(), (measure.alias or "").casefold()):
-                return measure.name
-        try:
-            return parse_measure(requested).name
-        except UsageError:
-            return requested
-
 
 def evaluate(
-    qrels: Qrels,
-    runs: Run | Iterable[Run] | Mapping[str, Run],
+    qrels: Any,
+    runs: Any,
     measures: Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     missing: Missing = "zero",
@@ -306,8 +298,8 @@ def evaluate(
     grade 1 or more. (A measure with ``rel=2`` is 0 for a query whose highest grade is 1.)
 
     Args:
-        qrels: The judgments.
-        runs: One run, several with different names, or a mapping of names to runs.
+        qrels: The judgments, in any form; see :mod:`trectools_plus.validation.inputs`.
+        runs: One run in any form, several with different names, or a mapping of names to runs.
         measures: Names or measures; see :func:`parse_measures`.
         missing: ``zero``: a query without results counts as 0, as with ``trec_eval -c``; ``drop``:
             it is left out, as with trec_eval without ``-c``.
@@ -322,8 +314,10 @@ def evaluate(
     """
     if missing not in get_args(Missing):
         raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
+    from trectools_plus.validation.inputs import as_qrels, as_runs
+
     parsed = parse_measures(measures)
-    named = _by_name(runs)
+    qrels, named = as_qrels(qrels), as_runs(runs)
     refuse_unscorable(qrels, list(named.values()), parsed)
     return score_runs(qrels, named, parsed, missing)
 
@@ -346,7 +340,11 @@ def score_runs(
     query_ids: dict[str, list[str]] = {}
     counts: dict[str, Counts] = {}
     tables: dict[str, FloatArray] = {}
-    notes = [f"{one.name}: {note}" for one in measures for note in one.notes_on_qrels(queries)]
+    notes = [
+        f"{one.requested_name}: {note}"
+        for one in measures
+        for note in (*one.notes_on_names, *one.notes_on_qrels(queries))
+    ]
     for (name, run), (table, run_notes) in zip(runs.items(), scored_runs, strict=True):
         in_run = set(run.query_ids)
         has_results = np.array([query in in_run for query in queries.query_ids], dtype=bool)
@@ -431,28 +429,11 @@ def _score(
         return run.table, []
     ranked = queries.rank(run)
     notes = [
-        f"{one.name}, {name}: {note}" for one in measures for note in one.notes_on_run(name, ranked)
+        f"{one.requested_name}, {name}: {note}"
+        for one in measures
+        for note in one.notes_on_run(name, ranked)
     ]
     return score_ranking(measures, queries, ranked), notes
-
-
-def _by_name(runs: Run | Iterable[Run] | Mapping[str, Run]) -> dict[str, Run]:
-    if isinstance(runs, Run):
-        return {runs.name: runs}
-    if isinstance(runs, Mapping):
-        return dict(runs)
-    named: dict[str, Run] = {}
-    for run in runs:
-        if run.name in named:
-            raise UsageError(
-                f"two runs are named {run.name!r}",
-                where=", ".join(one.path or "a table" for one in (named[run.name], run)),
-                remedy="pass them with names: evaluate(qrels, {'a': run_a, 'b': run_b})",
-            )
-        named[run.name] = run
-    if not named:
-        raise UsageError("no run is given", remedy="pass at least one run")
-    return named
 
 
 _RELEVANT = "queries of the qrels with a document of grade 1 or more"

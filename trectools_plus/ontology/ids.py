@@ -21,8 +21,7 @@ class Resolution:
     Attributes:
         status: ``live``: a term that is not obsolete; ``alternative``: an alternative id of a live
             term; ``obsolete``: an obsolete term; ``unknown``: not in the ontology. The id of an
-            obsolete term that is also an alternative id of a live term is ``alternative``, unless
-            that live term replaces it.
+            obsolete term that is also an alternative id of a live term is ``alternative``.
         term_id: The live term for this id; ``None`` if there is not exactly one.
         replaced_by: The ids that replace an obsolete id.
     """
@@ -53,13 +52,12 @@ class TermIds:
         """Return the meaning of an id; unknown ids are not an error."""
         if term_id in self._number:
             return Resolution("live", term_id)
-        owner = self._alternatives.get(term_id)
-        if term_id in self._terms:
-            replaced_by = self._terms[term_id].replaced_by
-            replacement = self._live_replacement(replaced_by)
-            if owner in (None, replacement):
-                return Resolution("obsolete", replacement, replaced_by)
-        return Resolution("alternative", owner) if owner else Resolution("unknown")
+        if term_id in self._alternatives:
+            return Resolution("alternative", self._alternatives[term_id])
+        if term_id not in self._terms:
+            return Resolution("unknown")
+        replaced_by = self._terms[term_id].replaced_by
+        return Resolution("obsolete", self._live_replacement(replaced_by), replaced_by)
 
     def find(self, text: str) -> str | None:
         """Return the live term for an id in any case, with ``_`` or ``:``; ``None`` without one.

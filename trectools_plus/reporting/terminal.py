@@ -13,6 +13,7 @@ from trectools_plus.reporting.wording import (
     component_lines,
     group_lines,
     join_labels,
+    language_lines,
     mode_notes,
     near_sentence,
     report_notes,
@@ -142,6 +143,7 @@ def _notes(report: BenchmarkReport) -> list[str]:
     notes = target_lines(report)
     notes += [f"Cannot be told apart on {line}." for line in group_lines(report)]
     notes += component_lines(report)
+    notes += language_lines(report)
     notes += [f"Note: {line}" for line in report_notes(report)]
     notes += [f"Note: {subject}: {text}." for subject, text in mode_notes(report)]
     serious: dict[str, list[str]] = {}

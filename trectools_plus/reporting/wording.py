@@ -104,6 +104,17 @@ def list_commands(report: BenchmarkReport) -> list[str]:
     ]
 
 
+def other_name(name: str, definition: MeasureDefinition) -> str | None:
+    """Return a measure's canonical name if it is labelled otherwise, or the class's address.
+
+    In reports of earlier versions, the label is the canonical name, and the alias the name that
+    was requested.
+    """
+    if definition.name is not None and definition.name != name:
+        return definition.name
+    return definition.alias if definition.alias != name else None
+
+
 def list_definition(definition: MeasureDefinition) -> list[str]:
     """Return the parts of a measure's definition."""
     return [
@@ -156,7 +167,11 @@ def target_lines(report: BenchmarkReport) -> list[str]:
                 f"Uplift over {baseline} on {measure} ({first.low:g}–{first.high:g} is "
                 f"meaningful): {shown}."
             )
-        if not uplifts and len(report.modes) > 1 and measure in _measures_with_uplift(report):
+        if (
+            not uplifts
+            and len(report.modes) > 1
+            and report.canonical_names[measure] in _measures_with_uplift(report)
+        ):
             lines.append(
                 f"No uplift on {measure}: the baseline is unknown; name it with --baseline."
             )
@@ -169,6 +184,7 @@ def target_lines(report: BenchmarkReport) -> list[str]:
 
 
 def _measures_with_uplift(report: BenchmarkReport) -> set[str]:
+    """Return the canonical names of the measures whose target has a meaningful uplift."""
     targets = report.manifest.config.get("targets") or {}
     return {name for name, target in targets.items() if target and target.get("uplift")}
 
@@ -218,6 +234,24 @@ def report_notes(report: BenchmarkReport) -> list[str]:
         notes.append(f"{mode.label} {state} and was neither scored nor compared: {mode.reason}.")
     return [*notes, *report.notes] + [
         f"{run.name} was merged into this report from {run.path}." for run in manifest.merged
+    ]
+
+
+def language_lines(report: BenchmarkReport) -> list[str]:
+    """Return the means of the first measure by language, a line for each mode.
+
+    The list is empty if the queries are in one language.
+    """
+    languages = report.strata.get("language", {})
+    measure = report.measure_names[0]
+    return [
+        f"{measure} of {result.label} by language: "
+        + ", ".join(
+            f"{language} {show(found[mode][measure].mean)} ({found[mode][measure].n})"
+            for language, found in languages.items()
+        )
+        for mode, result in report.modes.items()
+        if languages
     ]
 
 

@@ -19,12 +19,11 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from trectools_plus.choices import Normalisation
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.tables import Run
-from trectools_plus.ranking import rank_documents
+from trectools_plus.models import Model
 from trectools_plus.retrieval.settings import RetrievalSettings, are_valid_weights
 from trectools_plus.retrieval.source import (
     CompositeRetriever,
@@ -32,7 +31,6 @@ from trectools_plus.retrieval.source import (
     Retriever,
     empty_ranking,
     rank_scores,
-    run_of,
 )
 
 Values = npt.NDArray[np.float64]
@@ -48,7 +46,7 @@ COMBINATIONS: dict[str, Callable[[Values, Found], Values]] = {
 }
 
 
-class Fusion(BaseModel):
+class Fusion(Model):
     """A method of merging rankings.
 
     Attributes:
@@ -224,48 +222,3 @@ def fusion_of(settings: RetrievalSettings, components: int = 2) -> Fusion:
         weights=weights,
         normalisation=settings.normalisation,
     )
-
-
-def fuse_runs(runs: Sequence[Run], fusion: Fusion, depth: int = 100, name: str = "fused") -> Run:
-    """Merge runs by their scores; their rank columns are ignored.
-
-    Args:
-        runs: At least one run, each without errors (see ``validation.load_run``).
-        fusion: The method.
-        depth: Maximum number of documents for each query, at least 1.
-        name: The new run's tag.
-
-    Returns:
-        A run with the queries of all runs, in order of first appearance; ranks from 1, scores
-        exact in 32 bits, canonical order. A query that is missing from some runs is merged from the
-        others.
-
-    Raises:
-        UsageError: If there is no run, ``depth`` is below 1, or the number of weights is wrong.
-        InputError: If scores that must be normalised are infinite in 32 bits.
-    """
-    if not runs:
-        raise UsageError("no run to fuse")
-    if depth < 1:
-        raise UsageError(f"expected a depth of at least 1 but got {depth}")
-    fusion.check_count(len(runs))
-    tables = [rankings_of(run) for run in runs]
-    query_ids = list(dict.fromkeys(query_id for table in tables for query_id in table))
-    empty = empty_ranking()
-    rankings = [
-        fuse([table.get(query_id, empty) for table in tables], fusion, depth)
-        for query_id in query_ids
-    ]
-    return run_of(query_ids, rankings, name)
-
-
-def rankings_of(run: Run) -> dict[str, Ranking]:
-    """Return each query's ranking in canonical order, with scores rounded to 32 bits."""
-    grouped = (
-        rank_documents(run.frame).group_by("query_id", maintain_order=True).agg("doc_id", "score")
-    )
-    with np.errstate(over="ignore"):  # fuse() refuses infinite scores if it must normalise them
-        return {
-            query_id: Ranking(doc_ids, np.array(scores).astype(np.float32))
-            for query_id, doc_ids, scores in grouped.iter_rows()
-        }

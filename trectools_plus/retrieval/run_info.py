@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Run
+from trectools_plus.models import Model
 from trectools_plus.ranking import ScorePrecision, rank_documents
 
 
-class DepthInfo(BaseModel):
+class DepthInfo(Model):
     """Results per query."""
 
     model_config = ConfigDict(frozen=True)
@@ -21,7 +22,7 @@ class DepthInfo(BaseModel):
     max: int
 
 
-class RunInfo(BaseModel):
+class RunInfo(Model):
     """Facts about a run.
 
     Attributes:

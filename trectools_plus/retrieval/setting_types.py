@@ -11,11 +11,10 @@ import re
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
-from pydantic_core import ErrorDetails
 
+from trectools_plus.models import show_value
 from trectools_plus.text import split_list
 
-SEPARATOR = " — "
 """Separates the problem from the remedy in the message of a validator."""
 
 _WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)")
@@ -59,52 +58,3 @@ Flag = Annotated[bool, BeforeValidator(_parse_flag)]
 """A boolean, or the text ``true`` or ``false``."""
 Names = Annotated[tuple[str, ...], BeforeValidator(_parse_names)]
 """A list of texts, or one text with its items separated by commas."""
-
-
-def show_value(value: Any) -> str:
-    """Return a value as the user would write it, on one short line."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:.15g}"
-    shown = repr(value) if isinstance(value, str) else str(value)
-    shown = " ".join(shown.split())
-    return shown if len(shown) <= 60 else f"{shown[:59]}…"
-
-
-_EXPECTED = {
-    "greater_than_equal": "at least {ge:g}",
-    "greater_than": "more than {gt:g}",
-    "less_than_equal": "at most {le:g}",
-    "less_than": "less than {lt:g}",
-    "finite_number": "a finite number",
-    "string_type": "text",
-    "int_type": "a whole number",
-    "float_type": "a number",
-    "tuple_type": "a list",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
-    "literal_error": "{expected}",
-}
-"""Descriptions of the expected values, by Pydantic's type of error."""
-
-
-def explain_problem(item: ErrorDetails) -> tuple[str, str | None]:
-    """Return the message for an invalid setting, and the remedy if the validator gives one.
-
-    Args:
-        item: One entry of ``ValidationError.errors()``.
-    """
-    if item["type"] == "missing":
-        return f"{item['loc'][-1]} is missing", None
-    expected = _EXPECTED.get(item["type"])
-    if expected is not None:
-        expected = expected.format(**item.get("ctx", {}))
-        return f"expected {expected} but got {show_value(item['input'])}", None
-    problem, _, remedy = item["msg"].removeprefix("Value error, ").partition(SEPARATOR)
-    if problem.startswith("Input"):
-        problem = f"{problem[:1].lower()}{problem[1:]}, got {show_value(item['input'])}"
-    return problem, remedy or None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from trectools_plus.choices import (
     MERGED_MODES,
@@ -16,8 +16,9 @@ from trectools_plus.choices import (
     RerankerName,
 )
 from trectools_plus.errors import UsageError
+from trectools_plus.models import Model, explain_problem
 from trectools_plus.retrieval.index.parts import DEFAULT_WEIGHTS, KINDS
-from trectools_plus.retrieval.setting_types import Flag, Number, WholeNumber, explain_problem
+from trectools_plus.retrieval.setting_types import Flag, Number, WholeNumber
 from trectools_plus.text import split_list
 
 STOPWORD_LANGUAGES = (
@@ -36,7 +37,7 @@ STOPWORD_LANGUAGES = (
 )
 
 
-class RetrievalSettings(BaseModel):
+class RetrievalSettings(Model):
     """Settings of indexing and search.
 
     Manifests contain all of them, and the key of an index those that determine the index.

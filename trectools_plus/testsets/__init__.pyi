@@ -5,14 +5,17 @@ from trectools_plus.testsets.agreement import grade_agreement as grade_agreement
 from trectools_plus.testsets.agreement import read_grades as read_grades
 from trectools_plus.testsets.conversion import convert_test_set as convert_test_set
 from trectools_plus.testsets.conversion import form_of_output as form_of_output
+from trectools_plus.testsets.conversion import path_of_language as path_of_language
 from trectools_plus.testsets.conversion import read_folder as read_folder
 from trectools_plus.testsets.conversion import read_parts as read_parts
 from trectools_plus.testsets.conversion import write_test_set as write_test_set
+from trectools_plus.testsets.languages import split_languages as split_languages
 from trectools_plus.testsets.languages import with_text_field as with_text_field
 from trectools_plus.testsets.loading import ListedTestSet as ListedTestSet
 from trectools_plus.testsets.loading import find_test_set as find_test_set
 from trectools_plus.testsets.loading import list_test_sets as list_test_sets
 from trectools_plus.testsets.loading import load_test_set as load_test_set
+from trectools_plus.testsets.loading import load_with_notes as load_with_notes
 from trectools_plus.testsets.loading import shipped_names as shipped_names
 from trectools_plus.testsets.model import TestQuery as TestQuery
 from trectools_plus.testsets.model import TestSet as TestSet
@@ -22,6 +25,7 @@ from trectools_plus.testsets.splitting import kind_field as kind_field
 from trectools_plus.testsets.splitting import split_test_set as split_test_set
 from trectools_plus.testsets.splitting import write_split as write_split
 from trectools_plus.testsets.tables import topics_of as topics_of
+from trectools_plus.testsets.terms import resolve_terms as resolve_terms
 from trectools_plus.testsets.validation import TestSetChecker as TestSetChecker
 from trectools_plus.testsets.validation import validate_test_sets as validate_test_sets
 

@@ -68,6 +68,19 @@ def form_of_output(path: str | Path) -> TestSetForm:
     return "json" if match[1].lower() == "json" else "yaml"
 
 
+def path_of_language(output: str | Path, form: TestSetForm, language: str) -> Path:
+    """Return the path for the queries in one language.
+
+    It is ``out-de.json`` for the file ``out.json``, and ``out/de`` for the folder ``out``.
+    """
+    if form not in ("json", "yaml"):
+        return Path(output, language)
+    path = Path(output)
+    match = _FILE.search(path.name)
+    stem = path.name[: match.start()] if match else path.name
+    return path.with_name(f"{stem}-{language}{path.name[len(stem) :]}")
+
+
 def convert_test_set(test_set: TestSet, output: str | Path, form: TestSetForm) -> Converted:
     """Write a test set as one file, or as topics and qrels in a folder.
 

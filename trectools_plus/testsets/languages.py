@@ -2,13 +2,69 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal
 
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.testsets.model import TestQuery, TestSet
+from trectools_plus.text import plural
 from trectools_plus.validation.texts import primary_language
 
 TextField = Literal["text", "description"]
+
+
+def languages_in(test_set: TestSet) -> dict[str, int]:
+    """Return the number of queries by language, in the order of the set.
+
+    The language of a query is its own or that of the metadata, as ISO 639-1 code; empty if neither
+    is declared.
+    """
+    general = test_set.metadata.language
+    return dict(Counter(primary_language(one.language or general) for one in test_set.queries))
+
+
+def split_languages(test_set: TestSet, where: str) -> dict[str, TestSet]:
+    """Return a set for each language, in the order of the set.
+
+    The language is appended to the name of a set, unless all queries are in one language.
+
+    Args:
+        test_set: The set.
+        where: The name of the set in error messages.
+
+    Raises:
+        FormatError: If a query has no language, or a language no query with a relevant term.
+    """
+    found = languages_in(test_set)
+    if "" in found:
+        raise FormatError(
+            f"{plural(found[''], 'query declares', 'queries declare')} no language",
+            path=where,
+            remedy="add the field language to each query",
+        )
+    return {language: select_language(test_set, language, where) for language in found}
+
+
+def select_language(test_set: TestSet, language: str, where: str) -> TestSet:
+    """Return the queries in one language; see :func:`split_languages`.
+
+    Raises:
+        FormatError: If no query with a relevant term is in this language.
+    """
+    wanted, found = primary_language(language), languages_in(test_set)
+    general = test_set.metadata.language
+    queries = tuple(
+        query for query in test_set.queries if primary_language(query.language or general) == wanted
+    )
+    if not any(query.has_relevant for query in queries):
+        known = ", ".join(one or "none" for one in found)
+        raise FormatError(
+            f"no query with a relevant term is in the language {language}",
+            path=where,
+            remedy=f"the languages of the set are {known}",
+        )
+    dataset_id = test_set.metadata.dataset_id + (f"-{wanted}" if len(found) > 1 else "")
+    return _labelled(test_set, queries, dataset_id, wanted)
 
 
 def declared_language(test_set: TestSet, where: str) -> str:
@@ -27,7 +83,7 @@ def declared_language(test_set: TestSet, where: str) -> str:
         raise FormatError(
             f"texts in several languages: {', '.join(sorted(found))}",
             path=where,
-            remedy="write one set per language; a mean over several languages is not meaningful",
+            remedy="write one set per language: testset convert SET OUT --split-languages",
         )
     return next(iter(found), "")
 

@@ -67,8 +67,15 @@ def load_test_set(
             lacks the ``text_field``.
         UsageError: If the set declares another language for its texts.
     """
-    test_set = read_test_set(find_test_set(name_or_path))
-    return with_text_field(test_set, text_field, language, str(name_or_path))
+    return load_with_notes(name_or_path, text_field=text_field, language=language)[0]
+
+
+def load_with_notes(
+    name_or_path: str | Path, *, text_field: TextField = "text", language: str | None = None
+) -> tuple[TestSet, list[str]]:
+    """Load a test set as :func:`load_test_set`, with notes on what it does not declare itself."""
+    test_set, notes = _read(find_test_set(name_or_path), implied=language is None)
+    return with_text_field(test_set, text_field, language, str(name_or_path)), notes
 
 
 def find_test_set(name_or_path: str | Path) -> Path:
@@ -116,7 +123,8 @@ def read_test_set(path: str | Path) -> TestSet:
 
     Files with errors of ``topics validate`` are refused; the message contains the code of the rule.
     Warnings are accepted: ids that are whole numbers become text, repeated cases and judgments
-    count once, and a case without judgments has no score.
+    count once, and a case without judgments has no score. If the file declares no language, and its
+    folder is named after one (``german/``, ``de/``), that is the language of the set.
 
     Args:
         path: The file, compressed or not; ``-`` is standard input.
@@ -124,6 +132,16 @@ def read_test_set(path: str | Path) -> TestSet:
     Raises:
         InputError: If the file cannot be read.
         FormatError: If the file is not JSON or YAML, or a field is missing or invalid.
+    """
+    return _read(path)[0]
+
+
+def _read(path: str | Path, *, implied: bool = True) -> tuple[TestSet, list[str]]:
+    """Read a test set, and describe a language that only its folder implies.
+
+    Args:
+        path: The file.
+        implied: Use the language that the folder is named after, if the file declares none.
     """
     source = read_source(path)
     syntax = _syntax_of(source)
@@ -136,7 +154,8 @@ def read_test_set(path: str | Path) -> TestSet:
     try:
         built.add_metadata(view.cases, syntax)
         built.add_queries(view, view.cases)
-        return TestSet.model_validate(built.content)
+        notes = built.add_language(view.implied_language) if implied else []
+        return TestSet.model_validate(built.content), notes
     except TreeError as error:
         what, line, column = error.what, error.line, error.column
         raise FormatError(what, path=source.path, line=line, column=column) from None
@@ -197,6 +216,14 @@ class _Content:
         if cases.strict and "test_cases" in cases.lines:
             self.content["test_cases"] = []  # only one of the two keys is allowed
         self.lines.update({(key,): line for key, line in cases.lines.items()})
+
+    def add_language(self, found: tuple[str, str] | None) -> list[str]:
+        """Add the language that the folder implies, and return a note on it."""
+        if found is None:
+            return []
+        language, folder = found
+        self.content["metadata"]["language"] = language
+        return [f"{self.path} declares no language; read as {language}, from the folder {folder}."]
 
     def add_queries(self, view: TopicsView, cases: Cases) -> None:
         """Add the queries, except for repetitions of id and text."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     StrictInt,
@@ -25,6 +24,7 @@ from trectools_plus.formats.topic_schema import (
     TERM_SPELLINGS,
     TEXT_KEYS,
 )
+from trectools_plus.models import Model
 
 Category = Literal["exact_match", "synonym", "abbreviation", "layperson", "complex"]
 Difficulty = Literal["easy", "medium", "hard"]
@@ -37,7 +37,7 @@ LOWEST_GRADE, HIGHEST_GRADE = 0, 3
 """The scale of grades; other grades are accepted, and ``testset validate`` reports them."""
 
 
-class _Model(BaseModel):
+class _Model(Model):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     __test__: ClassVar[bool] = False  # pytest must not collect it
 
@@ -86,7 +86,7 @@ class TestQuery(_Model):
         return any(term.grade > 0 for term in self.relevant)
 
 
-class TestSetMetadata(BaseModel):
+class TestSetMetadata(Model):
     """The metadata of a test set, which can have further keys."""
 
     model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)

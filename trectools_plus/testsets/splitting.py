@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from pydantic import ValidationError
-
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.hashing import sha256_text
@@ -203,7 +201,7 @@ def _part(
     )
     try:
         return TestSet(metadata=metadata, queries=tuple(queries))
-    except ValidationError:
+    except UsageError:
         raise UsageError(
             f"the {part} part would have no query with a relevant term",
             where=dataset_id,

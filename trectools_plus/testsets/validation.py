@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import FormatError, MissingExtraError
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.ontology.hpo import load_ontology
@@ -33,6 +34,7 @@ class TestSetChecker:
             its ids.
         apart: True if the sets are unrelated. Otherwise they are parts of a split, and queries that
             are in two of them are reported for the later one.
+        unknown_terms: With ``drop``, unknown and obsolete ids are warnings instead of errors.
         every_line: True if findings contain all lines with a problem, not only the first few.
 
     Attributes:
@@ -46,11 +48,13 @@ class TestSetChecker:
         ontology: str | Path | None = None,
         *,
         apart: bool = False,
+        unknown_terms: UnknownTerms = "error",
         every_line: bool = False,
     ) -> None:
         self.unchecked: list[str] = []
         self._ontology = ontology
         self._apart = apart
+        self._drops_unknown_terms = unknown_terms == "drop"
         self._every_line = every_line
         self._parts: list[TestSetView] = []
 
@@ -72,6 +76,7 @@ class TestSetChecker:
         topics.path, topics.every_line = shown, self._every_line
         view = TestSetView(topics, parts=() if self._apart else self._parts)
         view.terms = self._terms(view, shown)
+        view.drops_unknown_terms = self._drops_unknown_terms
         self._parts.append(view)
         found = [*check_topics(topics), *run_rules(view, ("testset",), topics)]
         superseded: set[str] = set()
@@ -100,6 +105,7 @@ def validate_test_sets(
     *,
     ontology: str | Path | None = None,
     apart: bool = False,
+    unknown_terms: UnknownTerms = "error",
     every_line: bool = False,
 ) -> Iterator[FileReport]:
     """Check test sets: files, or names of shipped ones.
@@ -108,6 +114,7 @@ def validate_test_sets(
         sets: The sets; several are parts of a split.
         ontology: As in :class:`TestSetChecker`.
         apart: As in :class:`TestSetChecker`.
+        unknown_terms: As in :class:`TestSetChecker`.
         every_line: As in :class:`TestSetChecker`.
 
     Yields:
@@ -116,7 +123,9 @@ def validate_test_sets(
     Raises:
         InputError: If a file or the ontology cannot be read.
     """
-    checker = TestSetChecker(ontology, apart=apart, every_line=every_line)
+    checker = TestSetChecker(
+        ontology, apart=apart, unknown_terms=unknown_terms, every_line=every_line
+    )
     for one in sets:
         yield checker.check(one)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from dataclasses import replace
+from os import PathLike, fsdecode
 from pathlib import Path
+from typing import Any
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
@@ -25,9 +27,9 @@ DEFAULT_MAX_DEPTH = 100
 
 
 def validate_run(
-    path: str | Path,
+    path: Any,
     *,
-    qrels: Qrels | QrelsView | str | Path | None = None,
+    qrels: Any = None,
     topics: Topics | None = None,
     max_depth: int | None = DEFAULT_MAX_DEPTH,
     max_tag_length: int = MAX_TAG_LENGTH,
@@ -35,11 +37,12 @@ def validate_run(
     optional_rules: bool = False,
     collection: DocumentIds | None = None,
 ) -> FileReport:
-    """Check a run file, alone or together with qrels and topics.
+    """Check a run, alone or together with qrels and topics.
 
     Args:
-        path: The run; ``-`` is standard input.
-        qrels: Qrels to compare ids with: a table or a file. :func:`validate_qrels` checks them.
+        path: The file; ``-`` is standard input. A table, a dictionary or a data frame is checked
+            with the rules that do not need a file.
+        qrels: Qrels to compare ids with, in any form. :func:`validate_qrels` checks them.
         topics: The queries that the run should answer.
         max_depth: Results allowed per query; ``None`` for no limit.
         max_tag_length: Characters allowed in the run tag.
@@ -53,14 +56,14 @@ def validate_run(
     Raises:
         InputError: If a file cannot be read at all: missing, a folder, no permission.
     """
-    run = open_run(path, max_depth)
+    run = as_run_view(path, max_depth)
     if isinstance(run, FileReport):
         return run
     run.every_line = every_line
     run.optional_rules = optional_rules
     run.max_tag_length = max_tag_length
     findings = check_view(run)
-    other = as_qrels_view(qrels)
+    other = None if qrels is None else as_qrels_view(qrels)
     if _has_ids(run) and not isinstance(other, FileReport):
         qrels_view = other if other is None or _has_ids(other) else None
         ids = None if topics is None else topics.query_ids
@@ -69,18 +72,19 @@ def validate_run(
 
 
 def validate_qrels(
-    path: str | Path,
+    path: Any,
     *,
-    run: Run | RunView | str | Path | None = None,
+    run: Any = None,
     topics: Topics | None = None,
     every_line: bool = False,
 ) -> FileReport:
-    """Check a qrels file, alone or together with a run and topics.
+    """Check qrels, alone or together with a run and topics.
 
     Args:
-        path: The qrels; ``-`` is standard input.
-        run: A run to compare ids with; ids that do not match are reported at the lines of the
-            qrels. :func:`validate_run` checks the run.
+        path: The file; ``-`` is standard input. A table, a dictionary or a data frame is checked
+            with the rules that do not need a file.
+        run: A run in any form to compare ids with; ids that do not match are reported at the lines
+            of the qrels. :func:`validate_run` checks the run.
         topics: The queries that may be judged.
         every_line: Put the line numbers of all places into findings, not only the first few.
 
@@ -90,13 +94,13 @@ def validate_qrels(
     Raises:
         InputError: If a file cannot be read at all: missing, a folder, no permission.
     """
-    qrels = open_qrels(path)
+    qrels = as_qrels_view(path)
     if isinstance(qrels, FileReport):
         return qrels
     qrels.every_line = every_line
     findings = check_view(qrels)
     if _has_ids(qrels) and (run is not None or topics is not None):
-        other = as_run_view(run)
+        other = None if run is None else as_run_view(run)
         if not isinstance(other, RunView) or not _has_ids(other):
             other = RunView.of_table(Run.from_dict({}))
         ids = None if topics is None else topics.query_ids
@@ -249,18 +253,27 @@ def _has_ids(view: TableView) -> bool:
     return view.n_rows > 0 and view.shape.has_rows
 
 
-def as_run_view(run: Run | RunView | str | Path | None) -> RunView | FileReport | None:
-    """Return a view of a run in any form; a report if its compressed stream is damaged."""
-    if run is None or isinstance(run, RunView):
+def as_run_view(run: Any, max_depth: int | None = None) -> RunView | FileReport:
+    """Return a view of a run in any form; a report if its compressed stream is damaged.
+
+    Args:
+        run: A view, a path, a table, or what :class:`Run` is built from.
+        max_depth: Results allowed per query; ``None`` for no limit.
+    """
+    if isinstance(run, RunView):
         return run
-    return RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
+    if isinstance(run, str | PathLike):
+        return open_run(fsdecode(run), max_depth)
+    return RunView.of_table(run if isinstance(run, Run) else Run(run), max_depth)
 
 
-def as_qrels_view(qrels: Qrels | QrelsView | str | Path | None) -> QrelsView | FileReport | None:
-    """Return a view of qrels in any form; a report if their compressed stream is damaged."""
-    if qrels is None or isinstance(qrels, QrelsView):
+def as_qrels_view(qrels: Any) -> QrelsView | FileReport:
+    """Return a view of qrels in any form; see :func:`as_run_view`."""
+    if isinstance(qrels, QrelsView):
         return qrels
-    return QrelsView.of_table(qrels) if isinstance(qrels, Qrels) else open_qrels(qrels)
+    if isinstance(qrels, str | PathLike):
+        return open_qrels(fsdecode(qrels))
+    return QrelsView.of_table(qrels if isinstance(qrels, Qrels) else Qrels(qrels))
 
 
 def report_view(view: TableView) -> FileReport:

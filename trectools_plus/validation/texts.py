@@ -7,9 +7,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 import numpy as np
+
+from trectools_plus.formats.files.remote import is_address
 
 MIN_SIMILARITY = 0.75
 """Minimum Jaccard similarity of the character trigrams of near-duplicate texts."""
@@ -130,9 +133,57 @@ MIN_RATIO = 2.0
 """Minimum ratio of that weight to the weight for any other language."""
 
 
+_NAMES = {
+    "ar": "arabic ara",
+    "cs": "czech ces cze",
+    "da": "danish dan dansk",
+    "de": "german deu ger deutsch",
+    "el": "greek ell gre",
+    "en": "english eng",
+    "es": "spanish spa español espanol",
+    "fa": "persian farsi fas",
+    "fi": "finnish fin suomi",
+    "fr": "french fra fre français francais",
+    "hu": "hungarian hun magyar",
+    "it": "italian ita italiano",
+    "ja": "japanese jpn",
+    "ko": "korean kor",
+    "nl": "dutch nld dut nederlands",
+    "pl": "polish pol polski",
+    "pt": "portuguese por português portugues",
+    "ru": "russian rus",
+    "sv": "swedish swe svenska",
+    "tr": "turkish tur türkçe",
+    "uk": "ukrainian ukr",
+    "zh": "chinese zho chi",
+}
+_CODES = MappingProxyType({name: code for code, names in _NAMES.items() for name in names.split()})
+"""ISO 639-1 codes by ISO 639-2 code, English name and own name of a language."""
+
+
 def primary_language(code: str) -> str:
-    """Return a language code without region or script: ``en`` for ``en-GB`` and ``EN_us``."""
-    return re.split(r"[-_]", code.strip(), maxsplit=1)[0].lower()
+    """Return the ISO 639-1 code of a language, without region or script.
+
+    It is ``en`` for ``en-GB``, ``EN_us``, ``eng`` and ``English``. Unknown languages are returned
+    in lower case.
+    """
+    name = re.split(r"[-_]", code.strip(), maxsplit=1)[0].casefold()
+    return _CODES.get(name, name)
+
+
+def language_of_folder(path: str) -> tuple[str, str] | None:
+    """Return the language that the folder of a file is named after, and the folder's name.
+
+    Args:
+        path: The file, for example ``german/cases.json`` or ``de/cases.json``.
+
+    Returns:
+        The ISO 639-1 code and the name; ``None`` if the folder is not named after a language.
+    """
+    file = PurePosixPath(path) if is_address(path) else Path.cwd() / path
+    name = file.parent.name
+    code = _CODES.get(name.casefold(), name.lower())
+    return (code, name) if code in _NAMES else None
 
 
 def guess_language(text: str) -> str | None:

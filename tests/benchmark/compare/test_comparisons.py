@@ -10,7 +10,7 @@ import pytest
 from trectools_plus import compare, evaluate, load_qrels, load_run
 from trectools_plus.benchmark import Comparisons
 from trectools_plus.benchmark.compare.compare import compare_evaluation
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.validation import FindingsError
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
@@ -65,15 +65,18 @@ def test_runs_in_a_list_have_the_names_of_their_tags() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((5, {"a": LEXICAL}), "expected qrels, a path or an evaluation, but got int"),
-        ((QRELS, {"a": {"q1": {"d1": 1.0}}}), "expected a run or a path, but got dict"),
-        ((QRELS, 5), "expected a run or a path, but got int"),
-        ((QRELS, []), "there are no runs to compare"),
-        ((QRELS,), "there are no runs to compare"),
+        (
+            (5, {"a": LEXICAL}),
+            "expected qrels but got int — give .*, or a Qrels; or give an Evaluation",
+        ),
+        ((QRELS, {"a": {"q1": ["d1"]}}), "expected a number as score but got list"),
+        ((QRELS, 5), "expected a run but got int — give a dictionary"),
+        ((QRELS, []), "no run is given"),
+        ((QRELS,), "no run is given"),
     ],
 )
 def test_another_type_is_refused_in_one_line(arguments: Any, message: str) -> None:
-    with pytest.raises(UsageError, match=message) as caught:
+    with pytest.raises(TrectoolsPlusError, match=message) as caught:
         compare(*arguments)
     assert len(str(caught.value).splitlines()) == 1
 

@@ -24,7 +24,8 @@ from trectools_plus.measures.evaluation import evaluate
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.markdown.report import render_markdown
 from trectools_plus.reporting.wording import component_lines
-from trectools_plus.retrieval.fusion import Fusion, fuse_runs
+from trectools_plus.retrieval.fusion import Fusion
+from trectools_plus.retrieval.run_fusion import fuse
 from trectools_plus.statistics import adjust_p_values, compare_columns
 from trectools_plus.validation.loading import load_qrels, load_run
 
@@ -46,7 +47,7 @@ def test_differences_are_those_of_the_runs(made: Path) -> None:
     qrels = load_qrels(str(made / "qrels.txt"))
     for one, other in zip(report.components, ("dense", "bm25"), strict=True):
         assert one.run.path == f"components/hybrid-without-{one.component}.run"
-        alone = fuse_runs([load_run(str(made / "runs" / f"{other}.run"))], Fusion())
+        alone = fuse([load_run(str(made / "runs" / f"{other}.run"))], Fusion())
         for name, figure in one.measures.items():
             whole = evaluate(qrels, load_run(str(made / "runs" / "hybrid.run")), [name])
             rest = evaluate(qrels, alone, [name])

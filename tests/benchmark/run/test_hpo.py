@@ -1,13 +1,20 @@
 import importlib.util
 import json
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.run.hpo import load_hpo_collection
-from trectools_plus.errors import FormatError
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.hpo import HpoOptions, load_hpo, load_hpo_collection
+from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.benchmark.verify import verify_report
+from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.terminal import print_report
 from trectools_plus.testsets.loading import load_test_set
 
 pytestmark = pytest.mark.skipif(
@@ -90,18 +97,26 @@ def cases(tmp_path, *ids):
     return path
 
 
-def test_a_set_in_two_languages_is_refused(tmp_path):
+MIXED = [
+    {"text": "seizures", "hpo_ids": ["HP:0001250"], "language": "en"},
+    {"text": "Krampfanfälle", "hpo_ids": ["HP:0001250"], "language": "de"},
+]
+
+
+def test_a_set_in_two_languages_is_one_collection_with_the_language_of_each_query(tmp_path):
     path = tmp_path / "cases.json"
-    path.write_text(
-        json.dumps(
-            [
-                {"text": text, "hpo_ids": ["HP:0001250"], "language": language}
-                for text, language in (("seizures", "en"), ("Krampfanfälle", "de"))
-            ]
-        )
-    )
-    with pytest.raises(FormatError, match="texts in several languages: de, en"):
-        load_hpo_collection(path)
+    path.write_text(json.dumps(MIXED))
+    loaded = load_hpo(HpoOptions(path))
+    assert loaded.collection.topics.frame["language"].to_list() == ["en", "de"]
+    assert loaded.notes == [
+        "The queries are in several languages (en 1, de 1), so the means over all queries depend "
+        "on these numbers. The strata by language have the means of each language."
+    ]
+    german = load_hpo(HpoOptions(path, language="de"))
+    assert german.collection.topics.frame["text"].to_list() == ["Krampfanfälle"]
+    assert german.notes == []
+    with pytest.raises(FormatError, match=r"in the language fr — .*the languages of the set are"):
+        load_hpo(HpoOptions(path, language="fr"))
 
 
 def test_ids_of_merged_terms_become_the_term_they_were_merged_into(tmp_path, ontology):
@@ -120,11 +135,67 @@ def test_a_merged_id_with_an_obsolete_stanza_becomes_its_term(tmp_path):
 
 
 def test_ids_that_are_not_live_terms_are_refused_with_the_replacement(tmp_path):
-    path = cases(tmp_path, "HP:0000284", "HP:9999999", "HP:0001250")
+    path = cases(tmp_path, "HP:0001726", "HP:9999999", "HP:0001250")
     with pytest.raises(FormatError) as caught:
         load_hpo_collection(path)
     message = str(caught.value)
     assert "2 expected ids" in message
-    assert "HP:0000284 of query case-001 is obsolete: use HP:0000315" in message
+    assert "HP:0001726 of query case-001 is obsolete" in message
     assert "HP:9999999 of query case-001 is unknown" in message
+    assert "--unknown-terms drop" in message
     assert str(path) in message
+
+
+def test_dropped_ids_are_counted_in_the_report(tmp_path):
+    path = tmp_path / "cases.json"
+    ids = [["HP:0001250"], ["HP:0004715"], ["HP:0040065"], ["HP:9999999"], ["HP:0001726"]]
+    path.write_text(json.dumps([{"text": f"x{n}", "hpo_ids": one} for n, one in enumerate(ids)]))
+    config = BenchmarkConfig(
+        dataset="hpo",
+        test_file=path,
+        unknown_terms="drop",
+        modes=["lexical"],
+        measures=["RR"],
+        output_dir=tmp_path / "out",
+    )
+    result = run_benchmark(config)
+    write_reports(result)
+    report = json.loads((tmp_path / "out" / "BenchmarkReport.json").read_text("utf-8"))
+    counts = {one["code"]: one["count"] for one in report["manifest"]["dataset"]["findings"]}
+    assert {code: counts[code] for code in ("T201", "T202", "T203")} == {
+        "T201": 1,
+        "T202": 2,
+        "T203": 1,
+    }
+    assert report["manifest"]["dataset"]["queries"] == 3
+    assert report["manifest"]["config"]["unknown_terms"] == "drop"
+    dropped = "dropped: 2 (HP:9999999 (unknown), HP:0001726 (obsolete))."
+    assert any(note.endswith(dropped) for note in report["notes"])
+    assert dropped in (tmp_path / "out" / "BenchmarkComparison.md").read_text("utf-8")
+    assert verify_report(tmp_path / "out").problems == []
+
+
+def test_results_are_reported_per_language(tmp_path, capsys):
+    path = tmp_path / "mixed.json"
+    path.write_text(json.dumps(MIXED))
+    config = BenchmarkConfig(
+        dataset="hpo", test_file=path, modes=["lexical"], measures=["RR"], output_dir=tmp_path / "o"
+    )
+    result = run_benchmark(config)
+    result.folder.discard()
+    strata = result.report.strata["language"]
+    means = {language: one["lexical"]["RR"].mean for language, one in strata.items()}
+    values = result.per_query["value"].to_list()
+    assert means == {"en": values[0], "de": values[1]}
+    print_report(result.report, sys.stdout)
+    assert (
+        f"RR of Lexical-Only by language: de {means['de']:.4f} (1), en" in capsys.readouterr().out
+    )
+
+
+def test_the_settings_of_test_cases_are_part_of_the_hash_only_if_they_are_set():
+    default = BenchmarkConfig(dataset="hpo")
+    assert not {"unknown_terms", "language"} & default.as_manifest().keys()
+    assert BenchmarkConfig(dataset="hpo", language="de").as_manifest()["language"] == "de"
+    with pytest.raises(UsageError, match="--unknown-terms"):
+        load_config(options={"dataset": "somewhere", "unknown_terms": "drop"})

@@ -292,7 +292,9 @@ def test_evaluate_refuses_what_is_no_test_set_or_fails(tmp_path: Path) -> None:
         evaluate(broken, TOPICS)  # type: ignore[call-overload]
     with pytest.raises(CheckFailedError, match=r"1 of 2 queries has no answer"):
         evaluate(broken, TESTS)
-    with pytest.raises(UsageError, match="expected qrels, or a retrieval function, but got int"):
+    with pytest.raises(
+        UsageError, match=r"expected qrels but got int — give .*; or give a function that retrieves"
+    ):
         evaluate(3, TESTS)  # type: ignore[call-overload]
     with pytest.raises(UsageError, match="for retrieval functions"):
         evaluate(QRELS, read_only(tmp_path), depth=3)  # type: ignore[call-overload]

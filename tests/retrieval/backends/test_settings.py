@@ -6,7 +6,6 @@ import importlib
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
@@ -75,10 +74,10 @@ def test_a_backend_by_its_entry_point() -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_built_in_backends_win_and_others_must_be_backends() -> None:
-    with pytest.raises(ValidationError, match="requires the service's URL"):
+    with pytest.raises(UsageError, match="requires the service's URL"):
         BackendSettings(backend="http")
-    with pytest.raises(ValidationError, match="my_engine_plugin:function is not a backend"):
+    with pytest.raises(UsageError, match="my_engine_plugin:function is not a backend"):
         BackendSettings(backend="no-engine")
-    unknown = f"unknown backend 'other' — use one of {', '.join(BACKENDS)}"
-    with pytest.raises(ValidationError, match=unknown):
+    unknown = f"unknown backend .other. — BackendSettings — use one of {', '.join(BACKENDS)}"
+    with pytest.raises(UsageError, match=unknown):
         BackendSettings(backend="other")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import Unpack, overload
 
 from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.benchmark.compare.method import ADJUSTED_TEST, DEFAULT_CORRECTION
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
+from trectools_plus.measures.parser import match_name
 from trectools_plus.statistics.arrays import ResamplingOptions
-from trectools_plus.validation.loading import load_qrels, load_run
+from trectools_plus.validation.inputs import Input, as_qrels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,13 +50,15 @@ class Comparisons(Sequence[Comparison]):
         }
 
     def find(self, baseline: str, contrast: str, measure: str) -> Comparison:
-        """Return the comparison of two systems on a measure.
+        """Return the comparison of two systems on a measure, in any spelling.
 
         Raises:
             UsageError: If there is no such comparison.
         """
+        canonical = {one.requested_name: one.name for one in self.evaluation.measures}
+        wanted = (baseline, contrast, match_name(measure, canonical))
         for entry in self.entries:
-            if (entry.baseline, entry.contrast, entry.measure) == (baseline, contrast, measure):
+            if (entry.baseline, entry.contrast, entry.measure) == wanted:
                 return entry
         pairs = dict.fromkeys(f"{entry.contrast} − {entry.baseline}" for entry in self.entries)
         raise UsageError(
@@ -87,8 +88,8 @@ class Comparisons(Sequence[Comparison]):
 
 
 def compare(
-    qrels: Evaluation | Qrels | str | Path,
-    runs: Run | str | Path | Iterable[Run | str | Path] | Mapping[str, Run | str | Path] = (),
+    qrels: Evaluation | Input,
+    runs: Input | Iterable[Input] | Mapping[str, Input] = (),
     measures: Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     baseline: str | Sequence[str] | None = None,
@@ -106,9 +107,9 @@ def compare(
     p-value is at most 1 - ``confidence``.
 
     Args:
-        qrels: The judgments, or the path of their file; or an :class:`Evaluation`.
-        runs: One or several runs, or the paths of run files, by name or as a list. Runs in a list
-            have the names of their tags, which must be different.
+        qrels: The judgments, in any form that :func:`evaluate` accepts; or an :class:`Evaluation`.
+        runs: One or several runs, in any form that :func:`evaluate` accepts, by name or as a list.
+            Runs in a list have the names of their tags, which must be different.
         measures: Names of measures, or measures.
         baseline: Compare each other system with this one, or with each of several; by default
             compare every pair.
@@ -129,45 +130,15 @@ def compare(
         IncomparableError: If the means are over different queries (``missing="drop"``).
     """
     if isinstance(qrels, Evaluation):
-        if runs or measures is not DEFAULT_MEASURES:
+        if runs != () or measures is not DEFAULT_MEASURES:
             raise UsageError(
                 "an evaluation already has runs and measures",
                 remedy="write compare(evaluation, baseline=…), or compare(qrels, runs, measures)",
             )
         evaluation = qrels
     else:
-        evaluation = _evaluate(qrels, runs, measures)
+        evaluation = evaluate(as_qrels(qrels, "an Evaluation"), runs, measures)
     entries = compare_evaluation(
         evaluation, baseline, correction=correction, test=test, **resampling
     )
     return Comparisons(evaluation, tuple(entries))
-
-
-def _evaluate(qrels: Any, runs: Any, measures: Any) -> Evaluation:
-    """Load files among the arguments, and score the runs."""
-    if isinstance(qrels, str | Path):
-        qrels = load_qrels(qrels)
-    if not isinstance(qrels, Qrels):
-        raise UsageError(
-            f"expected qrels, a path or an evaluation, but got {type(qrels).__name__}",
-            remedy="pass load_qrels(…), the path of a qrels file, or evaluate(…)",
-        )
-    if isinstance(runs, Mapping):
-        loaded: Any = {name: _load(run) for name, run in runs.items()}
-    else:
-        several = isinstance(runs, Iterable) and not isinstance(runs, str)
-        loaded = [_load(run) for run in (runs if several else [runs])]
-    if not loaded:
-        raise UsageError("there are no runs to compare", remedy="pass runs or paths of run files")
-    return evaluate(qrels, loaded, measures)
-
-
-def _load(run: Any) -> Run:
-    if isinstance(run, str | Path):
-        return load_run(run)
-    if not isinstance(run, Run):
-        raise UsageError(
-            f"expected a run or a path, but got {type(run).__name__}",
-            remedy="pass load_run(…), Run.from_dict(…), Run.from_pandas(…) or the path of a file",
-        )
-    return run

@@ -58,8 +58,9 @@ def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Row
     """Find the queries with each value of the fields that form strata.
 
     A field forms strata if the queries have at least 2 and at most 30 different values of it, and
-    at least 2 queries per value on average. White space around values is ignored. Queries with an
-    empty value or without one are in no stratum of the field.
+    at least 2 queries per value on average. The field ``language`` needs no number of queries,
+    because a mean over several languages is not meaningful. White space around values is ignored.
+    Queries with an empty value or without one are in no stratum of the field.
 
     Args:
         topics: The queries with their fields; those not in ``query_ids`` are ignored.
@@ -80,7 +81,7 @@ def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Row
         counts = column.drop_nulls().value_counts(name="queries")
         if not FEWEST_VALUES <= counts.height <= MOST_VALUES:
             continue
-        if counts["queries"].sum() < FEWEST_PER_VALUE * counts.height:
+        if field != "language" and counts["queries"].sum() < FEWEST_PER_VALUE * counts.height:
             continue
         ordered = counts.sort("queries", field, descending=[True, False])[field].to_list()
         found[field] = {value: column.eq_missing(value).arg_true().to_numpy() for value in ordered}

@@ -66,7 +66,9 @@ def find_failing(
         return []
     values = {name: evaluation.values(name, measure.name) for name in runs}
     query_ids = evaluation.query_ids[next(iter(runs))]
-    return _list_failing(dataset, runs, (measure.name, measure.relevance_level), query_ids, values)
+    return _list_failing(
+        dataset, runs, (measure.requested_name, measure.relevance_level), query_ids, values
+    )
 
 
 def find_failing_of_mode(

@@ -85,7 +85,8 @@ def _describe_language(topics: Topics, corpus: Corpus | None) -> str:
         named = sorted(set(given.to_list()) - {""})
         others = [name for name in named if name.partition("-")[0] not in ("en", "english")]
         if named:
-            return f"The queries are not in English ({', '.join(others)})" if others else ""
+            which = "The queries are" if len(others) == len(named) else "Some queries are"
+            return f"{which} not in English ({', '.join(others)})" if others else ""
     if corpus is None or not 0 < len(corpus) <= _MOST_DOCUMENTS:
         return ""
     words = _words(pl.Series(corpus.searchable_texts())).explode().unique()

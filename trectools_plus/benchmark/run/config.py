@@ -19,13 +19,14 @@ from pydantic import (
     model_validator,
 )
 
+from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.benchmark.run.targets import (
     DEFAULT_TARGETS,
     PRESET_MEASURES,
     Target,
     find_presets,
 )
-from trectools_plus.choices import MODES, Correction, Missing, TestName
+from trectools_plus.choices import MODES, Correction, Missing, TestName, UnknownTerms
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.embedded.modes import check_modes, name_default_modes
 from trectools_plus.retrieval.backends.registry import EMBEDDED
@@ -103,18 +104,26 @@ class DataSettings(BackendSettings):
         dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
         test_file: A file with test cases for ``hpo``, or the name of a shipped test set; without
             other data, the dataset is ``hpo``.
+        unknown_terms: The treatment of ids that the test cases expect and the ontology does not
+            contain: ``error``, or ``drop`` their judgments.
+        language: Use only the test cases in this language, as ISO 639-1 code.
         corpus: Documents (JSONL).
         topics: Queries (TSV, JSONL or TREC).
         qrels: Judgments (TREC, or BEIR's TSV).
-        runs: Existing run files by name, to compare instead of fetching.
+        runs: Existing runs by name, to compare instead of fetching.
+
+    In Python, ``topics``, ``qrels`` and ``runs`` can also be tables, dictionaries or data frames;
+    they are stored as files in the cache folder.
     """
 
     dataset: FileName | None = None
     test_file: FileName | None = None
+    unknown_terms: UnknownTerms = "error"
+    language: str | None = None
     corpus: FileName | None = None
-    topics: FileName | None = None
-    qrels: FileName | None = None
-    runs: dict[str, FileName] | None = None
+    topics: Annotated[FileName | None, BeforeValidator(store_topics)] = None
+    qrels: Annotated[FileName | None, BeforeValidator(store_qrels)] = None
+    runs: Annotated[dict[str, FileName] | None, BeforeValidator(store_runs)] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -197,6 +206,8 @@ def resampling_of(config: Mapping[str, Any]) -> ResamplingOptions:
 
 
 _BACKEND = tuple(BackendSettings.model_fields)
+_TEST_CASES = ("unknown_terms", "language")
+"""Settings of the test cases of ``hpo``."""
 _FUSION = ("fusion_method", "fusion", "weights")
 """Settings of ``retrieval`` that are also accepted beside it."""
 _FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
@@ -367,6 +378,9 @@ class BenchmarkConfig(DataSettings):
             self._refuse_fetch_settings()
         if self.test_file is not None and self.dataset != "hpo":
             raise ValueError("`test_file` goes with the dataset hpo only — write `dataset` hpo")
+        for name in _TEST_CASES:
+            if name in self.model_fields_set and self.dataset != "hpo":
+                raise ValueError(f"`{name}` goes with the dataset hpo only — leave it out")
         self._check_measures()
         self._check_names()
         return self
@@ -501,6 +515,11 @@ class BenchmarkConfig(DataSettings):
         unused |= set() if self.needs_corpus else {"retrieval"}
         # The default test is left out, so that hashes are those of versions without this setting.
         unused |= {"test"} if self.test == "randomisation" else set()
+        unused |= {
+            name
+            for name in _TEST_CASES
+            if getattr(self, name) == type(self).model_fields[name].default
+        }
         settings = self.model_dump(mode="json", exclude=unused)
         settings["measures"] = list(self.measure_names)
         settings["targets"] = {

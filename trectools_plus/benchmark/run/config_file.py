@@ -23,19 +23,22 @@ from trectools_plus.formats.nodes.documents import (
     refuse_repeats,
 )
 from trectools_plus.formats.nodes.model import Node, TreeError
+from trectools_plus.models import explain_problem
 from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.backends.settings import BackendSettings
 from trectools_plus.retrieval.fetch.answering import Collapse
-from trectools_plus.retrieval.setting_types import Flag, Names, WholeNumber, explain_problem
+from trectools_plus.retrieval.setting_types import Flag, Names, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.testsets.loading import shipped_names
 
+_OF_TEST_CASES = ("unknown_terms", "language")
 _SUPERSEDES = {
-    "dataset": ("corpus", "topics", "qrels", "runs", "test_file"),
-    "corpus": ("dataset", "test_file", "runs"),
+    "dataset": ("corpus", "topics", "qrels", "runs", "test_file", *_OF_TEST_CASES),
+    "corpus": ("dataset", "test_file", "runs", *_OF_TEST_CASES),
     "test_file": ("corpus", "topics", "qrels", "runs"),
     "runs": (
-        *("dataset", "test_file", "corpus", "modes", "depth", "retrieval", "exclude_self"),
+        *("dataset", "test_file", *_OF_TEST_CASES),
+        *("corpus", "modes", "depth", "retrieval", "exclude_self"),
         *BackendSettings.model_fields,
     ),
     "measures": ("cutoffs",),
@@ -46,7 +49,7 @@ _SUPERSEDES = {
 _MODELS_OF_BACKENDS = tuple(
     entry.setting for entry in BACKENDS.values() if entry.setting and entry.model
 )
-_FILE_ONLY = ("mode_names", "retrieval", *_MODELS_OF_BACKENDS, "collapse")
+_FILE_ONLY = ("mode_names", "language", "retrieval", *_MODELS_OF_BACKENDS, "collapse")
 """Settings without an option on the command line."""
 
 _MODELS = ("embedding_model", "splade_model", "reranker_model")
@@ -77,6 +80,8 @@ class ConfigOptions(TypedDict, total=False):
 
     dataset: str | None
     test_file: str | None
+    unknown_terms: str | None
+    language: str | None
     corpus: str | None
     topics: str | None
     qrels: str | None

@@ -10,6 +10,7 @@ from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, SourceFi
 from trectools_plus.benchmark.report.parts import record_findings
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.id_overlap import check_id_overlap
+from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import (
     CATALOGUE_PREFIX,
@@ -26,6 +27,7 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.testsets.loading import shipped_names
 from trectools_plus.validation import check_qrels, refuse_errors
+from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.loading import load_qrels_with_findings
 
 TERM_FILES = ("ontology", "annotations")
@@ -45,6 +47,7 @@ class Dataset:
         version: The version stated in the data, if any.
         files: The files that the data were read from, by kind.
         findings: The findings of the validator on the qrels.
+        notes: Sentences on the languages of the queries, and on changed ids.
     """
 
     id: str
@@ -54,6 +57,7 @@ class Dataset:
     version: str | None = None
     files: dict[str, SourceFile] = field(default_factory=dict)
     findings: list[FindingRecord] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def describe(self, queries: int, contents: Mapping[str, str]) -> DatasetInfo:
         """Return the entry in the manifest.
@@ -167,7 +171,10 @@ def _open_corpus(config: BenchmarkConfig, path: str | None) -> Documents | None:
 
 
 def open_collection(
-    name: str, test_file: str | None = None, ontology: str | None = None
+    name: str,
+    test_file: str | None = None,
+    ontology: str | None = None,
+    unknown_terms: UnknownTerms = "error",
 ) -> Collection:
     """Load ``hpo``, ``irds:<id>`` or a folder.
 
@@ -175,15 +182,17 @@ def open_collection(
         name: The value of ``--dataset``.
         test_file: A file with test cases, or the name of a shipped set, for ``hpo`` only.
         ontology: An OBO file instead of the installed one, for ``hpo`` only.
+        unknown_terms: The treatment of expected ids that are not terms, for ``hpo`` only.
 
     Raises:
         InputError: If it is missing or cannot be read.
+        FormatError: If it is malformed, or an expected id is not a term and this is an error.
         UsageError: If there is no such collection.
     """
     if name == "hpo":
         from trectools_plus.benchmark.run.hpo import load_hpo_collection
 
-        return load_hpo_collection(test_file, ontology)
+        return load_hpo_collection(test_file, ontology, unknown_terms)
     return load_collection(name)
 
 
@@ -214,10 +223,18 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
 
 def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
     corpus: Documents | None
+    notes: list[str] = []
+    changed: list[Finding] = []
     if config.streams_documents and (streamed := stream_documents(spec, None)) is not None:
         corpus, collection = streamed, load_collection(spec, with_corpus=False)
+    elif spec == "hpo":
+        from trectools_plus.benchmark.run.hpo import HpoOptions, load_hpo
+
+        loaded = load_hpo(HpoOptions.of(config))
+        collection, notes, changed = loaded.collection, loaded.notes, loaded.findings
+        corpus = collection.corpus
     else:
-        collection = open_collection(spec, config.test_file, config.ontology)
+        collection = open_collection(spec)
         corpus = collection.corpus
     if corpus is None:
         raise InputError("the dataset has no documents to search", where=spec)
@@ -231,5 +248,6 @@ def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
         qrels=collection.qrels,
         version=collection.version,
         files=_files({"test_file": test_file}),
-        findings=record_findings(findings),
+        findings=record_findings([*changed, *findings]),
+        notes=notes,
     )

@@ -2,46 +2,115 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
-import polars as pl
-
-from trectools_plus.errors import FormatError
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.choices import UnknownTerms
 from trectools_plus.formats.collection import Collection
-from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels, Topics
+from trectools_plus.formats.tables import Topics
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.ontology_terms import corpus_of
-from trectools_plus.testsets.languages import declared_language
-from trectools_plus.testsets.loading import DEFAULT_TEST_SET, load_test_set
+from trectools_plus.testsets.languages import languages_in, select_language
+from trectools_plus.testsets.loading import DEFAULT_TEST_SET, load_with_notes
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.testsets.tables import qrels_of, topics_of
+from trectools_plus.testsets.terms import ResolvedTerms, resolve_terms
 from trectools_plus.testsets.validation import ontology_of
+from trectools_plus.validation.findings import Finding
 
-_SHOWN = 3
 
+@dataclass(frozen=True, slots=True)
+class HpoOptions:
+    """Settings of the collection ``hpo``.
 
-def load_hpo_collection(
-    test_file: str | Path | None = None, ontology: str | Path | None = None
-) -> Collection:
-    """Load all live terms of the Human Phenotype Ontology, and test cases to search them with.
-
-    A document is a term: its id, its label as title, its synonyms and definition as text.
-
-    Args:
+    Attributes:
         test_file: A file with test cases (JSON or YAML; see
             :mod:`trectools_plus.testsets.model`), or the name of a shipped test set; ``None``
             is the standard English one.
         ontology: An OBO file; ``None`` is the installed one.
+        unknown_terms: The treatment of expected ids that are not terms: ``error`` or ``drop``; see
+            :func:`trectools_plus.testsets.terms.resolve_terms`.
+        language: Use only the queries in this language, as ISO 639-1 code.
+    """
+
+    test_file: str | Path | None = None
+    ontology: str | Path | None = None
+    unknown_terms: UnknownTerms = "error"
+    language: str | None = None
+
+    @classmethod
+    def of(cls, config: BenchmarkConfig) -> Self:
+        """Return the settings of a benchmark."""
+        return cls(config.test_file, config.ontology, config.unknown_terms, config.language)
+
+    def load_test_set(self) -> tuple[TestSet, list[str]]:
+        """Load the test set, with notes on its languages.
+
+        Raises:
+            InputError: If the file cannot be read.
+            FormatError: If it is malformed, or no query is in the language.
+        """
+        test_set, notes = load_with_notes(self.name)
+        if self.language is not None:
+            test_set = select_language(test_set, self.language, self.name)
+        return test_set, [*notes, *language_notes(test_set)]
+
+    @property
+    def name(self) -> str:
+        """The test set as the user named it."""
+        return str(DEFAULT_TEST_SET if self.test_file is None else self.test_file)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HpoCollection:
+    """Terms, test cases and what was changed in them.
+
+    Attributes:
+        collection: Terms as documents, queries, and judgments of live terms.
+        notes: Sentences on languages, and on ids that were replaced or dropped.
+        findings: The same about ids, as findings with counts.
+    """
+
+    collection: Collection
+    notes: list[str]
+    findings: list[Finding]
+
+
+def load_hpo(options: HpoOptions) -> HpoCollection:
+    """Load all live terms of the Human Phenotype Ontology, and test cases to search them with.
+
+    A document is a term: its id, its label as title, its synonyms and definition as text.
 
     Raises:
         MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
         InputError: If a file cannot be read.
-        FormatError: If a file is malformed, or the test file declares several languages or
-            expects an id that is not a live term.
+        FormatError: If a file is malformed, or the test file expects an id that is not a term and
+            ``unknown_terms`` is ``error``.
     """
-    path = DEFAULT_TEST_SET if test_file is None else test_file
-    return _collection_of_terms(load_test_set(path), load_ontology(ontology), str(path))
+    test_set, notes = options.load_test_set()
+    found = resolve_terms(
+        test_set, load_ontology(options.ontology), options.unknown_terms, options.name
+    )
+    collection = _collection_of_terms(found, load_ontology(options.ontology), options.name)
+    return HpoCollection(collection, [*notes, *found.notes], found.findings(options.name))
+
+
+def load_hpo_collection(
+    test_file: str | Path | None = None,
+    ontology: str | Path | None = None,
+    unknown_terms: UnknownTerms = "error",
+) -> Collection:
+    """Load the collection ``hpo``; see :func:`load_hpo`.
+
+    Args:
+        test_file: As in :class:`HpoOptions`.
+        ontology: As in :class:`HpoOptions`.
+        unknown_terms: As in :class:`HpoOptions`.
+    """
+    return load_hpo(HpoOptions(test_file, ontology, unknown_terms)).collection
 
 
 def collection_of(test_set: TestSet, where: str) -> Collection:
@@ -53,70 +122,45 @@ def collection_of(test_set: TestSet, where: str) -> Collection:
 
     Raises:
         MissingExtraError: If it has ids of the HPO, and the extra ``hpo`` is not installed.
-        FormatError: As :func:`load_hpo_collection`.
+        FormatError: As :func:`load_hpo`.
     """
     terms = ontology_of(term.doc_id for query in test_set.queries for term in query.relevant)
     if terms is not None:
-        return _collection_of_terms(test_set, terms, where)
+        return _collection_of_terms(resolve_terms(test_set, terms, where=where), terms, where)
     metadata = test_set.metadata
     topics, qrels = topics_of(test_set, where), qrels_of(test_set, where)
     return Collection(metadata.dataset_id, None, topics, qrels, metadata.version or None)
 
 
-def _collection_of_terms(test_set: TestSet, terms: Ontology, where: str) -> Collection:
-    declared_language(test_set, where)
-    metadata = test_set.metadata
+def _collection_of_terms(found: ResolvedTerms, terms: Ontology, where: str) -> Collection:
+    metadata = found.test_set.metadata
     return Collection(
         name="hpo",
         corpus=corpus_of(terms),
-        topics=topics_of(test_set, where),
-        qrels=qrels_of_terms(test_set, terms, where),
+        topics=topics_of(found.test_set, where),
+        qrels=qrels_of(found.test_set, where),
         version=f"{terms.version} with {metadata.dataset_id} {metadata.version}".strip(),
     )
 
 
-def load_hpo_topics(test_file: str | Path | None = None) -> Topics:
-    """Read the queries of :func:`load_hpo_collection` alone, without the ontology.
+def load_hpo_topics(options: HpoOptions | None = None) -> Topics:
+    """Read the queries of :func:`load_hpo` alone, without the ontology.
 
     Raises:
         InputError: If the test file cannot be read.
-        FormatError: If it is malformed.
+        FormatError: If it is malformed, or no query is in the language.
     """
-    path = DEFAULT_TEST_SET if test_file is None else test_file
-    return topics_of(load_test_set(path), str(path))
+    options = options or HpoOptions()
+    return topics_of(options.load_test_set()[0], options.name)
 
 
-def qrels_of_terms(test_set: TestSet, ontology: Ontology, path: str) -> Qrels:
-    """Return the grades of a test set's terms; an alternative id becomes the id of its term.
-
-    Args:
-        test_set: The set.
-        ontology: The known terms.
-        path: The set's name in errors.
-
-    Raises:
-        FormatError: If an expected id is not a live term.
-    """
-    problems: list[str] = []
-    grades: dict[tuple[str, str], int] = {}
-    for query in test_set.queries:
-        for term in query.relevant:
-            resolution = ontology.resolve(term.doc_id)
-            if resolution.status in ("live", "alternative") and resolution.term_id:
-                key = query.query_id, resolution.term_id
-                grades[key] = max(term.grade, grades.get(key, term.grade))
-            else:
-                instead = " or ".join(resolution.replaced_by)
-                advice = f": use {instead}" if instead else ""
-                problems.append(
-                    f"{term.doc_id} of query {query.query_id} is {resolution.status}{advice}"
-                )
-    if problems:
-        shown = "; ".join(problems[:_SHOWN]) + ("; …" if len(problems) > _SHOWN else "")
-        raise FormatError(
-            f"{len(problems)} expected ids are not live terms: {shown}",
-            path=path,
-            remedy=f"correct them; the ontology is {ontology.version or ontology.path}",
-        )
-    rows = [(query_id, "0", term_id, grade) for (query_id, term_id), grade in grades.items()]
-    return Qrels(pl.DataFrame(rows, schema=QRELS_SCHEMA, orient="row"), path=path)
+def language_notes(test_set: TestSet) -> list[str]:
+    """Return a note if the queries are in several languages."""
+    found = languages_in(test_set)
+    if len(found) < 2:
+        return []
+    counts = ", ".join(f"{language or 'none declared'} {n:,}" for language, n in found.items())
+    return [
+        f"The queries are in several languages ({counts}), so the means over all queries depend on "
+        "these numbers. The strata by language have the means of each language."
+    ]

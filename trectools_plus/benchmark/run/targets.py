@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
@@ -25,6 +24,7 @@ from pydantic import (
 from trectools_plus.benchmark.report import TargetResult, TargetStatus, UpliftResult
 from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.errors import UsageError
+from trectools_plus.models import Model
 from trectools_plus.retrieval.backends.embedded.modes import canonical_mode
 from trectools_plus.retrieval.setting_types import Flag, Number
 
@@ -32,7 +32,7 @@ _ROUNDING = 1e-12
 """Differences of means that are smaller are rounding errors."""
 
 
-class Target(BaseModel):
+class Target(Model):
     """Levels of one measure, in its unit.
 
     A single number sets the level ``competitive``, the only level if lower is better.

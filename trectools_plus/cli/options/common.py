@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from trectools_plus.choices import DEFAULT_MEASURES
+from trectools_plus.choices import DEFAULT_MEASURES, UnknownTerms
 from trectools_plus.cli import completion
 
 SEARCH = "Search"
@@ -81,6 +81,16 @@ HpoTestSet = Annotated[
         "hpo.  [default: hpo-en-standard]",
         rich_help_panel=DATA,
         autocompletion=completion.complete_test_set,
+    ),
+]
+UnknownTermsChoice = Annotated[
+    UnknownTerms | None,
+    typer.Option(
+        "--unknown-terms",
+        help="Ids expected by the test set that are not terms of the ontology: refuse the set "
+        "(error), or drop these judgments. Alternative ids, and obsolete ids with one replacement, "
+        "are always read as their terms.  [default: error]",
+        rich_help_panel=DATA,
     ),
 ]
 OntologyFile = Annotated[

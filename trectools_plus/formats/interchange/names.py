@@ -56,6 +56,11 @@ QRELS_FIELDS: Fields = {
     "iteration": ITERATIONS,
 }
 TOPIC_FIELDS: Fields = {"query_id": TOPIC_IDS, "text": TEXTS}
+CORPUS_FIELDS: Fields = {
+    "doc_id": (*DOC_IDS, *_names("id _id")),
+    "text": _names("text contents body content abstract"),
+    "title": _names("title"),
+}
 
 _IGNORED = re.compile(r"[\W_]+")
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
+from trectools_plus.models import Model
 from trectools_plus.retrieval.backends.http.settings import HttpSettings
 from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
 from trectools_plus.retrieval.backends.registry import BACKENDS, EMBEDDED, BackendEntry
@@ -67,7 +68,7 @@ def name_retrievers(value: Any) -> Any:
 Retrievers = Annotated[dict[str, str], BeforeValidator(name_retrievers)]
 
 
-class BackendSettings(BaseModel):
+class BackendSettings(Model):
     """The backend and its settings.
 
     Attributes:

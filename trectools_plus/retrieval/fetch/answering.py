@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from trectools_plus.choices import CollapseMethod
 from trectools_plus.formats.writing import UNWRITABLE
+from trectools_plus.models import Model
 from trectools_plus.retrieval.setting_types import WholeNumber
 from trectools_plus.retrieval.source import Failure, Hits, Query, Ranking, Source, rank_scores
 
@@ -20,7 +21,7 @@ CHUNKS_PER_DOCUMENT = 16
 """The default of ``max_chunks``, as a multiple of the depth."""
 
 
-class Collapse(BaseModel):
+class Collapse(Model):
     """Rules for collapsing chunks to documents."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)

@@ -13,7 +13,7 @@ from typing import Any
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.documents import Documents
-from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.formats.tables import Topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
 from trectools_plus.retrieval.fetch.answering import (
@@ -42,6 +42,7 @@ from trectools_plus.retrieval.source import (
     Query,
     Source,
 )
+from trectools_plus.validation.inputs import Input, as_corpus, as_topics
 
 Outcomes = list[Answer | FailedQuery]
 
@@ -97,9 +98,9 @@ class FetchRequest:
 
 
 def fetch(
-    corpus: Corpus,
-    topics: Topics,
-    modes: Sequence[str],
+    corpus: Input,
+    topics: Input,
+    modes: str | Sequence[str],
     *,
     depth: int = 100,
     settings: RetrievalSettings | None = None,
@@ -110,8 +111,9 @@ def fetch(
     :func:`fetch_runs` offers more options and other backends.
 
     Args:
-        corpus: The documents.
-        topics: The queries.
+        corpus: The documents: a :class:`Corpus`, the path of a JSON Lines file,
+            ``{doc_id: text}``, or a pandas or Polars frame.
+        topics: The queries: :class:`Topics`, a path, ``{query_id: text}``, or a frame.
         modes: Names of ``retrieval.backends.embedded.modes.ALL_MODES``.
         depth: Maximum number of results for each query.
         settings: ``None`` uses the defaults.
@@ -126,7 +128,10 @@ def fetch(
             written.
     """
     options = FetchOptions(depth, exclude_self)
-    request = FetchRequest(corpus, topics, modes, options, settings or RetrievalSettings())
+    names = [modes] if isinstance(modes, str) else modes
+    request = FetchRequest(
+        as_corpus(corpus), as_topics(topics), names, options, settings or RetrievalSettings()
+    )
     return fetch_runs(request)
 
 

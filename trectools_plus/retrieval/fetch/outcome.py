@@ -12,10 +12,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, raise_all
 from trectools_plus.formats.tables import Run
+from trectools_plus.models import Model
 from trectools_plus.retrieval.fetch.answering import Answer
 from trectools_plus.retrieval.fetch.topics import AnyTopics, iter_queries
 from trectools_plus.retrieval.source import Failure, empty_ranking, run_of
@@ -34,7 +35,7 @@ SCORED: tuple[FetchStatus, ...] = ("ok", "empty")
 """The statuses of runs that can be scored."""
 
 
-class Latency(BaseModel):
+class Latency(Model):
     """Latency of the retriever per query, in milliseconds."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)

@@ -12,7 +12,6 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.benchmark.run.dataset import open_corpus
-from trectools_plus.benchmark.run.hpo import qrels_of_terms
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.collection import CATALOGUE_PREFIX, load_collection
 from trectools_plus.formats.corpus import load_corpus
@@ -32,6 +31,7 @@ from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.loading import DEFAULT_TEST_SET, find_test_set, read_test_set
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.testsets.tables import qrels_of, topics_of
+from trectools_plus.testsets.terms import resolve_terms
 from trectools_plus.validation import check_qrels, refuse_errors
 
 _BATCH_SIZE = 32
@@ -70,7 +70,7 @@ class Documents:
     retrievers: dict[str, Retriever]
 
     def judge(self, test_set: TestSet, path: str, name: str) -> JudgedQueries:
-        """Return the queries and grades of a test set; a term's alternative id becomes its main id.
+        """Return the queries and grades of a test set, with the main ids of terms.
 
         Args:
             test_set: The test set.
@@ -81,12 +81,9 @@ class Documents:
             FormatError: If the documents are terms, and an expected id is not a term.
             FindingsError: If the judgments have errors.
         """
-        ontology = self.ontology
-        qrels = (
-            qrels_of(test_set, path)
-            if ontology is None
-            else qrels_of_terms(test_set, ontology, path)
-        )
+        if self.ontology is not None:
+            test_set = resolve_terms(test_set, self.ontology, where=path).test_set
+        qrels = qrels_of(test_set, path)
         refuse_errors(check_qrels(qrels))
         return JudgedQueries(name, topics_of(test_set, path), qrels)
 

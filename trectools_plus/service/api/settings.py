@@ -6,10 +6,11 @@ import contextlib
 import re
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from trectools_plus.choices import MODES
 from trectools_plus.errors import UsageError
+from trectools_plus.models import Model
 from trectools_plus.retrieval.backends.embedded.modes import check_modes, name_default_modes
 from trectools_plus.retrieval.setting_types import Names
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -23,7 +24,7 @@ MIN_KEY_LENGTH = 16
 _PREFIX = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")
 
 
-class Limits(BaseModel):
+class Limits(Model):
     """Limits on requests."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
@@ -58,7 +59,7 @@ class Limits(BaseModel):
         return self.queries * self.values_per_query
 
 
-class ServiceSettings(BaseModel):
+class ServiceSettings(Model):
     """All settings of the service except host, port and key."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)

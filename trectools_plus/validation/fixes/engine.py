@@ -122,7 +122,7 @@ def fix_run(
         InputError: If a file cannot be read, or the output cannot be written.
     """
     refuse_overwriting(output, (path, qrels if isinstance(qrels, str | Path) else None))
-    view = as_qrels_view(qrels)
+    view = None if qrels is None else as_qrels_view(qrels)
     other = None if isinstance(view, FileReport) else view
     return _fix(path, output, Job(CATALOGUE, "run", frozenset(codes), options, max_depth, other))
 
@@ -152,7 +152,7 @@ def fix_qrels(
         InputError: If a file cannot be read, or the output cannot be written.
     """
     refuse_overwriting(output, (path, run if isinstance(run, str | Path) else None))
-    view = as_run_view(run)
+    view = None if run is None else as_run_view(run)
     other = None if isinstance(view, FileReport) else view
     return _fix(path, output, Job(CATALOGUE, "qrels", frozenset(codes), options, other=other))
 

@@ -201,8 +201,9 @@ class _Reader:
         for what in sorted(missing - meant - {"judgments"}):
             seen = f"{what} is missing (fields: {listed(list(fields))})"
             self.problems.add("T105", Problem(case.line, seen, case.column, entry.query_id))
-        cases.notes.append(self._notes.read_case(fields, entry, strict=cases.strict))
         self._entries.append(entry.as_row())
+        named = entry.query_id or number_of_case(len(self._entries))
+        cases.notes.append(self._notes.read_case(fields, named, strict=cases.strict))
         first_row = len(self._judgments.rows)
         for _, value in judged:
             self._judgments.read(value, entry, len(self._entries))
@@ -335,18 +336,18 @@ class _NotesReader:
         self.languages: list[tuple[int, str | None, str]] = []
         self._problems = problems
 
-    def read_case(self, fields: Fields, entry: Entry, *, strict: bool) -> dict[str, str]:
+    def read_case(self, fields: Fields, query_id: str, *, strict: bool) -> dict[str, str]:
         """Read the notes of a test case.
 
         Args:
             fields: Its fields.
-            entry: The case.
+            query_id: The id of the case.
             strict: True for a form of this package; unknown words of other forms are ignored.
         """
         found = {}
         for name in NOTE_KEYS:
             if name in fields:
-                text = self._read(name, fields[name][1], entry.query_id, strict=strict)
+                text = self._read(name, fields[name][1], query_id, strict=strict)
                 if text is not None:
                     found[name] = text
         return found

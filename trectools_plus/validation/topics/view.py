@@ -15,6 +15,7 @@ from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.nodes.model import Node
 from trectools_plus.formats.topic_schema import Form
 from trectools_plus.validation.registry import FixName, SeverityName
+from trectools_plus.validation.texts import language_of_folder
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.shape import Shape
 from trectools_plus.validation.views.tables import TableView
@@ -168,6 +169,8 @@ class TopicsView(TableView):
         problems: The problems that the reader found.
         judgments: The judgments of a test set, for the rules on qrels.
         languages: The languages that a test set declares.
+        implied_language: The language that the folder of a test set is named after, and the name of
+            the folder; ``None`` if the set declares a language.
         cases: Further data of the cases of a test set; ``None`` for files without cases.
     """
 
@@ -180,6 +183,9 @@ class TopicsView(TableView):
         self.frame = content.entries
         self.problems = content.problems
         self.languages = content.languages
+        self.implied_language: tuple[str, str] | None = None
+        if content.cases is not None and content.languages.is_empty():
+            self.implied_language = language_of_folder(columns.source.path)
         self.cases = content.cases
         self.judgments = None
         if content.judgments is not None:

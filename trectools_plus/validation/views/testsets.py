@@ -43,6 +43,10 @@ class TestSetView:
         topics: The queries and judgments of the set.
         terms: The ontology of its ids; ``None`` if ids are not checked.
         parts: The earlier parts of the split.
+
+    Attributes:
+        drops_unknown_terms: True if the set is used without the ids that are not terms, so that
+            they are no errors.
     """
 
     __test__ = False  # not a test class for pytest
@@ -51,6 +55,7 @@ class TestSetView:
         self, topics: TopicsView, terms: Terms | None = None, parts: Sequence[TestSetView] = ()
     ) -> None:
         self.topics = topics
+        self.drops_unknown_terms = False
         self.terms = terms
         self._parts = tuple(parts)
 
@@ -115,6 +120,8 @@ class TestSetView:
 
     @property
     def language(self) -> str:
-        """The declared language, without region; empty for none or several."""
+        """The language, declared or implied by the folder; empty for none or several."""
+        if self.topics.implied_language is not None:
+            return self.topics.implied_language[0]
         found = self.languages["primary"].unique()
         return str(found[0]) if found.len() == 1 else ""

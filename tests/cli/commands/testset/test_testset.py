@@ -191,3 +191,44 @@ def test_benchmark_multilingual(tmp_path: Path) -> None:
     assert "| Metric | en | nl | Mean | Variance | Gap |" in markdown
     for language in ("en", "nl"):
         assert Path("all", language, "BenchmarkReport.html").is_file()
+
+
+def test_convert_writes_one_file_per_language(folder: Path) -> None:
+    cases = [
+        {"text": "seizures", "hpo_ids": ["HP:0001250"], "language": "en"},
+        {"text": "Krampfanfälle", "hpo_ids": ["HP:0001250"], "language": "de"},
+    ]
+    (folder / "mixed.json").write_text(json.dumps(cases), "utf-8")
+    done = invoke("convert", "mixed.json", "mix.json", "--split-languages")
+    assert (done.exit_code, done.stdout) == (
+        0,
+        "1 query: mix-en.json\n1 query: mix-de.json\n",
+    )
+    assert [query.text for query in read_test_set("mix-de.json").queries] == ["Krampfanfälle"]
+    assert (
+        invoke("convert", "mixed.json", "out", "--to", "trec", "--split-languages").exit_code == 0
+    )
+    assert (folder / "out" / "de" / "topics.tsv").read_text("utf-8") == "case-002\tKrampfanfälle\n"
+    assert invoke("convert", "mixed.json", "mix.yaml.gz", "--split-languages").exit_code == 0
+    assert len(read_test_set("mix-en.yaml.gz").queries) == 1
+    refused = invoke("convert", "mixed.json", "-", "--to", "json", "--split-languages")
+    assert isinstance(refused.exception, UsageError)
+
+
+def test_convert_writes_the_ids_of_the_ontology(folder: Path) -> None:
+    toy = str(Path(__file__).parents[4] / "fixtures" / "ontology" / "toy.obo")
+    case = {"query_id": "q", "text": "dog", "relevant": ["TOY:0010", "TOY:9999"]}
+    (folder / "old.json").write_text(json.dumps([case]))
+    unchanged = invoke("convert", "old.json", "same.json")
+    assert unchanged.exit_code == 0
+    assert [term.doc_id for term in read_test_set("same.json").queries[0].relevant] == [
+        "TOY:0010",
+        "TOY:9999",
+    ]
+    done = invoke("convert", "old.json", "new.json", "--unknown-terms", "drop", "--ontology", toy)
+    assert done.exit_code == 0
+    assert "dropped: 1 (TOY:9999 (unknown))" in done.stderr
+    assert [term.doc_id for term in read_test_set("new.json").queries[0].relevant] == ["TOY:0006"]
+    for options in (("--unknown-terms", "error", "--ontology", toy), ("--ontology", toy)):
+        assert invoke("convert", "old.json", "no.json", *options).exit_code != 0
+    assert not (folder / "no.json").exists()

@@ -186,7 +186,7 @@ def test_it_is_a_backend_by_its_name_or_its_settings(cache: Path) -> None:
         assert backend.record["uri"] == str(cache / "indexes" / "milvus.db")
     with pytest.raises(TrectoolsPlusError, match="unknown mode 'bm26'"):
         settings.check_backend_modes(("bm26",))
-    with pytest.raises(ValueError, match="`milvus` configures the backend milvus"):
+    with pytest.raises(UsageError, match="`milvus` configures the backend milvus"):
         BackendSettings(backend="embedded", milvus=MilvusSettings(uri="a.db"))
 
 

@@ -20,6 +20,7 @@ from trectools_plus.cli.options.common import (
     OntologyFile,
     TextOrJson,
     TopicsFile,
+    UnknownTermsChoice,
 )
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import (
@@ -38,6 +39,7 @@ def benchmark_compare_vectors(
     *,
     dataset: Dataset = None,
     test_file: HpoTestSet = None,
+    unknown_terms: UnknownTermsChoice = None,
     ontology: OntologyFile = None,
     corpus: CorpusFile = None,
     topics: TopicsFile = None,
@@ -92,6 +94,7 @@ def benchmark_compare_vectors(
     settings = benchmark.ConfigOptions(
         dataset="hpo" if dataset is None and corpus is None else dataset,
         test_file=test_file,
+        unknown_terms=unknown_terms,
         corpus=corpus,
         topics=topics,
         qrels=qrels,

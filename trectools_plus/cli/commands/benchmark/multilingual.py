@@ -16,6 +16,7 @@ from trectools_plus.cli.options.common import (
     Depth,
     OntologyFile,
     TextMarkdownJson,
+    UnknownTermsChoice,
     output_dir_option,
 )
 from trectools_plus.cli.options.groups import with_groups
@@ -32,7 +33,7 @@ def benchmark_multilingual(
         list[str],
         typer.Argument(
             metavar="SET...",
-            help="Test sets, one for each language: shipped names or files.",
+            help="Test sets, one for each language or in several: shipped names or files.",
             autocompletion=completion.complete_test_set,
         ),
     ],
@@ -41,6 +42,7 @@ def benchmark_multilingual(
         Path, output_dir_option("Folder for all reports, with a sub-folder for each language.")
     ] = Path("results/multilingual"),
     searching: RetrievalOptions,
+    unknown_terms: UnknownTermsChoice = None,
     ontology: OntologyFile = None,
     depth: Depth = None,
     figures: FigureOptions,
@@ -51,18 +53,20 @@ def benchmark_multilingual(
     """The command writes a report for each language, in a folder named after the language. In
     MultilingualReport.json and MultilingualComparison.md, it writes for each measure the unweighted
     mean of the languages' means, their variance, and the difference between the best and the worst
-    language. Queries of different languages are never averaged together. Two sets of one language,
-    or a set in several languages, are refused.
+    language. Queries of different languages are never averaged together: a set in several
+    languages is split. Two sets of one language are refused.
 
     \b
     Examples:
       benchmark multilingual hpo-en-tiny hpo-de-tiny hpo-fr-tiny
       benchmark multilingual hpo-en-standard mine-de.json --modes lexical,vector -m RR@10
+      benchmark multilingual all-languages.json --unknown-terms drop
       benchmark multilingual hpo-en-tiny hpo-de-tiny --multi-vector --embedding-model models/e5
     """
     options = benchmark.ConfigOptions(
         modes=None if modes is None else split_list(modes),
         depth=depth,
+        unknown_terms=unknown_terms,
         ontology=ontology,
         annotations=annotations,
         retrieval=searching.values() or None,

@@ -33,6 +33,7 @@ from trectools_plus.cli.options.common import (
     Scheduler,
     TextOrJson,
     TopicsFile,
+    UnknownTermsChoice,
 )
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions
@@ -56,6 +57,7 @@ def benchmark_run(
     topics: TopicsFile = None,
     qrels: QrelsFile = None,
     test_file: HpoTestSet = None,
+    unknown_terms: UnknownTermsChoice = None,
     ontology: OntologyFile = None,
     annotations: AnnotationsFile = None,
     runs: Annotated[
@@ -162,6 +164,7 @@ def benchmark_run(
     settings = benchmark.ConfigOptions(
         dataset=dataset,
         test_file=test_file,
+        unknown_terms=unknown_terms,
         corpus=corpus,
         topics=topics,
         qrels=qrels,

@@ -168,7 +168,9 @@ def _open_data(
         streamed.check(progress)
         documents = streamed
     if options.dataset is not None and (documents is None or queries is None):
-        collection = benchmark.open_collection(options.dataset, options.test_file, options.ontology)
+        collection = benchmark.open_collection(
+            options.dataset, options.test_file, options.ontology, unknown_terms="drop"
+        )
         documents = collection.corpus if documents is None else documents
         queries = collection.topics if queries is None else queries
     if options.corpus is not None and documents is None:

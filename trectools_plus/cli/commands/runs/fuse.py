@@ -67,7 +67,7 @@ def runs_fuse(
             where=f"{runs[0]}: {loaded[0].query_ids[0]}, {runs[1]}: {loaded[1].query_ids[0]}, …",
             remedy="fuse runs of the same topics",
         )
-    fused = retrieval.fuse_runs(loaded, fusion, depth, name=method)
+    fused = retrieval.fuse(loaded, fusion, depth, name=method)
     formats.write_run(fused, output, tag=method)
     typer.echo(
         f"{output}: {len(fused.query_ids):,} queries, {fused.frame.height:,} results"

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from trectools_plus import benchmark, measures, reporting, statistics, testsets, validation
-from trectools_plus.choices import KappaWeights
+from trectools_plus.choices import KappaWeights, UnknownTerms
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import Confidence, Seed, TextOrJson, measure_option
 from trectools_plus.cli.options.groups import with_groups
@@ -45,6 +45,13 @@ def testset_validate(
             "--apart", help="Do not check for leakage; the sets are not parts of one split."
         ),
     ] = False,
+    unknown_terms: Annotated[
+        UnknownTerms,
+        typer.Option(
+            help="Unknown and obsolete ids are an error, or a warning if you drop them "
+            "(benchmark run --unknown-terms drop)."
+        ),
+    ] = "error",
     rules: RuleOptions,
     output: OutputOptions,
 ) -> None:
@@ -65,7 +72,9 @@ def testset_validate(
     """
     choices = rules.choices()
     chosen, unread = _readable_sets(sets, ontology)
-    checker = testsets.TestSetChecker(ontology, apart=apart, every_line=output.every)
+    checker = testsets.TestSetChecker(
+        ontology, apart=apart, unknown_terms=unknown_terms, every_line=output.every
+    )
 
     def reports() -> Iterator[validation.FileReport]:
         for name in chosen:

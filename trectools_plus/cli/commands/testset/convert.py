@@ -9,11 +9,13 @@ from typing import Annotated, Literal
 import typer
 
 from trectools_plus import reporting, testsets
-from trectools_plus.choices import TestSetForm
+from trectools_plus.choices import TestSetForm, UnknownTerms
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import TextOrJson
 from trectools_plus.cli.printing import print_table, write_json
 from trectools_plus.cli.verbosity import note
+from trectools_plus.errors import UsageError
+from trectools_plus.text import plural
 
 TextFieldName = Annotated[
     Literal["text", "description"],
@@ -71,6 +73,28 @@ def testset_convert(
     ] = None,
     text_field: TextFieldName = "text",
     language: Language = None,
+    split_languages: Annotated[
+        bool,
+        typer.Option(
+            "--split-languages",
+            help="Write one set per language: OUTPUT with -<language> before the ending, or a "
+            "sub-folder of OUTPUT.",
+        ),
+    ] = False,
+    unknown_terms: Annotated[
+        UnknownTerms | None,
+        typer.Option(
+            help="Write the ids of the ontology's terms: resolve alternative and replaced ids, and "
+            "refuse (error) or drop ids that are not terms.  [default: keep all ids]"
+        ),
+    ] = None,
+    ontology: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="OBO file for --unknown-terms.  [default: the installed HPO]",
+        ),
+    ] = None,
 ) -> None:
     """A folder also contains metadata.json with the set's metadata. TSV topics contain ids and
     texts only; the other formats contain categories and all other fields.
@@ -81,15 +105,38 @@ def testset_convert(
       trectools-plus testset convert hpo-en-tiny tiny-beir --to beir
       trectools-plus testset convert topics.tsv set.json --qrels qrels.txt --language en
       trectools-plus testset convert german.json english.json --text-field description --language en
+      trectools-plus testset convert all.json out.json --split-languages --unknown-terms drop
     """
+    if ontology is not None and unknown_terms is None:
+        raise UsageError("--ontology needs --unknown-terms", remedy="give --unknown-terms error")
+    if split_languages and str(output) == "-":
+        raise UsageError("--split-languages writes several files", where="OUTPUT")
     form = to or testsets.form_of_output(output)
     test_set = _read_source(source, qrels, text_field, language)
-    written = testsets.convert_test_set(test_set, output, form)
-    dropped = written.dropped
+    if unknown_terms is not None:
+        test_set = _resolve(test_set, ontology, unknown_terms, source)
+    sets = {output: test_set}
+    if split_languages:
+        parts = testsets.split_languages(test_set, source)
+        sets = {testsets.path_of_language(output, form, code): one for code, one in parts.items()}
+    dropped: dict[str, None] = {}
+    for path, one in sets.items():
+        written = testsets.convert_test_set(one, path, form)
+        dropped |= dict.fromkeys(written.dropped)
+        if str(output) != "-":
+            number = plural(len(one.queries), "query", "queries")
+            typer.echo(f"{number}: {', '.join(map(str, written.files))}")
     if dropped:
         note(f"TSV topics leave out {', '.join(dropped)}; --to trec-jsonl keeps them")
-    if str(output) != "-":
-        typer.echo(f"{len(test_set.queries)} queries: {', '.join(map(str, written.files))}")
+
+
+def _resolve(
+    test_set: testsets.TestSet, ontology: Path | None, unknown_terms: UnknownTerms, source: str
+) -> testsets.TestSet:
+    found = testsets.resolve_terms(test_set, ontology, unknown_terms, where=source)
+    for one in found.notes:
+        note(one)
+    return found.test_set
 
 
 def _read_source(
@@ -104,7 +151,10 @@ def _read_source(
         )
     if Path(source).is_dir():
         return testsets.with_text_field(testsets.read_folder(source), text_field, language, source)
-    return testsets.load_test_set(source, text_field=text_field, language=language)
+    test_set, notes = testsets.load_with_notes(source, text_field=text_field, language=language)
+    for one in notes:
+        note(one)
+    return test_set
 
 
 def _print_list(found: list[testsets.ListedTestSet]) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -19,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from trectools_plus.models import Model
 from trectools_plus.redaction import has_secrets, is_secret_name
 from trectools_plus.retrieval.setting_types import Flag, Number, WholeNumber
 from trectools_plus.retrieval.source import Query
@@ -167,7 +167,7 @@ def compile_path(path: str) -> JSONPath:
     return compiled
 
 
-class HttpSettings(BaseModel):
+class HttpSettings(Model):
     """A service and its mapping: the key ``http`` of ``benchmark.yaml``.
 
     The placeholders ``{mode}``, ``{query_id}``, ``{query_text}`` and ``{top_k}`` are replaced in

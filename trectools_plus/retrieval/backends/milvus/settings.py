@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from trectools_plus.errors import UsageError
+from trectools_plus.models import Model
 from trectools_plus.retrieval.backends.embedded.modes import MODES, canonical_mode, check_modes
 from trectools_plus.retrieval.backends.milvus.connection import MilvusConnection
 from trectools_plus.retrieval.fusion import fusion_of
@@ -18,7 +19,7 @@ VectorIndex = Literal["flat", "hnsw", "auto"]
 faster but misses some results; ``auto`` leaves the choice to the server."""
 
 
-class MilvusSettings(BaseModel):
+class MilvusSettings(Model):
     """The address of Milvus and the kind of vector index.
 
     Attributes:

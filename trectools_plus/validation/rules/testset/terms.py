@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from trectools_plus.text import in_all, listed, number, on, plural, visible
@@ -38,7 +40,7 @@ def unknown_term(test_set: TestSetView) -> Hit | None:
         message = f"{visible(ids[0])} is not a term of the ontology{on(rows.height, 'line')}"
     else:
         message = f"{plural(len(ids), 'id')} are not terms of the ontology: {listed(ids)}"
-    return _hit(rows, message)
+    return _dropped(test_set, _hit(rows, message))
 
 
 @rule(
@@ -49,8 +51,9 @@ def unknown_term(test_set: TestSetView) -> Hit | None:
     severity="error",
     fix="no",
     checks="expected id of an obsolete term; names the replacement",
-    rationale="Obsolete terms are not searched, so no system can find them.",
-    example="set.yaml:5: error T202: HP:0000284 is obsolete. Use HP:0000315.",
+    rationale="Obsolete terms are not searched. This package reads an obsolete id as the term that "
+    "replaces it, if there is only one; other programs find nothing.",
+    example="set.yaml:5: error T202: HP:0040065 is obsolete. Use HP:0040070.",
     remedy="Use the terms that replace them",
 )
 def obsolete_term(test_set: TestSetView) -> Hit | None:
@@ -69,7 +72,7 @@ def obsolete_term(test_set: TestSetView) -> Hit | None:
         message = f"{plural(len(states), 'obsolete term')}: {first}{more}"
     first_use = next(iter(replacements.values()))
     remedy = first_use[:1].upper() + first_use[1:] if first_use else "Choose another term"
-    return _hit(rows, message, remedy if len(states) == 1 else None)
+    return _dropped(test_set, _hit(rows, message, remedy if len(states) == 1 else None))
 
 
 @rule(
@@ -167,6 +170,11 @@ def _terms(test_set: TestSetView, status: str) -> tuple[pl.DataFrame, dict[str, 
     if not states:
         return None
     return test_set.judged.filter(pl.col("doc_id").is_in(list(states))), states
+
+
+def _dropped(test_set: TestSetView, hit: Hit) -> Hit:
+    """Return a warning instead of an error if such ids are dropped."""
+    return replace(hit, severity="warning") if test_set.drops_unknown_terms else hit
 
 
 def _replacement(state: TermState) -> str:

@@ -88,8 +88,8 @@ def near_duplicate(test_set: TestSetView) -> Hit | None:
     rationale="A mean over queries in two languages describes neither: it depends on how many "
     "queries each language has.",
     example="set.yaml:9: error T221: the set is in de (line 2), query 3 is in en. Make a separate "
-    "set for each language.",
-    remedy="Make a separate set for each language",
+    "set for each language: testset convert SET OUT --split-languages.",
+    remedy="Make a separate set for each language: testset convert SET OUT --split-languages",
 )
 def mixed_languages(test_set: TestSetView) -> Hit | None:
     """A set declares several languages."""
@@ -164,6 +164,10 @@ def no_language(test_set: TestSetView) -> Hit | None:
     """A set does not declare its language."""
     if not test_set.is_test_set or not test_set.languages.is_empty():
         return None
+    if test_set.topics.implied_language is not None:
+        language, folder = test_set.topics.implied_language
+        message = f"no language is declared; read as {language}, because of the folder {folder}"
+        return Hit(message, severity="info", remedy=f"Add 'language: {language}' to the metadata")
     guess = _most_frequent(
         test_set.texts["text"].map_elements(guess_language, return_dtype=pl.String)
     )

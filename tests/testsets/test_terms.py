@@ -1,0 +1,90 @@
+"""Ids of expected terms in an ontology that is newer or older than the set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trectools_plus.errors import FormatError, UsageError
+from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
+from trectools_plus.testsets.terms import resolve_terms
+
+TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
+
+
+def make(*queries: dict[str, int]) -> TestSet:
+    found = tuple(
+        TestQuery(
+            query_id=f"q{at}",
+            text="a text",
+            relevant=tuple(RelevantTerm(doc_id=one, grade=grade) for one, grade in terms.items()),
+        )
+        for at, terms in enumerate(queries, 1)
+    )
+    return TestSet(metadata=TestSetMetadata(dataset_id="x"), queries=found)
+
+
+def grades(test_set: TestSet) -> list[dict[str, int]]:
+    return [{term.doc_id: term.grade for term in query.relevant} for query in test_set.queries]
+
+
+def test_alternative_and_replaced_ids_become_terms() -> None:
+    test_set = make({"TOY:0104": 2, "TOY:0010": 3}, {"TOY:0013": 1, "TOY:0006": 3}, {"TOY:0007": 1})
+    found = resolve_terms(test_set, TOY)
+    # TOY:0013 is replaced by TOY:0010, which is replaced by TOY:0006; the highest grade counts.
+    assert grades(found.test_set) == [
+        {"TOY:0004": 2, "TOY:0006": 3},
+        {"TOY:0006": 3},
+        {"TOY:0007": 1},
+    ]
+    assert found.test_set.queries[2] is test_set.queries[2]
+    assert found.notes == [
+        "Alternative ids, read as their terms: 1 (TOY:0104 → TOY:0004).",
+        "Obsolete ids, read as the terms that replace them: 2 "
+        "(TOY:0010 → TOY:0006, TOY:0013 → TOY:0006).",
+    ]
+
+
+def test_an_alternative_id_comes_before_an_obsolete_stub(tmp_path: Path) -> None:
+    path = tmp_path / "stub.obo"
+    path.write_text(
+        "[Term]\nid: X:1\nalt_id: X:3\n\n[Term]\nid: X:2\n\n"
+        "[Term]\nid: X:3\nis_obsolete: true\nreplaced_by: X:2\n"
+    )
+    assert grades(resolve_terms(make({"X:3": 3}), path).test_set) == [{"X:1": 3}]
+
+
+def test_other_ids_are_errors_or_dropped() -> None:
+    # TOY:0011 has two replacements, TOY:0012 none.
+    test_set = make({"TOY:0011": 3, "TOY:0006": 1}, {"TOY:0012": 3, "TOY:9999": 1})
+    with pytest.raises(FormatError) as caught:
+        resolve_terms(test_set, TOY, where="set.json")
+    assert str(caught.value) == (
+        "3 expected ids are not live terms: TOY:0011 of query q1 is obsolete: use TOY:0006 or "
+        "TOY:0007; TOY:0012 of query q2 is obsolete; TOY:9999 of query q2 is unknown — set.json — "
+        "correct them, or leave them out with --unknown-terms drop; the ontology is "
+        "toy/releases/2024-01-01"
+    )
+    found = resolve_terms(test_set, TOY, "drop")
+    assert grades(found.test_set) == [{"TOY:0006": 1}, {}]
+    assert found.emptied == ["q2"]
+    assert [(one.code, one.severity, one.count) for one in found.findings("set.json")] == [
+        ("T201", "warning", 1),
+        ("T202", "warning", 2),
+    ]
+    assert found.notes == [
+        "Ids that are not terms of toy/releases/2024-01-01, dropped: 3 "
+        "(TOY:0011 (obsolete), TOY:0012 (obsolete), TOY:9999 (unknown)).",
+        "Queries without a relevant term after that, not in the means: 1 (q2).",
+    ]
+
+
+def test_a_set_without_any_term_left_is_refused() -> None:
+    with pytest.raises(FormatError, match="no relevant term of any query is a live term"):
+        resolve_terms(make({"TOY:9999": 3}, {"TOY:0006": 0}), TOY, "drop")
+
+
+def test_other_treatments_are_refused() -> None:
+    with pytest.raises(UsageError, match="expected unknown_terms error or drop but got 'keep'"):
+        resolve_terms(make({"TOY:0006": 3}), TOY, "keep")  # type: ignore[arg-type]

@@ -1,0 +1,282 @@
+"""Values in memory become columns: dictionaries, data frames of any library, and records.
+
+Columns can have the names of this package, ``ir_measures``, PyTerrier, ``pytrec_eval``, ranx or
+BEIR; see :mod:`trectools_plus.formats.interchange.names`. Other columns are ignored. pandas is not
+imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.interchange.names import (
+    CORPUS_FIELDS,
+    QRELS_FIELDS,
+    RUN_FIELDS,
+    TOPIC_FIELDS,
+    Fields,
+    find_fields,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of table.
+
+    Attributes:
+        name: Its name in messages.
+        fields: Its columns, with their names elsewhere.
+        required: The columns without which it cannot be built.
+        accepted: The values that it is built from, for messages.
+    """
+
+    name: str
+    fields: Fields
+    required: tuple[str, ...]
+    accepted: str
+
+
+def _accepted(dictionary: str, columns: str, table: str) -> str:
+    return (
+        f"a dictionary {dictionary}, a path, a pandas or Polars frame with the columns {columns}, "
+        f"or a {table}"
+    )
+
+
+RUN = Kind(
+    "run",
+    RUN_FIELDS,
+    ("query_id", "doc_id", "score"),
+    _accepted("{query_id: {doc_id: score}}", "query_id, doc_id and score", "Run"),
+)
+QRELS = Kind(
+    "qrels",
+    QRELS_FIELDS,
+    ("query_id", "doc_id", "relevance"),
+    _accepted("{query_id: {doc_id: relevance}}", "query_id, doc_id and relevance", "Qrels"),
+)
+TOPICS = Kind(
+    "topics",
+    TOPIC_FIELDS,
+    ("query_id", "text"),
+    _accepted("{query_id: text}", "query_id and text", "Topics"),
+)
+CORPUS = Kind(
+    "corpus",
+    CORPUS_FIELDS,
+    ("doc_id", "text"),
+    _accepted("{doc_id: text}", "doc_id and text", "Corpus"),
+)
+
+
+def frame_of(value: object, kind: Kind) -> pl.DataFrame:
+    """Return a frame with the columns of a kind of table.
+
+    Args:
+        value: A Polars or pandas frame, a dictionary, or records with the attributes of a row, for
+            example ``ir_measures.ScoredDoc``.
+        kind: The kind of table.
+
+    Raises:
+        UsageError: If it is none of these.
+        InputError: If an id, a score or a grade has the wrong type.
+    """
+    if isinstance(value, pl.LazyFrame):
+        value = value.collect()
+    if isinstance(value, pl.DataFrame):
+        frame = _renamed(value, kind)
+    elif is_pandas(value):
+        frame = _from_pandas(value, kind)
+    elif isinstance(value, Mapping):
+        frame = _from_mapping(value, kind)
+    else:
+        frame = _from_records(value, kind)
+    if kind is RUN and "rank" not in frame.columns and "query_id" in frame.columns:
+        frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
+    return frame
+
+
+def is_frame(value: object) -> bool:
+    """Return whether a value is a data frame of Polars or pandas."""
+    return isinstance(value, pl.DataFrame | pl.LazyFrame) or is_pandas(value)
+
+
+def is_pandas(value: object) -> bool:
+    """Return whether a value is a data frame of pandas, without importing pandas."""
+    return any(
+        base.__name__ == "DataFrame" and base.__module__.partition(".")[0] == "pandas"
+        for base in type(value).__mro__
+    )
+
+
+def is_record(value: object) -> bool:
+    """Return whether a value is a row with attributes, like the tuples of ``ir_measures``."""
+    return hasattr(value, "query_id") and hasattr(value, "doc_id")
+
+
+def require_columns(
+    found: Container[str], required: Iterable[str], kind: str, names: Sequence[str]
+) -> None:
+    """Refuse a table without all columns.
+
+    Args:
+        found: The columns that were recognised.
+        required: The columns that are needed.
+        kind: The kind of table.
+        names: The columns of the table.
+
+    Raises:
+        InputError: If a column is missing.
+    """
+    required = list(required)
+    missing = [name for name in required if name not in found]
+    if missing:
+        raise InputError(
+            f"expected columns {', '.join(required)} but {', '.join(missing)} is missing",
+            where=kind,
+            remedy=f"rename columns; the table has {', '.join(names) or 'none'}",
+        )
+
+
+def unexpected(value: object, kind: Kind, where: str | None = None) -> UsageError:
+    """Return the error for a value of another type than those of which a table is built."""
+    return UsageError(
+        f"expected {'' if kind.name.endswith('s') and kind is not CORPUS else 'a '}{kind.name} "
+        f"but got {type(value).__name__}",
+        where=where,
+        remedy=f"give {kind.accepted}",
+    )
+
+
+def show(value: object) -> str:
+    """Return type and value on one short line."""
+    try:
+        shown = " ".join(repr(value).split())
+    except Exception:
+        shown = ""
+    return f"{type(value).__name__} {shown if len(shown) <= 40 else shown[:39] + '…'}".rstrip()
+
+
+def _renamed(frame: pl.DataFrame, kind: Kind) -> pl.DataFrame:
+    """Return a frame whose columns have the names of this package."""
+    missing = [name for name in kind.fields if name not in frame.columns]
+    found = find_fields(frame.columns, kind.fields) if missing else {}
+    names = {frame.columns[place]: name for name, place in found.items() if name in missing}
+    return frame.rename(names)
+
+
+def _from_pandas(table: Any, kind: Kind) -> pl.DataFrame:
+    names = [str(name) for name in table.columns]
+    found = find_fields(names, kind.fields)
+    used = set(found.values())
+    others = [place for place in range(len(names)) if place not in used and kind is TOPICS]
+    columns = {
+        **{name: table.iloc[:, place] for name, place in found.items()},
+        **{names[place]: table.iloc[:, place] for place in others if names[place] not in found},
+    }
+    require_columns(columns, kind.required, kind.name, names)
+    return pl.DataFrame([_pandas_column(name, one, kind) for name, one in columns.items()])
+
+
+def _pandas_column(name: str, column: Any, kind: Kind) -> pl.Series:
+    try:
+        return pl.Series(name, pl.from_pandas(column))
+    except Exception:
+        return _column(name, column.tolist(), kind)
+
+
+def _from_mapping(value: Mapping[Any, Any], kind: Kind) -> pl.DataFrame:
+    if kind in (TOPICS, CORPUS):
+        return _from_texts(value, kind)
+    query_ids: list[Any] = []
+    doc_ids: list[Any] = []
+    numbers: list[Any] = []
+    for query_id, documents in value.items():
+        if not isinstance(documents, Mapping):
+            raise InputError(
+                f"expected a dictionary of documents but got {show(documents)}",
+                where=f"{kind.name}, query {show(query_id)}",
+                remedy=f"give {kind.accepted}",
+            )
+        query_ids += [query_id] * len(documents)
+        doc_ids += documents.keys()
+        numbers += documents.values()
+    rows = (query_ids, doc_ids, numbers)
+    columns = zip(kind.required, rows, strict=True)
+    return pl.DataFrame([_column(name, values, kind) for name, values in columns])
+
+
+def _from_texts(value: Mapping[Any, Any], kind: Kind) -> pl.DataFrame:
+    """Return the columns of ``{id: text}``, or of ``{id: {"title": …, "text": …}}``."""
+    fields = [name for name in kind.fields if name != kind.required[0]]
+    rows = [one if isinstance(one, Mapping) else {"text": one} for one in value.values()]
+    columns = [_column(kind.required[0], list(value), kind)]
+    for name in fields:
+        default = None if name in kind.required else ""
+        columns.append(_column(name, [row.get(name, default) for row in rows], kind))
+    return pl.DataFrame(columns)
+
+
+def _from_records(value: object, kind: Kind) -> pl.DataFrame:
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise unexpected(value, kind)
+    rows = list(value)
+    if not rows or not all(is_record(row) and hasattr(row, kind.required[-1]) for row in rows):
+        raise unexpected(value, kind)
+    return pl.DataFrame(
+        [_column(name, [getattr(row, name) for row in rows], kind) for name in kind.required]
+    )
+
+
+def _column(name: str, values: Sequence[Any], kind: Kind) -> pl.Series:
+    """Return a column of ids, texts or numbers.
+
+    Raises:
+        InputError: If a value has another type, or a number is too large.
+    """
+    if not values:
+        return pl.Series(name, [], dtype=pl.Float64 if name == "score" else None)
+    numeric = name in ("score", "relevance", "rank")
+    expected = "a number" if numeric else "text" if name in _TEXTS else "text or a whole number"
+    done: list[Any] = []
+    try:
+        done.extend(map(_as_number if numeric else _as_text, values))
+        if name == "score" or (numeric and float in set(map(type, done))):
+            done = list(map(float, done))
+        return pl.Series(name, done, strict=True)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        wrong = values[len(done)] if len(done) < len(values) else max(done, key=abs, default=0)
+        raise InputError(
+            f"expected {expected} as {name} but got {show(wrong)}",
+            where=kind.name,
+            remedy=f"make every {name} {expected}",
+        ) from error
+
+
+_TEXTS = ("text", "title")
+
+
+def _as_number(value: Any) -> float:
+    if isinstance(value, float | int):
+        return int(value) if isinstance(value, bool) else value
+    if isinstance(value, np.generic):
+        return _as_number(value.item())
+    if isinstance(value, Real | Decimal):
+        return float(value)
+    raise TypeError
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return str(value)
+    raise TypeError

@@ -1,0 +1,106 @@
+"""Settings and reports as Pydantic models whose constructors raise errors of this package.
+
+``BenchmarkConfig(depth="x")`` raises a :class:`UsageError` with one line, like a wrong option on
+the command line. ``model_validate`` raises Pydantic's ``ValidationError``; readers of files turn it
+into an error with the line of the file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from trectools_plus.errors import UsageError
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
+
+SEPARATOR = " — "
+"""The separator between problem and remedy in the messages of validators."""
+
+
+class _OneLineErrors(ModelMetaclass):
+    """Translates the errors of constructors."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except ValidationError as error:
+            raise as_usage_error(error, self.__name__) from error
+
+
+class Model(BaseModel, metaclass=_OneLineErrors):
+    """A Pydantic model whose constructor raises :class:`UsageError`."""
+
+
+def as_usage_error(error: ValidationError, name: str) -> UsageError:
+    """Return the error for values that a model refuses: the first problem, and their number.
+
+    Args:
+        error: Pydantic's error.
+        name: The name of the model.
+    """
+    problems = error.errors(include_url=False)
+    first = problems[0]
+    place = ".".join(str(step) for step in first["loc"])
+    what, remedy = explain_problem(first)
+    if first["type"] == "extra_forbidden":
+        what, remedy = f"there is no setting '{place}'", f"see help({name})"
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return UsageError(f"{what}{more}", where=f"{name}: {place}" if place else name, remedy=remedy)
+
+
+def show_value(value: Any) -> str:
+    """Return a value as the user would write it, on one short line."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    try:
+        shown = repr(value) if isinstance(value, str) else str(value)
+    except ValueError:  # an integer with too many digits
+        shown = type(value).__name__
+    shown = " ".join(shown.split())
+    return shown if len(shown) <= 60 else f"{shown[:59]}…"
+
+
+_EXPECTED = {
+    "greater_than_equal": "at least {ge:g}",
+    "greater_than": "more than {gt:g}",
+    "less_than_equal": "at most {le:g}",
+    "less_than": "less than {lt:g}",
+    "finite_number": "a finite number",
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "literal_error": "{expected}",
+}
+"""Descriptions of the expected values, by Pydantic's type of error."""
+
+
+def explain_problem(item: ErrorDetails) -> tuple[str, str | None]:
+    """Return the message for an invalid setting, and the remedy if the validator gives one.
+
+    Args:
+        item: One entry of ``ValidationError.errors()``.
+    """
+    if item["type"] == "missing":
+        return f"{item['loc'][-1]} is missing", None
+    expected = _EXPECTED.get(item["type"])
+    if expected is not None:
+        expected = expected.format(**item.get("ctx", {}))
+        return f"expected {expected} but got {show_value(item['input'])}", None
+    problem, _, remedy = item["msg"].removeprefix("Value error, ").partition(SEPARATOR)
+    if problem.startswith("Input"):
+        problem = f"{problem[:1].lower()}{problem[1:]}, got {show_value(item['input'])}"
+    return problem, remedy or None

@@ -1,0 +1,228 @@
+"""Everything that the public functions accept as judgments, runs, topics and documents.
+
+A run or qrels is a table of this package, a path, a dictionary of dictionaries, a data frame of
+Polars or pandas, or records of ``ir_measures``. Several runs are a list of these, or a dictionary
+of names to these. Files are validated when they are loaded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.corpus import load_corpus
+from trectools_plus.formats.interchange.frames import QRELS, RUN, is_frame, is_record, unexpected
+from trectools_plus.formats.interchange.names import GRADES, find_fields
+from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
+from trectools_plus.validation.engine import (
+    open_qrels,
+    open_run,
+    validate_qrels,
+    validate_run,
+)
+from trectools_plus.validation.findings import FileReport
+from trectools_plus.validation.loading import load_qrels, load_run, load_topics
+
+Input = Any
+"""A table, a path, a dictionary, a data frame or records."""
+
+
+def is_path(value: object) -> bool:
+    """Return whether a value names a file."""
+    return isinstance(value, str | os.PathLike)
+
+
+def as_qrels(qrels: Input, or_else: str | None = None) -> Qrels:
+    """Return judgments in any form as a table.
+
+    Args:
+        qrels: The judgments.
+        or_else: What the calling function accepts instead, for the error message.
+
+    Raises:
+        UsageError: If it is a value of another type, or empty.
+        InputError: If an id or a grade has the wrong type, or a file cannot be read.
+        FindingsError: If a file has an error that makes scores wrong or ambiguous.
+    """
+    if isinstance(qrels, Qrels):
+        return qrels
+    if is_path(qrels):
+        return load_qrels(os.fsdecode(qrels))
+    _refuse_empty(qrels, "judgments")
+    try:
+        if isinstance(qrels, Run):
+            raise unexpected(qrels, QRELS)
+        return Qrels(qrels)
+    except UsageError as error:
+        error.remedy = f"{error.remedy}; or give {or_else}" if or_else else error.remedy
+        raise
+
+
+def as_run(run: Input, name: str | None = None) -> Run:
+    """Return one run in any form as a table; raises like :func:`as_qrels`.
+
+    Args:
+        run: The run.
+        name: Its name in messages and output; by default that of the table or file, or ``run``.
+    """
+    if isinstance(run, Run):
+        return run
+    if is_path(run):
+        return load_run(os.fsdecode(run))
+    if isinstance(run, Qrels) or _is_list_of_runs(run):
+        raise unexpected(run, RUN, name)
+    _refuse_empty(run, "results", name)
+    try:
+        return Run(run, name or "run")
+    except (UsageError, InputError) as error:
+        error.where = name or error.where
+        raise
+
+
+def as_runs(runs: Input) -> dict[str, Run]:
+    """Return one or several runs in any form, by name.
+
+    A dictionary of dictionaries of numbers is one run. A dictionary of runs in any form, for
+    example with one more level, has names. Runs in a list have the names of their tags.
+
+    Raises:
+        UsageError: If there is no run, two have the same name, or one has another type.
+        InputError: If an id or a score has the wrong type, or a file cannot be read.
+        FindingsError: If a file has an error that makes scores wrong or ambiguous.
+    """
+    named: dict[str, Run] = {}
+    for name, run in list_runs(runs):
+        if name in named:
+            raise UsageError(
+                f"two runs are named {name!r}",
+                where=", ".join(one.path or "a table" for one in (named[name], run)),
+                remedy="pass them with names: evaluate(qrels, {'a': run_a, 'b': run_b})",
+            )
+        named[name] = run
+    return named
+
+
+def list_runs(runs: Input) -> list[tuple[str, Run]]:
+    """Return runs like :func:`as_runs`, with their names, which can be equal."""
+    if isinstance(runs, Mapping) and not _is_one_run(runs):
+        return [(_name(name), as_run(run, _name(name))) for name, run in runs.items()]
+    is_list = isinstance(runs, Iterable) and not isinstance(runs, Run | str | bytes | Mapping)
+    if is_list and not is_frame(runs):
+        items = list(runs)
+        if not items:
+            raise UsageError("no run is given", remedy="pass at least one run")
+        if not all(map(is_record, items)):
+            return [(run.name, run) for run in map(as_run, items)]
+        runs = items
+    run = as_run(runs)
+    return [(run.name, run)]
+
+
+def as_topics(topics: Input) -> Topics:
+    """Return topics in any form as a table; raises like :func:`as_qrels`."""
+    if isinstance(topics, Topics):
+        return topics
+    if is_path(topics):
+        return load_topics(os.fsdecode(topics))
+    _refuse_empty(topics, "queries")
+    return Topics(topics)
+
+
+def as_corpus(corpus: Input) -> Corpus:
+    """Return documents in any form as a table; raises like :func:`as_qrels`."""
+    if isinstance(corpus, Corpus):
+        return corpus
+    if is_path(corpus):
+        return load_corpus(os.fsdecode(corpus))
+    _refuse_empty(corpus, "documents")
+    return Corpus(corpus)
+
+
+def validate(data: Input, *, qrels: Input | None = None, max_depth: int | None = 100) -> FileReport:
+    """Check a run or judgments in any form, and return all findings.
+
+    A file is checked as judgments if its lines have four columns, and a data frame if it has a
+    column of grades. A dictionary is a run; for judgments, write ``validate(Qrels(…))``.
+    :func:`validate_run` and :func:`validate_qrels` have further options.
+
+    Args:
+        data: The run or the judgments.
+        qrels: The judgments whose ids a run should have.
+        max_depth: Results allowed per query of a run; ``None`` for no limit.
+
+    Returns:
+        The findings; ``errors`` has those with severity error. A malformed file is a report with
+        errors, not an exception.
+
+    Raises:
+        InputError: If a file cannot be read at all, or a value of a table has the wrong type.
+        UsageError: If ``data`` is neither of these.
+    """
+    if isinstance(data, Qrels) or _is_qrels_file(data) or _has_grades(data):
+        if qrels is not None:
+            raise UsageError(
+                "judgments cannot be compared with judgments",
+                remedy="leave qrels out, or pass a run: validate(run, qrels=qrels)",
+            )
+        return validate_qrels(data)
+    return validate_run(data, qrels=qrels, max_depth=max_depth)
+
+
+def _is_qrels_file(data: Input) -> bool:
+    if not is_path(data) or str(data) == "-":
+        return False
+    run, qrels = open_run(data, None), open_qrels(data)
+    if isinstance(run, FileReport) or isinstance(qrels, FileReport):
+        return False
+    is_run, is_qrels = (one.n_rows > 0 and one.shape.has_rows for one in (run, qrels))
+    _, header = qrels.shape.header or (0, "")
+    return is_qrels and (not is_run or "corpus" in header)  # BEIR calls the grade a score
+
+
+def _has_grades(data: Input) -> bool:
+    if not is_frame(data):
+        return False
+    names = [str(name) for name in data.columns]
+    grades = [name for name in GRADES if "score" not in name]
+    fields = {"relevance": grades, "score": ("score",)}
+    return list(find_fields(names, fields)) == ["relevance"]
+
+
+def _is_one_run(runs: Mapping[Any, Any]) -> bool:
+    """Return whether the values of a dictionary are documents with scores."""
+    if not runs:
+        raise UsageError("no run is given", remedy=f"the dictionary is empty; give {RUN.accepted}")
+    for documents in runs.values():
+        if not isinstance(documents, Mapping):
+            return False
+        for score in documents.values():
+            return not isinstance(score, Mapping)
+    return True
+
+
+def _is_list_of_runs(run: object) -> bool:
+    if isinstance(run, Mapping):
+        return bool(run) and not _is_one_run(run)
+    return isinstance(run, list | tuple) and not all(map(is_record, run))
+
+
+def _refuse_empty(value: object, contents: str, where: str | None = None) -> None:
+    if isinstance(value, Mapping) and not any(
+        not isinstance(one, Mapping) or one for one in value.values()
+    ):
+        raise UsageError(
+            f"the dictionary has no {contents}", where=where, remedy="give at least one"
+        )
+
+
+def _name(name: object) -> str:
+    if isinstance(name, int) and not isinstance(name, bool):
+        return str(name)
+    if isinstance(name, str) and name.strip():
+        return name
+    raise UsageError(
+        f"expected text as the name of a run but got {name!r}",
+        remedy="name runs as in {'bm25': run_a, 'dense': run_b}",
+    )
