@@ -18,7 +18,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from trectools_plus.models import Model
-from trectools_plus.validation.findings import Finding
+from trectools_plus.validation.findings import Finding, Severity
 
 TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "competitive", "strong"]
 ModeStatus = Literal["complete", "incomplete"]
@@ -309,6 +309,23 @@ class FindingRecord(ReportModel):
     message: str
     remedy: str | None
     fix: str
+
+
+def restore_findings(records: Iterable[FindingRecord], path: str) -> list[Finding]:
+    """Return the findings of a report on a file that was accepted."""
+    return [
+        Finding(
+            code=record.code,
+            name=record.name,
+            severity=Severity(record.severity),
+            path=path,
+            message=record.message,
+            remedy=record.remedy or "",
+            line=record.line,
+            count=record.count,
+        )
+        for record in records
+    ]
 
 
 def record_findings(findings: Iterable[Finding]) -> list[FindingRecord]:

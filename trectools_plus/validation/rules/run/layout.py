@@ -10,6 +10,8 @@ import polars as pl
 
 from trectools_plus.formats.columns.columns import Origin
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
+from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.interchange.reading import find_convertible
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.text import on, plural, quoted
@@ -29,6 +31,9 @@ DELIMITERS = {
     "quoted fields": " ",
 }
 """Other formats that can be fixed, with their delimiters."""
+
+
+_COPY_AGAIN = "Copy or write the file again, because its end is missing"
 
 
 @rule(
@@ -57,18 +62,21 @@ def too_few_columns(run: RunView) -> Hit | None:
     first = short.row(0, named=True)
     cut = _is_cut_off(run, first["line"])
     same_width = run.n_rows == 0 and short["n_fields"].n_unique() == 1
-    guess = (
-        "; the file ends in the middle of a line"
-        if cut
-        else _missing_column(fields_of(first["text"]))
-    )
+    found = find_convertible(run.columns.source, "run") if same_width and run.columns else None
+    if cut:
+        guess, remedy = "; the file ends in the middle of a line", _COPY_AGAIN
+    elif found is not None:
+        guess, remedy = f"; this looks like {found.label}", conversion_remedy(run)
+    else:
+        guess, remedy = _missing_column(fields_of(first["text"])), None
     return Hit(
         f"{plural(first['n_fields'], 'column')}, need 6 ({LAYOUT}){guess}"
         f"{on(short.height, 'line')}",
         short["line"].to_list(),
         short.height,
-        remedy="Copy or write the file again, because its end is missing" if cut else None,
-        fix=None if same_width and guess else "no",  # all rows lack the same column
+        remedy=remedy,
+        # All rows lack the same column; of MS MARCO's ranks, it would make scores.
+        fix=None if same_width and guess and (found is None or found.name != "msmarco") else "no",
     )
 
 
@@ -139,6 +147,10 @@ def add_columns(draft: Draft, job: Job) -> Draft:
     """Add the tag, Q0, or Q0, rank and tag, if every row lacks the same columns (R101)."""
     if "R101" not in job.requested or not draft.has_only_unparsed_lines(job, "R101"):
         return draft
+    found = find_convertible(Source(draft.path, draft.data), "run")
+    if found is not None and found.name == "msmarco":
+        job.skip("R101", "the last column contains ranks; use `runs convert`")
+        return draft
     texts = draft.view.unparsed_lines["text"]
     tag = tag_for(job.options.tag, draft.path, job.options.max_tag_length)
     forms = (
@@ -165,6 +177,8 @@ def add_columns(draft: Draft, job: Job) -> Draft:
     scope="row",
     severity="error",
     fix=RuleFix("ask", "joined the words of the tag with '_'"),
+    scored_if="on every such line, column 4 is an integer, column 5 a score and column 6 not a "
+    "number: the words after the tag are then ignored",
     checks="more than 6 fields",
     rationale="A blank inside a document id shifts all later columns: trec_eval then reads the "
     "rank as the score and gives no warning. It drops all words after the sixth column, so a tag "
@@ -178,7 +192,7 @@ def too_many_columns(run: RunView) -> Hit | None:
     """Rows with more fields than a run has."""
     if run.columns is not None and run.columns.origin is not None:
         return too_many_values(run, run.columns.origin)
-    long = run.misshapen.filter(pl.col("n_fields") > RUN_FIELDS)
+    long = pl.concat([run.misshapen.filter(pl.col("n_fields") > RUN_FIELDS), run.words_after_tag])
     if long.is_empty():
         return None
     first = long.row(0, named=True)
@@ -188,6 +202,7 @@ def too_many_columns(run: RunView) -> Hit | None:
         long["line"].to_list(),
         long.height,
         fix=None if "run tag" in guess else "no",
+        blocks_scoring=run.words_after_tag.is_empty(),
     )
 
 
@@ -254,8 +269,8 @@ def join_tags(draft: Draft, job: Job) -> Draft:
     fix=RuleFix("ask", "wrote blanks for the delimiter"),
     checks="JSON, CSV, quoted fields or HTML in the first 4 KiB",
     rationale="A run has columns separated by blanks. trec_eval reads other formats as broken "
-    "rows; quotes become part of the ids, which then match nothing in the qrels. Delimiters and "
-    "quotes can be fixed. JSON and HTML cannot, because the meaning of their keys is unknown.",
+    "rows; quotes become part of the ids, which then match nothing in the qrels. Delimiters, "
+    "quotes and JSON with queries, documents and scores can be fixed.",
     example="run.txt:1: error R103: the format is comma-separated, but a run has six columns "
     "separated by spaces or tabs. Write 'qid Q0 docid rank score tag' on each line.",
     remedy=f"Write '{LAYOUT}' on each line",
@@ -272,7 +287,10 @@ def other_format(run: RunView) -> Hit | None:
         f"the format is {run.shape.format}, but a run has six columns separated by spaces or tabs"
     )
     fix: FixName | None = None if run.shape.format in DELIMITERS else "no"
-    return Hit(message, [run.shape.first_line or 1], fix=fix)
+    columns = run.columns
+    found = None if columns is None else find_convertible(columns.source, "run")
+    remedy = None if found is None else conversion_remedy(run)
+    return Hit(message, [run.shape.first_line or 1], remedy=remedy, fix=fix)
 
 
 def readable_hit(table: TableView, layout: str) -> Hit:
@@ -287,16 +305,20 @@ def readable_hit(table: TableView, layout: str) -> Hit:
         message = f"BEIR header {quoted(' '.join(BEIR_NAMES))}, three columns, not in TREC form"
     else:
         message = f"{shape.format} with the header {quoted(shape.header[1])}, not in TREC form"
-    command = "runs" if table.kind == "run" else "qrels"
-    output = "run.txt" if table.kind == "run" else "qrels.txt"
     return Hit(
         "; ".join((message, *origin.notes)),
         [shape.header[0] if shape.header else shape.first_line or 1],
-        remedy="Every trectools-plus command reads it; for other tools, convert it: "
-        f"trectools-plus {command} convert {table.name} --output {output}",
+        remedy="Every trectools-plus command reads it; for other tools, "
+        + conversion_remedy(table).replace("Convert", "convert"),
         fix="ask",
         blocks_scoring=False,
     )
+
+
+def conversion_remedy(table: TableView) -> str:
+    """Return the command that converts a file to TREC form."""
+    command, output = ("runs", "run.txt") if table.kind == "run" else ("qrels", "qrels.txt")
+    return f"Convert it: trectools-plus {command} convert {table.name} --output {output}"
 
 
 BEIR_NAMES = ("query-id", "corpus-id", "score")
@@ -390,7 +412,8 @@ def wrong_kind(run: RunView) -> Hit | None:
     "that does not exist; stricter readers stop.",
     example="run.txt:1: error R105: header line 'qid Q0 docno rank score tag'. Remove it.",
     remedy="Remove it",
-    scored_if="every command reads the table below it",
+    scored_if="it is the header of a table that every command reads, or no query has the id in "
+    "its first column: the line is then skipped",
 )
 def header_line(run: RunView) -> Hit | None:
     """The first line names the columns."""
@@ -399,7 +422,8 @@ def header_line(run: RunView) -> Hit | None:
     if run.is_arranged:
         return readable_hit(run, "")
     line, text = run.shape.header
-    return Hit(f"header line {quoted(text.strip())}", [line])
+    blocks = run.header_may_be_data
+    return Hit(f"header line {quoted(text.strip())}", [line], blocks_scoring=blocks)
 
 
 @rule(
