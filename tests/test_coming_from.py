@@ -47,7 +47,22 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "coming-from.md"
 GARDEN = ROOT / "fixtures/garden-trec"
 
+
+def as_csv(path: Path, header: str, fields: tuple[int, ...]) -> str:
+    """Return columns of a run or qrels as CSV with a header."""
+    rows = [line.split() for line in path.read_text("utf-8").splitlines()]
+    return "\n".join([header, *(",".join(row[field] for field in fields) for row in rows), ""])
+
+
 FILES: dict[str, str | Path] = {
+    "judgments.csv": as_csv(GARDEN / "qrels.txt", "query_id,doc_id,relevance", (0, 2, 3)),
+    "results.csv": as_csv(ROOT / "fixtures/runs/lexical.run", "query_id,doc_id,score", (0, 2, 4)),
+    "ranks.tsv": "1\ta\t1\n1\tb\t2\n",
+    "run.json": '{"1": {"g06": 2.5, "g02": 1}, "2": {"g01": 1}}',
+    "beir.tsv": "query-id\tcorpus-id\tscore\n1\ta\t1\n",
+    "prels.txt": "20001 a 1 1 0.4\n20001 b 0 2 1.0\n",
+    "levels.txt": "0001 a L2\n0001 b L0\n",
+    "answers.jsonl": '{"run_id": "r", "topic_id": "1", "references": ["a", "b"], "answer": []}\n',
     "my.run": ROOT / "fixtures/runs/lexical.run",
     "other.run": ROOT / "fixtures/runs/vector.run",
     "qrels.txt": GARDEN / "qrels.txt",

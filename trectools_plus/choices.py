@@ -39,6 +39,10 @@ OnConflict = Literal["max", "min", "last"]
 FindingsFormat = Literal["text", "concise", "json", "github", "sarif", "junit"]
 ProfileName = Literal["default", "trec", "submission"]
 
+RunFormat = Literal["csv", "tsv", "json", "msmarco", "scores", "trec-rag", "trec"]
+"""The formats of ``runs convert``; see ``formats/interchange/reading.py``."""
+QrelsFormat = Literal["csv", "tsv", "beir", "json", "msmarco", "prels", "ntcir", "trec-rag", "trec"]
+"""The formats of ``qrels convert``."""
 TestSetForm = Literal["json", "yaml", "trec", "trec-jsonl", "beir"]
 UnknownTerms = Literal["error", "drop"]
 """Expected ids that are not terms of the ontology are an error, or are left out."""

@@ -64,7 +64,7 @@ def test_several_measures_and_modes_each_count(bench: Any) -> None:
     after = bench.make("after", {"a": {}, "b": dict.fromkeys(range(10), 2)})
     result = run_gate(after, before, GateRules(("R@10", "MRR@10")))
     failed = [(entry.mode, entry.measure) for entry in result.entries if entry.failed]
-    assert failed == [("b", "RR@10")]
+    assert failed == [("b", "MRR@10")]
     assert len(result.entries) == 4
 
 

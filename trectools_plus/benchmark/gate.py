@@ -143,7 +143,7 @@ def run_gate(
     )
     _refuse_missing_modes(current_source, baseline_source)
     measures = parse_measures(rules.measures)
-    names = [measure.name for measure in measures]
+    names = [measure.requested_name for measure in measures]
     scores = ReportScores(current_source, measures), ReportScores(baseline_source, measures)
     cases = [(mode, name) for mode in baseline_source.report.modes for name in names]
     means = [_means(scores, case) for case in cases]
@@ -255,7 +255,10 @@ def _means_over_shared_queries(
             return current, baseline
         counts = [column.drop_nulls().len() for column in columns]
     else:
-        found = [one.modes[mode].measures.get(measure) for one in (current_report, baseline_report)]
+        found = [
+            one.modes[mode].measures.get(one.find_measure(measure) or measure)
+            for one in (current_report, baseline_report)
+        ]
         counts = [0 if one is None else one.n for one in found]
         if counts[0] == counts[1]:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
@@ -12,7 +12,7 @@ import polars as pl
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.errors import IncomparableError, InputError, UsageError
-from trectools_plus.measures.parser import parse_measures
+from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.statistics.arrays import ResamplingOptions
 from trectools_plus.statistics.correction import adjust_p_values
 from trectools_plus.statistics.unpaired import UnpairedComparison, unpaired_difference
@@ -105,13 +105,15 @@ def check_overfitting(
             remedy="use the two parts of one split",
         )
     sources = [ReportFolder(path) for path in reports]
-    table = _values(sources)
+    labels = _label_measures(sources)
+    table = _values(sources, labels)
+    canonical = {label: name for name, label in labels.items()}
     directions = {
-        name: one.report.higher_is_better(name)
+        labels[name]: one.report.higher_is_better(label)
         for one in sources
-        for name in one.report.measure_names
+        for label, name in one.report.canonical_names.items()
     }
-    names = _measures(table, measures)
+    names = _measures(table, measures, canonical)
     found = []
     for mode in table["run"].unique(maintain_order=True).to_list():
         for measure in names:
@@ -133,7 +135,16 @@ def check_overfitting(
     return OverfittingCheck(contrasts, tuple(_notes(table, parts)))
 
 
-def _values(sources: Sequence[ReportFolder]) -> pl.DataFrame:
+def _label_measures(sources: Sequence[ReportFolder]) -> dict[str, str]:
+    """Return the label of each measure by its canonical name: that of the first report."""
+    labels: dict[str, str] = {}
+    for source in sources:
+        for label, name in source.report.canonical_names.items():
+            labels.setdefault(name, label)
+    return labels
+
+
+def _values(sources: Sequence[ReportFolder], labels: Mapping[str, str]) -> pl.DataFrame:
     """Return columns ``run, query_id, measure, value`` of all reports, without undefined values."""
     tables = []
     for source in sources:
@@ -143,7 +154,9 @@ def _values(sources: Sequence[ReportFolder]) -> pl.DataFrame:
                 where=str(source.folder),
                 remedy="keep per_query.parquet beside the report",
             )
-        tables.append(source.per_query)
+        names = source.report.canonical_names
+        renamed = {label: labels[name] for label, name in names.items()}
+        tables.append(source.per_query.with_columns(pl.col("measure").replace(renamed)))
     table = pl.concat(tables).drop_nulls("value").unique(maintain_order=True)
     if table.select("run", "query_id", "measure").is_duplicated().any():
         raise IncomparableError(
@@ -153,18 +166,23 @@ def _values(sources: Sequence[ReportFolder]) -> pl.DataFrame:
     return table
 
 
-def _measures(table: pl.DataFrame, wanted: Sequence[str] | None) -> list[str]:
+def _measures(
+    table: pl.DataFrame, wanted: Sequence[str] | None, canonical: Mapping[str, str]
+) -> list[str]:
     known = table["measure"].unique(maintain_order=True).to_list()
     if not known:
         raise InputError("the reports have no values", remedy="run the benchmark again")
     if wanted is None:
         return known[:1]
-    names = [measure.name for measure in parse_measures(wanted)]
-    missing = [name for name in names if name not in known]
-    if missing:
-        raise UsageError(
-            f"{missing[0]} is not in the reports", remedy=f"use one of {', '.join(known)}"
-        )
+    names = []
+    for measure in parse_measures(wanted):
+        label = match_name(measure.name, {name: canonical.get(name, name) for name in known})
+        if label is None:
+            raise UsageError(
+                f"{measure.requested_name} is not in the reports",
+                remedy=f"use one of {', '.join(known)}",
+            )
+        names.append(label)
     return names
 
 

@@ -19,12 +19,20 @@ RUNS = {
         "runs.fetch:runs_fetch", "Search a collection and write one run file for each mode."
     ),
     "fuse": Entry("runs.fuse:runs_fuse", "Merge run files into one, query by query."),
+    "convert": Entry(
+        "runs.convert:runs_convert",
+        "Convert a run to TREC form: from CSV, JSON, MS MARCO or TREC RAG.",
+    ),
     "info": Entry("runs.info:runs_info", "Summarise a run file: size, depth, scores, ties, order."),
 }
 QRELS = {
     "validate": Entry(
         "qrels:qrels_validate",
         "Check qrels: columns, grades, conflicts, queries without relevant documents.",
+    ),
+    "convert": Entry(
+        "qrels:qrels_convert",
+        "Convert qrels to TREC form: from CSV, BEIR, JSON, MS MARCO, prels or NTCIR.",
     ),
 }
 TOPICS = {

@@ -1,4 +1,4 @@
-"""Common parts of the ``… validate`` commands: reference files, fixed copies, and the output."""
+"""Common parts of the ``… validate`` and ``… convert`` commands: reference files, fixes, output."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from trectools_plus import formats, testsets, validation
 from trectools_plus.cli.options.validation import FixOptions, OutputOptions
-from trectools_plus.cli.verbosity import inform
+from trectools_plus.cli.verbosity import inform, note
 from trectools_plus.errors import (
     CheckFailedError,
     FormatError,
@@ -21,11 +21,36 @@ from trectools_plus.errors import (
     UsageError,
     raise_all,
 )
+from trectools_plus.text import plural
 
 CLEAN_FILES_NAMED = 10
 """With more files than this, files without findings are counted instead of listed."""
 MakeFix = Callable[[str, str, tuple[str, ...]], "validation.FixSummary"]
 """Fixes a file. Takes its path, the path to write, and the codes given with ``--fix``."""
+
+
+Output = Annotated[
+    str,
+    typer.Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output."),
+]
+
+
+def report_conversion(
+    converted: validation.Converted[formats.Run] | validation.Converted[formats.Qrels],
+    source: str,
+    output: str,
+) -> None:
+    """Report a conversion: its size if it was written to a file, notes, and findings."""
+    frame = converted.table.frame
+    size = f"{plural(frame['query_id'].n_unique(), 'query', 'queries')}, "
+    size += plural(frame.height, "row")
+    if output != "-":
+        typer.echo(f"{output}: {size}, from {source} ({converted.format})")
+    for text in converted.notes:
+        note(text)
+    if converted.findings:
+        codes = ", ".join(finding.code for finding in converted.findings)
+        note(f"{plural(len(converted.findings), 'finding')} that do not change a figure: {codes}")
 
 
 @dataclass(frozen=True, slots=True)

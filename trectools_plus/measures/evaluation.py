@@ -27,7 +27,7 @@ from trectools_plus.measures.definitions.base import (
     Measure,
 )
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.parser import parse_measure, parse_measures
+from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.measures.scoring.chunks import ScoredFile
 from trectools_plus.measures.scoring.ranking import score_ranking
 from trectools_plus.progress import Progress, no_progress
@@ -104,8 +104,8 @@ class Evaluation:
 
     @property
     def measure_names(self) -> list[str]:
-        """The measures' canonical names, in the order requested."""
-        return [measure.name for measure in self.measures]
+        """The measures' names as requested, in this order; they label the columns."""
+        return [measure.requested_name for measure in self.measures]
 
     def values(self, run_name: AnyName, measure_name: AnyName | None = None) -> FloatArray:
         """Return one value per query of ``query_ids[run_name]``; ``nan`` if undefined.
@@ -276,23 +276,15 @@ class Evaluation:
         """Return the place of a measure in ``measures``, by any of its names."""
         names = self.measure_names
         if isinstance(requested, str | Measure):
-            name = requested if isinstance(requested, str) else requested.name
-            if name not in names:
-                name = self._canonical_name(name)
-            if name in names:
-                return names.index(name)
+            canonical = {measure.requested_name: measure.name for measure in self.measures}
+            found = match_name(
+                requested if isinstance(requested, str) else requested.name, canonical
+            )
+            if found is not None:
+                return names.index(found)
         raise UsageError(
             f"there is no measure {show(requested)}", remedy=f"available: {', '.join(names)}"
         )
-
-    def _canonical_name(self, requested: str) -> str:
-        for measure in self.measures:
-            if requested.casefold() in (measure.name.casefold(), (measure.alias or "").casefold()):
-                return measure.name
-        try:
-            return parse_measure(requested).name
-        except UsageError:
-            return requested
 
 
 def evaluate(
@@ -350,7 +342,11 @@ def score_runs(
     query_ids: dict[str, list[str]] = {}
     counts: dict[str, Counts] = {}
     tables: dict[str, FloatArray] = {}
-    notes = [f"{one.name}: {note}" for one in measures for note in one.notes_on_qrels(queries)]
+    notes = [
+        f"{one.requested_name}: {note}"
+        for one in measures
+        for note in (*one.notes_on_names, *one.notes_on_qrels(queries))
+    ]
     for (name, run), (table, run_notes) in zip(runs.items(), scored_runs, strict=True):
         in_run = set(run.query_ids)
         has_results = np.array([query in in_run for query in queries.query_ids], dtype=bool)
@@ -435,7 +431,9 @@ def _score(
         return run.table, []
     ranked = queries.rank(run)
     notes = [
-        f"{one.name}, {name}: {note}" for one in measures for note in one.notes_on_run(name, ranked)
+        f"{one.requested_name}, {name}: {note}"
+        for one in measures
+        for note in one.notes_on_run(name, ranked)
     ]
     return score_ranking(measures, queries, ranked), notes
 

@@ -10,6 +10,7 @@ it.
 from __future__ import annotations
 
 import ast
+import copy
 import difflib
 import re
 from collections.abc import Iterable, Mapping
@@ -138,7 +139,7 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
         names: Names, measures, or measure objects of ``ir_measures``.
 
     Returns:
-        The measures in the order of the names, each once.
+        The measures in the order of the names, each once, with the name that was requested first.
 
     Raises:
         UsageError: As :func:`parse_measure`, or if there is no name.
@@ -151,6 +152,11 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
             if isinstance(name, Measure):
                 refuse_misleading_name(measure, _is_standard)
             known = found.setdefault(measure.name, measure)
+            if known.requested_name != measure.requested_name:
+                further = (*known.further_aliases, measure.requested_name)
+                known = copy.copy(known)
+                known.further_aliases = tuple(dict.fromkeys(further))
+                found[measure.name] = known
             if not _same(known, measure):
                 raise UsageError(
                     f"two different measures are called {measure.name}",
@@ -160,6 +166,25 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
     if not found:
         raise UsageError("no measure is given", remedy="pass one, for example nDCG@10")
     return list(found.values())
+
+
+def match_name(requested: str, canonical: Mapping[str, str]) -> str | None:
+    """Return the label of the measure that a name stands for; ``None`` if there is none.
+
+    Args:
+        requested: The label, or any other spelling of the measure.
+        canonical: The canonical name of each measure by its label.
+    """
+    if requested in canonical:
+        return requested
+    for label, name in canonical.items():
+        if requested.casefold() in (label.casefold(), name.casefold()):
+            return label
+    try:
+        meant = parse_measure(requested).name
+    except UsageError:
+        return None
+    return next((label for label, name in canonical.items() if name == meant), None)
 
 
 def explain(name: str) -> Definition:

@@ -105,7 +105,7 @@ def _metadata(report: BenchmarkReport, mode: str) -> dict[str, Any]:
         },
         "research goal": {
             "evaluation": {
-                "reported_measures": report.measure_names,
+                "reported_measures": list(report.canonical_names.values()),
                 **({"baseline": baselines} if baselines else {}),
                 "confidence intervals": intervals,
             }

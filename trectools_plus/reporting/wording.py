@@ -103,6 +103,17 @@ def list_commands(report: BenchmarkReport) -> list[str]:
     ]
 
 
+def other_name(name: str, definition: MeasureDefinition) -> str | None:
+    """Return a measure's canonical name if it is labelled otherwise, or the class's address.
+
+    In reports of earlier versions, the label is the canonical name, and the alias the name that
+    was requested.
+    """
+    if definition.name is not None and definition.name != name:
+        return definition.name
+    return definition.alias if definition.alias != name else None
+
+
 def list_definition(definition: MeasureDefinition) -> list[str]:
     """Return the parts of a measure's definition."""
     return [

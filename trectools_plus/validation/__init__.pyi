@@ -2,6 +2,9 @@
 # __all__.
 
 from trectools_plus.validation.catalogue import CATALOGUE as CATALOGUE
+from trectools_plus.validation.conversion import Converted as Converted
+from trectools_plus.validation.conversion import convert_qrels as convert_qrels
+from trectools_plus.validation.conversion import convert_run as convert_run
 from trectools_plus.validation.draft import FixOptions as FixOptions
 from trectools_plus.validation.engine import check_pair as check_pair
 from trectools_plus.validation.engine import check_qrels as check_qrels

@@ -55,7 +55,7 @@ def test_table(run):
     result = run("eval", "qrels.txt", "a.run", "b.run", "-m", "MRR@10", "-m", "nDCG@10")
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["measure", "first", "second"]
-    assert lines[2].split() == ["RR@10", "(MRR@10)", "0.5000", "0.6667"]
+    assert lines[2].split() == ["MRR@10", "(RR@10)", "0.5000", "0.6667"]
     assert lines[3].split()[0] == "nDCG@10"
     assert "queries averaged over" in result.stdout
     assert "3 of 4" in result.stdout
@@ -198,7 +198,8 @@ def test_every_run_that_cannot_be_scored_is_named(run):
 def test_measures_with_commas(run):
     result = run("eval", "qrels.txt", "a.run", "-m", "P@10,AP(rel=2)@5", "-m", "P.5,10", "-m", "RR")
     names = [line.split()[0] for line in result.stdout.splitlines()[2:6]]
-    assert names == ["P@10", "AP(rel=2)@5", "P@5", "RR"]
+    assert names == ["P@10", "AP(rel=2)@5", "P.5", "RR"]
+    assert "P@10: P.10 is the same measure; it is listed once" in result.stderr
     with pytest.raises(UsageError, match="no measure is given"):
         run("eval", "qrels.txt", "a.run", "-m", ",")
 

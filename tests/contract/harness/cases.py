@@ -307,6 +307,27 @@ FILES = (
         },
     ),
     Case(
+        "convert",
+        (
+            "runs convert results.csv --output results.run",
+            "runs convert ranks.tsv --tag mine",
+            "trectools-plus runs convert run.json --from json",
+            "trectools-plus qrels convert judgments.csv --output qrels.txt",
+            "trectools-plus qrels convert prels.txt",
+            "trectools-plus qrels convert levels.txt --from ntcir",
+            "trectools-plus eval judgments.csv results.csv run.json -m AP,nDCG@10 --format json",
+        ),
+        writes={
+            "results.csv": "query_id,doc_id,score\n1,a,2.5\n1,b,1\n2,c,3\n",
+            "ranks.tsv": "1\ta\t1\n1\tb\t2\n2\tc\t1\n",
+            "run.json": '{"1": {"a": 1, "b": 2.5}, "2": {"c": 3}}\n',
+            "judgments.csv": "query_id;doc_id;relevance;comment\n1;a;2;yes\n1;b;0;\n2;c;1;\n",
+            "prels.txt": "1 a 1 1 0.4\n1 b 0 2 1.0\n",
+            "levels.txt": "1 a L2\n1 b L0\n",
+        },
+        exact=True,
+    ),
+    Case(
         "runs-fetch",
         (
             f"runs fetch --dataset {GARDEN} --modes lexical,vector,hybrid --output-dir out "

@@ -37,7 +37,6 @@ LEFT_TO_PEOPLE = {
     "r77_only_blank.txt",
     "r85_is_qrels.txt",
     "r87_ideographic_space_sep.txt",
-    "r92_json.txt",
     "r112_commented_row.txt",
     "q12_three_col_one.txt",
     "q14_docid_space.txt",

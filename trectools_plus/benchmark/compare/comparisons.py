@@ -13,6 +13,7 @@ from trectools_plus.benchmark.report import Comparison
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
+from trectools_plus.measures.parser import match_name
 from trectools_plus.statistics.arrays import ResamplingOptions
 from trectools_plus.validation.inputs import Input, as_qrels
 
@@ -51,13 +52,15 @@ class Comparisons(Sequence[Comparison]):
 
     @checked
     def find(self, baseline: str, contrast: str, measure: str) -> Comparison:
-        """Return the comparison of two systems on a measure.
+        """Return the comparison of two systems on a measure, in any spelling.
 
         Raises:
             UsageError: If there is no such comparison.
         """
+        canonical = {one.requested_name: one.name for one in self.evaluation.measures}
+        wanted = (baseline, contrast, match_name(measure, canonical))
         for entry in self.entries:
-            if (entry.baseline, entry.contrast, entry.measure) == (baseline, contrast, measure):
+            if (entry.baseline, entry.contrast, entry.measure) == wanted:
                 return entry
         pairs = dict.fromkeys(f"{entry.contrast} − {entry.baseline}" for entry in self.entries)
         raise UsageError(

@@ -25,7 +25,7 @@ def summarise(
         config: Confidence level, resamples, seed and targets.
 
     Returns:
-        By run, then by canonical measure name.
+        By run, then by the measures' names as requested.
     """
     cases = [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
     values = np.column_stack([evaluation.values(*case) for case in cases])
@@ -35,7 +35,7 @@ def summarise(
     for column, (run, name) in enumerate(cases):
         mean = none_if_nan(evaluation.mean(run, name))
         definition = evaluation.definition(name)
-        target = targets.get(name)
+        target = targets.get(definition.name)
         ci = interval_of(intervals, column)
         defined = values[~np.isnan(values[:, column]), column]
         results.setdefault(run, {})[name] = MeasureResult(

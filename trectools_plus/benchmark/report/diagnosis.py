@@ -215,7 +215,8 @@ def _choose_measure(
         named = [
             (name, figures)
             for name, figures in result.measures.items()
-            if name.partition("@")[0] == label and figures.target is not None
+            if (figures.definition.name or name).partition("@")[0] == label
+            and figures.target is not None
         ]
         if named:
             return (

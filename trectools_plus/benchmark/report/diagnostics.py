@@ -77,7 +77,7 @@ def find_failing(
         FailingQuery(
             query_id=query_ids[index],
             text=texts.get(query_ids[index]),
-            measure=measure.name,
+            measure=measure.requested_name,
             values={name: float(values[index, column]) for column, name in enumerate(names)},
             first_relevant_rank={
                 name: None if np.isnan(rank) else int(rank)

@@ -217,7 +217,8 @@ class ReportScores:
 
     Args:
         source: The report. Further measures are scored from the runs beside it.
-        measures: The measures that are needed, or their canonical names.
+        measures: The measures that are needed, or their names in any spelling. The methods take
+            the same names, or the names that the measures were requested by.
 
     Raises:
         UsageError: If a measure is not in the report and the runs are not beside it.
@@ -226,8 +227,9 @@ class ReportScores:
     def __init__(self, source: ReportFolder, measures: Sequence[str | Measure]) -> None:
         self._source = source
         known = source.report.measure_names
-        named = {one if isinstance(one, str) else one.name: one for one in measures}
-        further = [name for name in named if name not in known]
+        named = {one if isinstance(one, str) else one.requested_name: one for one in measures}
+        self._labels = {name: source.report.find_measure(name) for name in named}
+        further = [name for name, label in self._labels.items() if label is None]
         self._scored: Evaluation | None = None
         if further:
             try:
@@ -242,8 +244,9 @@ class ReportScores:
 
     def mean(self, mode: str, measure: str) -> float | None:
         """Return the mean; ``None`` if undefined."""
-        if measure in self._source.report.measure_names:
-            return self._source.report.modes[mode].measures[measure].mean
+        label = self._labels[measure]
+        if label is not None:
+            return self._source.report.modes[mode].measures[label].mean
         assert self._scored is not None
         return none_if_nan(self._scored.mean(mode, measure))
 
@@ -253,8 +256,9 @@ class ReportScores:
 
     def higher_is_better(self, measure: str) -> bool:
         """Return whether a higher value is better."""
-        if measure in self._source.report.measure_names:
-            return self._source.report.higher_is_better(measure)
+        label = self._labels[measure]
+        if label is not None:
+            return self._source.report.higher_is_better(label)
         assert self._scored is not None
         return self._scored.definition(measure).higher_is_better
 
@@ -266,12 +270,12 @@ class ReportScores:
         Raises:
             InputError: If their mean is not the mean in the report.
         """
-        table = self._source.per_query
-        if self._scored is not None and measure not in self._source.report.measure_names:
-            table = self._scored.per_query()
+        table, label = self._source.per_query, self._labels[measure]
+        if self._scored is not None and label is None:
+            table, label = self._scored.per_query(), measure
         if table is None:
             return None
-        found = table.filter(run=mode, measure=measure).select("query_id", "value")
+        found = table.filter(run=mode, measure=label).select("query_id", "value")
         defined = found["value"].drop_nulls().to_list()
         mean = math.fsum(defined) / len(defined) if defined else None
         reported = self.mean(mode, measure)

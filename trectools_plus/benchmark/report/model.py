@@ -134,8 +134,23 @@ class BenchmarkReport(ReportModel):
 
     @property
     def measure_names(self) -> list[str]:
-        """The measures in the order of the configuration."""
+        """The measures' names as requested, in the order of the configuration."""
         return list(self.best_mode)
+
+    @property
+    def canonical_names(self) -> dict[str, str]:
+        """The canonical name of each measure by its name as requested."""
+        names = {name: name for name in self.measure_names}
+        for result in self.modes.values():
+            for name, figures in result.measures.items():
+                names[name] = figures.definition.name or name
+        return names
+
+    def find_measure(self, requested: str) -> str | None:
+        """Return the report's name of a measure in any spelling; ``None`` if it has none."""
+        from trectools_plus.measures.parser import match_name
+
+        return match_name(requested, self.canonical_names)
 
     @property
     def runs(self) -> list[RunInfo]:
@@ -154,7 +169,12 @@ class BenchmarkReport(ReportModel):
         return html_table(caption, ["Mode", *self.measure_names], rows)
 
     def higher_is_better(self, measure: str) -> bool:
-        """Return whether a higher value of one of the report's measures is the better one."""
+        """Return whether a higher value of one of the report's measures is the better one.
+
+        Args:
+            measure: The measure, in any spelling.
+        """
+        measure = self.find_measure(measure) or measure
         definitions = (
             result.measures[measure].definition
             for result in self.modes.values()
@@ -163,8 +183,14 @@ class BenchmarkReport(ReportModel):
         return next((one.direction_of(measure) for one in definitions), True)
 
     def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
-        """Return the comparison of exactly this pair and measure, or ``None``."""
-        wanted = (baseline, contrast, measure)
+        """Return the comparison of exactly this pair and measure, or ``None``.
+
+        Args:
+            baseline: The mode that is subtracted.
+            contrast: The mode it is subtracted from.
+            measure: The measure, in any spelling.
+        """
+        wanted = (baseline, contrast, self.find_measure(measure))
         for entry in self.comparisons:
             if (entry.baseline, entry.contrast, entry.measure) == wanted:
                 return entry

@@ -50,7 +50,7 @@ class Comparison(ReportModel):
     contrast: str
     """The mode it is subtracted from."""
     measure: str
-    """Canonical measure name."""
+    """The measure's name as requested."""
     n: int
     """Number of compared queries."""
     difference: float | None
@@ -127,7 +127,7 @@ class ModeResult(ReportModel):
     run: RunInfo
     """The run file that was scored."""
     measures: dict[str, MeasureResult]
-    """By canonical measure name."""
+    """By the measures' names as requested; ``definition.name`` is the canonical name."""
     latency_ms: Latency | None
     """Null for given run files."""
     diagnostics: Diagnostics

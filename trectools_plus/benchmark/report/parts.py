@@ -82,6 +82,9 @@ def ends_of(ci: ConfidenceInterval | None) -> tuple[float | None, float | None]:
 class MeasureDefinition(ReportModel):
     """The definition of a measure."""
 
+    name: str | None = None
+    """The canonical name, which is the same for all spellings; null in reports of earlier versions,
+    which label measures with it."""
     formula: str
     """In words and symbols; rank counts from 1."""
     gain: str
@@ -107,10 +110,10 @@ class MeasureDefinition(ReportModel):
     those, lower is better for MeanRank and MinRank."""
 
     def direction_of(self, name: str) -> bool:
-        """Return whether a higher value of the measure of this canonical name is better."""
+        """Return whether a higher value of the measure of this name is better."""
         if self.higher_is_better is not None:
             return self.higher_is_better
-        return re.split("[(@]", name, maxsplit=1)[0] not in _LOWER_IN_EARLIER_REPORTS
+        return re.split("[(@]", self.name or name, maxsplit=1)[0] not in _LOWER_IN_EARLIER_REPORTS
 
     @model_serializer(mode="wrap")
     def _without_usual_direction(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -157,7 +157,15 @@ def make_report(
         else find_near_misses(dataset, runs, evaluation, ontology),
         components=_list_components(scored, differences),
         diagnosis=diagnose(results, differences.shown, pooled=has_nonrelevant),
-        notes=[*dataset.notes, *retrieval_notes(config, dataset)],
+        notes=[
+            *dataset.notes,
+            *retrieval_notes(config, dataset),
+            *(
+                f"{one.requested_name}: {note}."
+                for one in evaluation.measures
+                for note in one.notes_on_names
+            ),
+        ],
     )
 
 

@@ -19,7 +19,7 @@ from trectools_plus.cli.options.common import (
     Scheduler,
     measure_option,
 )
-from trectools_plus.cli.printing import WIDTH, shown_name, write_frame, write_json, write_text
+from trectools_plus.cli.printing import WIDTH, write_frame, write_json, write_text
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import UsageError
@@ -168,7 +168,7 @@ def as_table(evaluation: measures.Evaluation, *, per_query: bool) -> Iterator[st
         for name in evaluation.run_names:
             yield from _query_lines(evaluation, name)
             yield ""
-    labels = [shown_name(evaluation.definition(name)) for name in evaluation.measure_names]
+    labels = [_label(measure) for measure in evaluation.measures]
     rows = [
         [label, *(_mean_cell(evaluation, run, measure) for run in evaluation.run_names)]
         for label, measure in zip(labels, evaluation.measure_names, strict=True)
@@ -183,6 +183,12 @@ def as_table(evaluation: measures.Evaluation, *, per_query: bool) -> Iterator[st
         [counted, *(f"{c.n_missing:,}" for c in counts)],
     ]
     yield from _blocks(["measure", *evaluation.run_names], rows)
+
+
+def _label(measure: measures.Measure) -> str:
+    """Return the name as requested, followed by the canonical name if that differs."""
+    requested = measure.requested_name
+    return requested if requested == measure.name else f"{requested} ({measure.name})"
 
 
 def _query_lines(evaluation: measures.Evaluation, run: str) -> Iterator[str]:

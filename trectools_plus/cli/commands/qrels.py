@@ -1,4 +1,4 @@
-"""``qrels validate``."""
+"""``qrels validate`` and ``qrels convert``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus import validation
-from trectools_plus.choices import OnConflict
+from trectools_plus import formats, validation
+from trectools_plus.choices import OnConflict, QrelsFormat
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.validation import FIXES, FixOptions, RuleOptions, find_readable
-from trectools_plus.cli.validation import Fixer, References, finish, report_references
+from trectools_plus.cli.validation import (
+    Fixer,
+    Output,
+    References,
+    finish,
+    report_conversion,
+    report_references,
+)
 
 
 @with_groups
@@ -69,6 +76,30 @@ def qrels_validate(
     references = References(topics=topics, run=run)
     reports = _check(map(fixer.fixed, qrels), references, choices, every=output.every)
     finish(reports, choices, output, n_files=len(qrels), fixer=fixer, unread=unread)
+
+
+def qrels_convert(
+    qrels: Annotated[str, typer.Argument(metavar="QRELS", help="Qrels file; - is standard input.")],
+    output: Output = "-",
+    source_format: Annotated[
+        QrelsFormat | None, typer.Option("--from", help="Format of QRELS.  [default: detected]")
+    ] = None,
+) -> None:
+    """csv, tsv and beir have a header with the names of the columns; json is {query_id: {doc_id:
+    grade}}, a list of objects, or an object per line; msmarco is 'qid pid grade'; prels has five
+    columns, with the method and probability of sampling; ntcir has grades L0 to L3; trec-rag is the
+    JSON Lines of TREC RAG. Qrels with errors are refused.
+
+    \b
+    Examples:
+      qrels convert judgments.csv --output qrels.txt
+      qrels convert prels.20001-60000 --from prels > qrels.txt
+    """
+    if output != "-":
+        validation.refuse_overwriting(output, (qrels,))
+    converted = validation.convert_qrels(qrels, source_format=source_format)
+    formats.write_qrels(converted.table, output)
+    report_conversion(converted, qrels, output)
 
 
 def _check(

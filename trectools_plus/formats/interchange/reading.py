@@ -75,7 +75,7 @@ def _read_direct(source: Source, formats: Mapping[str, Format]) -> Columns | Non
     return None
 
 
-def convert_columns(source: Source, kind: Kind, name: str | None) -> tuple[Format, Columns]:
+def convert_columns(source: Source, kind: Kind, name: str | None) -> Columns:
     """Read a run or qrels in any format.
 
     Args:
@@ -88,22 +88,34 @@ def convert_columns(source: Source, kind: Kind, name: str | None) -> tuple[Forma
     """
     formats = RUN_FORMATS if kind == "run" else QRELS_FORMATS
     for one in formats.values() if name is None else (formats[name],):
-        columns = one.read(source)
-        if columns is not None:
-            return one, columns
+        if (columns := one.read(source)) is not None:
+            return columns
+    what, remedy = _json_problem(source, kind), f"see `{_COMMANDS[kind]} -h` for the formats"
     if name is not None:
-        what = f"expected {formats[name].label} but the content does not match"
-        raise FormatError(what, path=source.path, remedy=_why_not(source, kind) or _detected(kind))
-    what = "the format is not one that can be converted"
-    raise FormatError(what, path=source.path, remedy=_why_not(source, kind) or _detected(kind))
+        found = next((one for one in formats.values() if one.read(source) is not None), None)
+        what = what or f"the content is not {formats[name].label}"
+        if found is not None:
+            remedy = f"it looks like {found.label}: --from {found.name}"
+    other: Kind = "qrels" if kind == "run" else "run"
+    others = QRELS_FORMATS if kind == "run" else RUN_FORMATS
+    if what is None and any(one.read(source) is not None for one in others.values()):
+        what, remedy = f"this looks like {_NOUNS[other]}", f"use `{_COMMANDS[other]}`"
+    raise FormatError(what or "the format is not recognised", path=source.path, remedy=remedy)
 
 
-def _detected(kind: Kind) -> str:
-    formats = RUN_FORMATS if kind == "run" else QRELS_FORMATS
-    return f"supported: {', '.join(formats)}; name one with --from"
+def find_convertible(source: Source, kind: Kind) -> Format | None:
+    """Return the format of a file that only ``runs convert`` and ``qrels convert`` read."""
+    for one in (RUN_FORMATS if kind == "run" else QRELS_FORMATS).values():
+        if not one.is_direct and one.name != "trec" and one.read(source) is not None:
+            return one
+    return None
 
 
-def _why_not(source: Source, kind: Kind) -> str | None:
+_COMMANDS: dict[Kind, str] = {"run": "runs convert", "qrels": "qrels convert"}
+_NOUNS: dict[Kind, str] = {"run": "a run", "qrels": "qrels"}
+
+
+def _json_problem(source: Source, kind: Kind) -> str | None:
     """Return why a JSON file cannot be read."""
     if _JSON_START.match(source.head) is None:
         return None
@@ -290,6 +302,7 @@ def _formats(*formats: Format) -> dict[str, Format]:
 
 RUN_FORMATS = _formats(
     Format("csv", "CSV or TSV with a header", partial(_read_table, kind="run"), is_direct=True),
+    Format("tsv", "CSV or TSV with a header", partial(_read_table, kind="run")),
     Format("json", "JSON", partial(_read_json, kind="run", results=False), is_direct=True),
     Format("trec-rag", "TREC RAG JSON Lines", partial(_read_json, kind="run", results=True)),
     Format("trec", "TREC's six columns", partial(_read_trec, kind="run")),
@@ -300,6 +313,8 @@ RUN_FORMATS = _formats(
 
 QRELS_FORMATS = _formats(
     Format("csv", "CSV or TSV with a header", partial(_read_table, kind="qrels"), is_direct=True),
+    Format("tsv", "CSV or TSV with a header", partial(_read_table, kind="qrels")),
+    Format("beir", "BEIR's TSV", partial(_read_table, kind="qrels")),
     Format("json", "JSON", partial(_read_json, kind="qrels", results=False), is_direct=True),
     Format("trec-rag", "TREC RAG JSON Lines", partial(_read_json, kind="qrels", results=True)),
     Format("ntcir", "NTCIR grades L0 to L3", _read_ntcir),

@@ -46,7 +46,7 @@ class Definition:
     """The exact meaning of a measure's figures.
 
     Attributes:
-        name: The canonical name.
+        name: The canonical name, which is the same for all spellings.
         alias: The name as the user wrote it; ``None`` if it is the canonical name.
         formula: The formula, in words and symbols; ``rank`` counts from 1.
         gain: The contribution of a retrieved document, depending on its grade.
@@ -142,6 +142,7 @@ class Measure(ABC):
         cutoff: The deepest rank that counts; ``None`` for the whole ranking.
         relevance_level: The lowest grade that counts as relevant.
         alias: The name as the user wrote it; ``None`` if it is ``name``.
+        further_aliases: Other names that the user wrote for the same measure.
         value_without_results: The value for a query for which a run returned nothing.
         sees_unjudged: Whether it can score a run without judged documents.
         higher_is_better: Whether a higher value is better; false for costs and ranks. It
@@ -154,6 +155,7 @@ class Measure(ABC):
     cutoff: int | None = None
     relevance_level: int = 1
     alias: str | None = None
+    further_aliases: tuple[str, ...] = ()
     value_without_results: float = 0.0
     sees_unjudged: bool = False
     higher_is_better: bool = True
@@ -162,6 +164,15 @@ class Measure(ABC):
     @abstractmethod
     def name(self) -> str:
         """The canonical name, for example ``nDCG@10``, as in tables and reports."""
+
+    @property
+    def requested_name(self) -> str:
+        """The name that labels its figures: as requested, for example ``MAP@100``.
+
+        For a class ``module:Class``, it is the name of the class.
+        """
+        is_class = self.alias is not None and ":" in self.alias.partition("(")[0]
+        return self.name if self.alias is None or is_class else self.alias
 
     @property
     def depth(self) -> int | None:
@@ -178,6 +189,11 @@ class Measure(ABC):
         return replace(
             self._definition, alias=self.alias, higher_is_better=bool(self.higher_is_better)
         )
+
+    @property
+    def notes_on_names(self) -> list[str]:
+        """Notes on the names for readers of the figures, one line each."""
+        return [f"{name} is the same measure; it is listed once" for name in self.further_aliases]
 
     def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
         """Return notes on the qrels for readers of the figures, one line each.

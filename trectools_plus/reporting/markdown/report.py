@@ -47,6 +47,7 @@ from trectools_plus.reporting.wording import (
     name_left_out,
     near_rows,
     near_sentence,
+    other_name,
     report_notes,
     show_baseline,
     show_contribution,
@@ -419,9 +420,10 @@ def _definitions(report: BenchmarkReport) -> str:
     lines = []
     for name, figures in first.measures.items():
         what = figures.definition
-        alias = f" (requested as {what.alias})" if what.alias else ""
+        also = other_name(name, what)
+        canonical = f" ({also})" if also else ""
         call = f"; the same with trec_eval: `{what.trec_eval_call}`" if what.trec_eval_call else ""
-        lines.append(f"- **{name}**{alias}: {escape('; '.join(list_definition(what)))}{call}.")
+        lines.append(f"- **{name}**{canonical}: {escape('; '.join(list_definition(what)))}{call}.")
     some = next(iter(first.measures.values())).definition
     missing = report.manifest.config.get("missing", "zero")
     return (

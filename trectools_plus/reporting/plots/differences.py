@@ -45,7 +45,7 @@ def plot_differences(
     Raises:
         UsageError: If the report does not have the measure or the comparison.
     """
-    require_measure(report, measure)
+    measure = require_measure(report, measure)
     entry = report.find_comparison(baseline, contrast, measure)
     if entry is None:
         pairs = dict.fromkeys((one.contrast, one.baseline) for one in report.comparisons)

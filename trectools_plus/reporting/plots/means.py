@@ -57,9 +57,8 @@ def plot_measures(
     Raises:
         UsageError: If the report does not have a measure.
     """
-    names = report.measure_names if measures is None else list(measures)
-    for name in names:
-        require_measure(report, name)
+    requested = report.measure_names if measures is None else measures
+    names = [require_measure(report, name) for name in requested]
     rows = [
         _Row(
             label_text(name)
@@ -91,7 +90,7 @@ def plot_strata(axes: Axes, report: BenchmarkReport, field: str, measure: str) -
     Raises:
         UsageError: If the report does not have the field or the measure.
     """
-    require_measure(report, measure)
+    measure = require_measure(report, measure)
     if field not in report.strata:
         known = ", ".join(report.strata) or "none"
         raise UsageError(f"the report has no strata by {field!r}", remedy=f"it has {known}")
@@ -173,15 +172,17 @@ def _queries(stratum: tuple[str, Stratum]) -> int:
     return max((figure.n for figure in figures), default=0)
 
 
-def require_measure(report: BenchmarkReport, measure: str) -> None:
-    """Refuse a measure that the report does not have.
+def require_measure(report: BenchmarkReport, measure: str) -> str:
+    """Return the report's name of a measure in any spelling.
 
     Raises:
         UsageError: If the report does not have the measure.
     """
-    if measure not in report.measure_names:
+    found = report.find_measure(measure)
+    if found is None:
         known = ", ".join(report.measure_names)
         raise UsageError(f"the report has no measure {measure!r}", remedy=f"it has {known}")
+    return found
 
 
 def _draw(axes: Axes, report: BenchmarkReport, rows: Sequence[_Row]) -> None:

@@ -206,7 +206,7 @@ def _summarise(
     evaluation: Evaluation, mode: str, topics: Topics, config: BenchmarkConfig
 ) -> Groups:
     """Return means and intervals over all queries, and over the queries of each type."""
-    names = evaluation.measure_names
+    names = [measure.name for measure in evaluation.measures]
     table = np.column_stack([evaluation.values(mode, name) for name in names])
     cases = [(mode, name) for name in names]
     groups: Groups = {None: summarise_stratum(table, cases, config)[mode]}
@@ -246,13 +246,10 @@ def _answer(groups: Groups, evaluation: Evaluation, snapshot: Snapshot) -> dict[
         "intervals": {"metrics": intervals.pop(None), "per_query_type": intervals},
         "queries": {"all": counts.pop(None), "per_query_type": counts},
         "definitions": {
-            answer_key(name): {
-                "name": name,
-                **MeasureDefinition.model_validate(
-                    evaluation.definition(name).as_dict()
-                ).model_dump(),
-            }
-            for name in evaluation.measure_names
+            answer_key(measure.name): MeasureDefinition.model_validate(
+                evaluation.definition(measure).as_dict()
+            ).model_dump()
+            for measure in evaluation.measures
         },
         "latency_ms": None if latency is None else latency.model_dump(),
         "created_at": format_time(utc_now()),

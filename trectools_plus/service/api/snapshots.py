@@ -98,13 +98,14 @@ def read_snapshots(path: str | Path) -> list[Snapshot]:
 
 def _read_mode(folder: ReportFolder, mode: str) -> Snapshot:
     report = folder.report
+    canonical = report.canonical_names
     figures = [
-        Figure(None, name, one.mean, *ends_of(one.ci), one.n)
+        Figure(None, canonical[name], one.mean, *ends_of(one.ci), one.n)
         for name, one in report.modes[mode].measures.items()
     ]
     strata = report.strata.get(group_field(report.strata) or "", {})
     figures += [
-        Figure(value, name, one.mean, *ends_of(one.ci), one.n)
+        Figure(value, canonical[name], one.mean, *ends_of(one.ci), one.n)
         for value, modes in strata.items()
         for name, one in modes.get(mode, {}).items()
     ]

@@ -169,7 +169,10 @@ def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
     if why is None:
         draft = _apply_once(draft, job, "format")
         why = _why_not_fixable(draft)
-    if why is None:
+    if why is None and draft.view.is_arranged:
+        code = "R105" if draft.kind == "run" else "Q103"
+        job.notes.append(f"{code} not fixed: the table is copied; --fix {code} writes columns")
+    elif why is None:
         draft = _apply_rounds(draft, job)
         why = _why_not_fixable(draft)
     if why is not None:
@@ -263,8 +266,8 @@ def _why_not_fixable(draft: Draft) -> str | None:
     shape = draft.view.shape
     if shape.verdict == "other-format":
         return f"{shape.format}, not columns separated by blanks (R103)"
-    if shape.verdict == "arranged":
-        code = {"run": ("R103", "R105"), "qrels": ("Q101", "Q103")}[draft.kind][bool(shape.header)]
+    if shape.verdict == "arranged" and shape.header is None:
+        code = "R103" if draft.kind == "run" else "Q101"
         return f"{shape.format}, not columns separated by blanks; --fix {code} writes them"
     if shape.verdict == "wrong-kind":
         return "it is qrels (R104)" if draft.kind == "run" else "it is a run (Q104)"

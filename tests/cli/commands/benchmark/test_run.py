@@ -128,10 +128,11 @@ def test_measures_baseline_confidence_and_seed(call: Call, files: dict[str, str]
     )
     report = json.loads(out)
     assert code == 0
-    assert list(report["best_mode"]) == ["AP@10", "AP(rel=2)@100", "RR"]
+    assert list(report["best_mode"]) == ["MAP@10", "AP(rel=2)@100", "RR"]
     assert {entry["baseline"] for entry in report["comparisons"]} == {"bad"}
     assert report["modes"]["good"]["measures"]["RR"]["ci"]["level"] == 0.9
-    assert report["modes"]["good"]["measures"]["AP@10"]["definition"]["alias"] == "MAP@10"
+    definition = report["modes"]["good"]["measures"]["MAP@10"]["definition"]
+    assert (definition["name"], definition["alias"]) == ("AP@10", "MAP@10")
     assert report["manifest"]["seed"] == 7
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from trectools_plus.formats.interchange.reading import find_convertible
 from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
 from trectools_plus.text import in_all, on, plural, quoted, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.layout import (
+    conversion_remedy,
     readable_hit,
     too_few_values,
     too_many_values,
@@ -47,16 +49,20 @@ def too_few_columns(qrels: QrelsView) -> Hit | None:
     if short.is_empty() or qrels.columns is None:
         return None
     first = short.row(0, named=True)
+    same_width = qrels.n_rows == 0 and short["n_fields"].n_unique() == 1
+    found = find_convertible(qrels.columns.source, "qrels") if same_width else None
     other = other_format(qrels.columns.source.head, qrels.n_rows)
     guess = (
         f"; the file seems to be {other}" if other else _missing_column(fields_of(first["text"]))
     )
+    if found is not None and found.name == "ntcir":
+        guess = f"; this looks like {found.label}"
     return Hit(
         f"{plural(first['n_fields'], 'column')}, need {QRELS_FIELDS} ({LAYOUT}){guess}"
         f"{on(short.height, 'line')}",
         short["line"].to_list(),
         short.height,
-        remedy=f"Write all {QRELS_FIELDS} columns on every line",
+        remedy=conversion_remedy(qrels) if found else None,
         fix=None if qrels.n_rows == 0 and "iteration" in guess else "no",
     )
 
@@ -96,12 +102,14 @@ def too_many_columns(qrels: QrelsView) -> Hit | None:
         guess = (
             "these look like prels with sampling columns, which trec_eval does not read as qrels"
         )
+    source = None if qrels.columns is None or not everywhere else qrels.columns.source
+    is_prels = source is not None and find_convertible(source, "qrels") is not None
     return Hit(
         f"{plural(first['n_fields'], 'column')}, need {QRELS_FIELDS}; {guess}"
         f"{on(long.height, 'line')}",
         long["line"].to_list(),
         long.height,
-        remedy=f"Write {QRELS_FIELDS} columns on every line",
+        remedy=conversion_remedy(qrels) if is_prels else None,
     )
 
 

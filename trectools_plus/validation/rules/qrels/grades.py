@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER, INTEGRAL
+from trectools_plus.formats.interchange.reading import find_convertible
 from trectools_plus.text import listed, number, on, plural, quoted, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, SeverityName, fix_step, rule
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
+from trectools_plus.validation.rules.run.layout import conversion_remedy
 from trectools_plus.validation.views.order import Rows
 from trectools_plus.validation.views.qrels import QrelsView
 
@@ -50,7 +52,15 @@ def grade_not_integer(qrels: QrelsView) -> Hit | None:
         f"grade {quoted(text)} is not a whole number{on(len(rows))}; trec_eval reads {digits}",
         rows,
         GRADE_FIELD,
+        remedy=conversion_remedy(qrels) if _has_ntcir_grades(qrels) else None,
     )
+
+
+def _has_ntcir_grades(qrels: QrelsView) -> bool:
+    if qrels.columns is None or qrels.is_arranged:
+        return False
+    found = find_convertible(qrels.columns.source, "qrels")
+    return found is not None and found.name == "ntcir"
 
 
 def _leading_integer(text: str) -> str:

@@ -10,6 +10,8 @@ import polars as pl
 
 from trectools_plus.formats.columns.columns import Origin
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
+from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.interchange.reading import find_convertible
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.text import on, plural, quoted
@@ -29,6 +31,9 @@ DELIMITERS = {
     "quoted fields": " ",
 }
 """Other formats that can be fixed, with their delimiters."""
+
+
+_COPY_AGAIN = "Copy or write the file again, because its end is missing"
 
 
 @rule(
@@ -57,18 +62,21 @@ def too_few_columns(run: RunView) -> Hit | None:
     first = short.row(0, named=True)
     cut = _is_cut_off(run, first["line"])
     same_width = run.n_rows == 0 and short["n_fields"].n_unique() == 1
-    guess = (
-        "; the file ends in the middle of a line"
-        if cut
-        else _missing_column(fields_of(first["text"]))
-    )
+    found = find_convertible(run.columns.source, "run") if same_width and run.columns else None
+    if cut:
+        guess, remedy = "; the file ends in the middle of a line", _COPY_AGAIN
+    elif found is not None:
+        guess, remedy = f"; this looks like {found.label}", conversion_remedy(run)
+    else:
+        guess, remedy = _missing_column(fields_of(first["text"])), None
     return Hit(
         f"{plural(first['n_fields'], 'column')}, need 6 ({LAYOUT}){guess}"
         f"{on(short.height, 'line')}",
         short["line"].to_list(),
         short.height,
-        remedy="Copy or write the file again, because its end is missing" if cut else None,
-        fix=None if same_width and guess else "no",  # all rows lack the same column
+        remedy=remedy,
+        # All rows lack the same column; of MS MARCO's ranks, it would make scores.
+        fix=None if same_width and guess and (found is None or found.name != "msmarco") else "no",
     )
 
 
@@ -138,6 +146,10 @@ def _is_cut_off(run: RunView, line: int) -> bool:
 def add_columns(draft: Draft, job: Job) -> Draft:
     """Add the tag, Q0, or Q0, rank and tag, if every row lacks the same columns (R101)."""
     if "R101" not in job.requested or not draft.has_only_unparsed_lines(job, "R101"):
+        return draft
+    found = find_convertible(Source(draft.path, draft.data), "run")
+    if found is not None and found.name == "msmarco":
+        job.skip("R101", "the last column contains ranks; use `runs convert`")
         return draft
     texts = draft.view.unparsed_lines["text"]
     tag = tag_for(job.options.tag, draft.path, job.options.max_tag_length)
@@ -254,8 +266,8 @@ def join_tags(draft: Draft, job: Job) -> Draft:
     fix=RuleFix("ask", "wrote blanks for the delimiter"),
     checks="JSON, CSV, quoted fields or HTML in the first 4 KiB",
     rationale="A run has columns separated by blanks. trec_eval reads other formats as broken "
-    "rows; quotes become part of the ids, which then match nothing in the qrels. Delimiters and "
-    "quotes can be fixed. JSON and HTML cannot, because the meaning of their keys is unknown.",
+    "rows; quotes become part of the ids, which then match nothing in the qrels. Delimiters, "
+    "quotes and JSON with queries, documents and scores can be fixed.",
     example="run.txt:1: error R103: the format is comma-separated, but a run has six columns "
     "separated by spaces or tabs. Write 'qid Q0 docid rank score tag' on each line.",
     remedy=f"Write '{LAYOUT}' on each line",
@@ -272,7 +284,10 @@ def other_format(run: RunView) -> Hit | None:
         f"the format is {run.shape.format}, but a run has six columns separated by spaces or tabs"
     )
     fix: FixName | None = None if run.shape.format in DELIMITERS else "no"
-    return Hit(message, [run.shape.first_line or 1], fix=fix)
+    columns = run.columns
+    found = None if columns is None else find_convertible(columns.source, "run")
+    remedy = None if found is None else conversion_remedy(run)
+    return Hit(message, [run.shape.first_line or 1], remedy=remedy, fix=fix)
 
 
 def readable_hit(table: TableView, layout: str) -> Hit:
@@ -287,16 +302,20 @@ def readable_hit(table: TableView, layout: str) -> Hit:
         message = f"BEIR header {quoted(' '.join(BEIR_NAMES))}, three columns, not in TREC form"
     else:
         message = f"{shape.format} with the header {quoted(shape.header[1])}, not in TREC form"
-    command = "runs" if table.kind == "run" else "qrels"
-    output = "run.txt" if table.kind == "run" else "qrels.txt"
     return Hit(
         "; ".join((message, *origin.notes)),
         [shape.header[0] if shape.header else shape.first_line or 1],
-        remedy="Every trectools-plus command reads it; for other tools, convert it: "
-        f"trectools-plus {command} convert {table.name} --output {output}",
+        remedy="Every trectools-plus command reads it; for other tools, "
+        + conversion_remedy(table).replace("Convert", "convert"),
         fix="ask",
         blocks_scoring=False,
     )
+
+
+def conversion_remedy(table: TableView) -> str:
+    """Return the command that converts a file to TREC form."""
+    command, output = ("runs", "run.txt") if table.kind == "run" else ("qrels", "qrels.txt")
+    return f"Convert it: trectools-plus {command} convert {table.name} --output {output}"
 
 
 BEIR_NAMES = ("query-id", "corpus-id", "score")

@@ -1,0 +1,143 @@
+"""Measures are labelled as requested and compared by their canonical names."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from matplotlib.figure import Figure
+
+from trectools_plus.benchmark import compare_reports, load_report, run_gate, verify_report
+from trectools_plus.benchmark.gate import GateRules
+from trectools_plus.benchmark.merge import merge_run
+from trectools_plus.benchmark.report.listing import list_reports
+from trectools_plus.errors import UsageError
+from trectools_plus.reporting.comparison import report_table
+from trectools_plus.reporting.export import table_as_frame, table_as_latex
+from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.plots.means import plot_measures
+
+RANKS = {"a": {n: 1 + n % 4 for n in range(60)}, "b": {}}
+TYPED = ["MRR@10", "MAP@100", "nDCG@10", "Recall@50", "recall_100", "HitRate@10"]
+CANONICAL = ["RR@10", "AP@100", "nDCG@10", "R@50", "R@100", "HitRate@10"]
+
+
+@pytest.fixture(scope="module")
+def folders(module_bench: Any) -> tuple[Path, Path]:
+    typed = module_bench.make("typed", RANKS, measures=TYPED)
+    worse = {"a": {n: 2 + n % 4 for n in range(60)}, "b": {0: 3}}
+    return typed, module_bench.make("canonical", worse, measures=CANONICAL)
+
+
+def test_a_report_labels_measures_with_the_names_requested(folders: Any) -> None:
+    folder, _ = folders
+    report = json.loads((folder / "BenchmarkReport.json").read_text())
+    assert list(report["best_mode"]) == TYPED
+    for result in report["modes"].values():
+        assert list(result["measures"]) == TYPED
+        names = [one["definition"]["name"] for one in result["measures"].values()]
+        assert names == CANONICAL
+    assert [one["measure"] for one in report["comparisons"]] == TYPED
+    assert report["failing_queries"] == []
+    per_query = pl.read_parquet(folder / "per_query.parquet")
+    assert per_query["measure"].unique(maintain_order=True).to_list() == TYPED
+    markdown = (folder / "BenchmarkComparison.md").read_text()
+    assert "**MAP@100** (AP@100)" in markdown
+    page = (folder / "BenchmarkReport.html").read_text()
+    for name in TYPED:
+        assert name in page
+        assert name in markdown
+
+
+def test_targets_are_those_of_the_measure(folders: Any) -> None:
+    first, second = (load_report(folder / "BenchmarkReport.json") for folder in folders)
+    for typed, canonical in zip(TYPED, CANONICAL, strict=True):
+        target = first.modes["a"].measures[typed].target
+        assert target is not None
+        other = second.modes["a"].measures[canonical].target
+        assert other is not None
+        assert (target.competitive, target.strong) == (other.competitive, other.strong)
+
+
+def test_accessors_accept_every_spelling(folders: Any) -> None:
+    report = load_report(folders[0] / "BenchmarkReport.json")
+    for spelling in ("MAP@100", "AP@100", "map@100", "map_cut_100", "ap@100"):
+        assert report.find_measure(spelling) == "MAP@100"
+        entry = report.find_comparison("a", "b", spelling)
+        assert entry is not None
+        assert entry.measure == "MAP@100"
+        assert report.higher_is_better(spelling)
+    assert report.find_measure("P@5") is None
+    axes = Figure().subplots()
+    plot_measures(axes, report, ["ap@100"])
+    with pytest.raises(UsageError, match="no measure 'P@5' — it has MRR@10"):
+        plot_measures(axes, report, ["P@5"])
+
+
+def test_reports_with_other_labels_are_compared(folders: Any) -> None:
+    typed, canonical = folders
+    contrast = compare_reports(typed, canonical)
+    assert [one.measure for one in contrast.modes[0].comparisons] == TYPED
+    assert compare_reports(canonical, typed).modes[0].comparisons[1].measure == "AP@100"
+    changes = [one.difference for one in contrast.modes[0].comparisons]
+    back = [one.difference for one in compare_reports(canonical, typed).modes[0].comparisons]
+    assert changes == pytest.approx([-one for one in back if one is not None])
+
+
+def test_a_gate_names_measures_in_any_spelling(folders: Any) -> None:
+    typed, canonical = folders
+    for spelling in ("AP@100", "map@100", "map_cut.100"):
+        result = run_gate(canonical, typed, GateRules((spelling,)))
+        assert [entry.measure for entry in result.entries] == [spelling, spelling]
+        assert not result.passed
+        assert result.entries[0].p_adjusted is not None
+    assert run_gate(typed, canonical, GateRules(("P@5", "MAP@100"))).passed
+
+
+def test_a_report_is_verified_and_merged_with_its_labels(folders: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(folders[0], folder)
+    assert verify_report(folder).problems == []
+    write_reports(merge_run(folder, "c", str(folder / "runs" / "b.run")), plots=False)
+    merged = load_report(folder / "BenchmarkReport.json")
+    assert merged.measure_names == TYPED
+    assert list(merged.modes["c"].measures) == TYPED
+    assert verify_report(folder).problems == []
+    assert "MRR@10" in list_reports(tmp_path).reports[0].best
+
+
+def test_tables_for_papers_have_the_labels(folders: Any) -> None:
+    table = report_table(load_report(folders[0] / "BenchmarkReport.json"))
+    frame = table_as_frame(table)
+    assert frame["measure"].unique(maintain_order=True).to_list() == TYPED
+    assert "MAP@100" in table_as_latex(table)
+
+
+def test_two_spellings_are_one_measure(bench: Any) -> None:
+    folder = bench.make("twice", {"a": {}, "b": {1: 2}}, measures=["MRR@10", "RR@10", "recip_rank"])
+    report = load_report(folder / "BenchmarkReport.json")
+    assert report.measure_names == ["MRR@10", "recip_rank"]
+    assert "MRR@10: RR@10 is the same measure; it is listed once." in report.notes
+
+
+def test_a_report_without_canonical_names_is_compared(folders: Any, tmp_path: Path) -> None:
+    """Earlier reports are labelled with canonical names."""
+    folder = tmp_path / "old"
+    shutil.copytree(folders[1], folder)
+    path = folder / "BenchmarkReport.json"
+    report = json.loads(path.read_text())
+    for result in report["modes"].values():
+        for one in result["measures"].values():
+            del one["definition"]["name"]
+    path.write_text(json.dumps(report))
+    assert load_report(path).find_measure("MAP@100") == "AP@100"
+    assert [
+        one.measure for one in compare_reports(folders[0], folder).modes[0].comparisons
+    ] == TYPED
+    assert verify_report(folder).problems == [
+        f"{path}: the file changed (its hash differs)",
+    ]

@@ -1,0 +1,131 @@
+"""Convert runs and qrels in other formats to tables, with the same checks as for scoring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import polars as pl
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.interchange.reading import Kind, convert_columns
+from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run
+from trectools_plus.text import listed
+from trectools_plus.validation.engine import check_view, damaged_report
+from trectools_plus.validation.findings import Finding, refuse_errors
+from trectools_plus.validation.rules.run.columns import tag_for
+from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.tables import TableView
+
+_Content = TypeVar("_Content", Run, Qrels)
+
+_FORM_CODES = frozenset({"R103", "R105", "Q101", "Q103"})
+"""Rules that report the form of a file, which a conversion changes."""
+
+
+@dataclass(frozen=True)
+class Converted(Generic[_Content]):
+    """A run or qrels in another format.
+
+    Attributes:
+        table: Its rows.
+        format: The name of the format, for messages.
+        notes: What the conversion added or left out, one clause each.
+        findings: The findings that do not block scoring, without those on the form.
+    """
+
+    table: _Content
+    format: str
+    notes: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+
+def convert_run(
+    path: str | Path, *, source_format: str | None = None, tag: str | None = None
+) -> Converted[Run]:
+    """Read a run in any supported format.
+
+    Args:
+        path: The file; ``-`` is standard input.
+        source_format: A format of ``RUN_FORMATS``; ``None`` detects it.
+        tag: The tag of the run; by default the first tag of the file, or a tag made from its name.
+
+    Returns:
+        The run; its scores are the negated ranks if the file has no scores.
+
+    Raises:
+        FindingsError: If the file has errors that block scoring.
+        FormatError: If it has another format.
+        InputError: If it cannot be read.
+        UsageError: If the tag is invalid.
+    """
+    columns = _read(path, "run", source_format)
+    view = RunView.of_file(columns, None)
+    findings = _check(view)
+    frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
+    tags = view.frame["tag"].cast(pl.String).unique(maintain_order=True).to_list()
+    name = tags[0] if tag is None else tag_for(tag, str(path))
+    notes = _notes(columns)
+    if len(tags) > 1:
+        notes = (*notes, f"the tag {name} replaces the tags {listed(tags)}")
+    run = Run(frame, name, str(path))
+    return Converted(run, _format_of(columns), notes, findings)
+
+
+def convert_qrels(path: str | Path, *, source_format: str | None = None) -> Converted[Qrels]:
+    """Read qrels in any supported format; see :func:`convert_run`.
+
+    Args:
+        path: The file; ``-`` is standard input.
+        source_format: A format of ``QRELS_FORMATS``; ``None`` detects it.
+
+    Returns:
+        The judgments; identical repeated judgments once.
+
+    Raises:
+        FindingsError: If the file has errors that block scoring.
+        FormatError: If it has another format.
+        InputError: If it cannot be read.
+    """
+    columns = _read(path, "qrels", source_format)
+    view = QrelsView.of_file(columns)
+    findings = _check(view)
+    frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
+    if not view.repeats.is_empty():  # the rules ensure that repeated judgments agree
+        frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
+    return Converted(Qrels(frame, str(path)), _format_of(columns), _notes(columns), findings)
+
+
+def _read(path: str | Path, kind: Kind, source_format: str | None) -> Columns:
+    return convert_columns(_source(path, kind), kind, source_format)
+
+
+def _source(path: str | Path, kind: Kind) -> Source:
+    try:
+        return read_source(path, partial=True)
+    except FormatError as error:
+        refuse_errors(damaged_report(error, kind).findings)
+        raise
+
+
+def _check(view: TableView) -> tuple[Finding, ...]:
+    findings = check_view(view)
+    refuse_errors(findings)
+    return tuple(one for one in findings if one.code not in _FORM_CODES)
+
+
+def _format_of(columns: Columns) -> str:
+    return "TREC" if columns.origin is None else columns.origin.format
+
+
+def _notes(columns: Columns) -> tuple[str, ...]:
+    origin = columns.origin
+    if origin is None:
+        return ()
+    if not origin.left_out:
+        return origin.notes
+    return (*origin.notes, f"not converted: {', '.join(origin.left_out)}")
