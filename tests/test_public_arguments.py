@@ -184,7 +184,9 @@ def test_wrong_arguments_are_one_line(
         for described, make in INVALID.items():
             positional, named = arguments(exported, parameter, make())
             try:
-                exported(*positional, **named)
+                result = exported(*positional, **named)
+                if inspect.isgenerator(result):
+                    list(result)
             except TrectoolsPlusError as error:
                 if "\n" in str(error) or not str(error).strip():
                     wrong.append(f"{parameter.name} = {described}: {str(error)!r}")

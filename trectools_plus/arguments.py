@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Callable, Iterator, Mapping
-from types import NoneType, UnionType
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import GeneratorType, NoneType, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
@@ -42,19 +43,34 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return function(*args, **kwargs)
-        except TrectoolsPlusError:
-            raise
-        except Exception as error:
-            if not is_caused_by_arguments(error):
-                raise
-            explained = _explain(function, args, kwargs, error)
-            if explained is None:
-                raise
-            raise explained from error
+        with _translated_errors(function, args, kwargs):
+            result = function(*args, **kwargs)
+        if isinstance(result, GeneratorType):
+            return _iterate(function, args, kwargs, result)  # type: ignore[return-value]
+        return result
 
     return call
+
+
+@contextmanager
+def _translated_errors(function: Callable[..., Any], args: Any, kwargs: Any) -> Iterator[None]:
+    try:
+        yield
+    except TrectoolsPlusError:
+        raise
+    except Exception as error:
+        explained = _explain(function, args, kwargs, error)
+        if explained is None or not is_caused_by_arguments(error):
+            raise
+        raise explained from error
+
+
+def _iterate(
+    function: Callable[..., Any], args: Any, kwargs: Any, items: Iterable[Any]
+) -> Iterator[Any]:
+    """Yield the items of a generator, which checks its arguments when it starts."""
+    with _translated_errors(function, args, kwargs):
+        yield from items
 
 
 def show(value: object) -> str:
