@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_NOTHING_JUDGED = "P105"
-"""The rule that reports a run without judged documents."""
-
 AnyName = str | Measure
 """The name of a run or a measure, or a measure."""
 
@@ -86,7 +83,8 @@ class Evaluation:
             are not scored.
         tables: Per run, values of shape (queries, measures); ``nan`` is undefined.
         notes: Notes on the input for readers of the figures, for example that no document reaches
-            a measure's relevance level; one line each, starting with the measure's name.
+            a measure's relevance level, or that the input has findings that change no figure; one
+            line each.
     """
 
     measures: list[Measure]
@@ -293,8 +291,12 @@ def evaluate(
     measures: Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     missing: Missing = "zero",
+    strict_input: bool = False,
 ) -> Evaluation:
     """Validate runs and qrels, then score every run with every measure.
+
+    Input is refused only if a figure would be wrong or ambiguous. ``notes`` names all other
+    findings.
 
     All measures of a run are averaged over the same queries: those of the qrels with a document of
     grade 1 or more. (A measure with ``rel=2`` is 0 for a query whose highest grade is 1.)
@@ -305,6 +307,7 @@ def evaluate(
         measures: Names or measures; see :func:`parse_measures`.
         missing: ``zero``: a query without results counts as 0, as with ``trec_eval -c``; ``drop``:
             it is left out, as with trec_eval without ``-c``.
+        strict_input: Refuse every error of the input, also those that change no figure.
 
     Returns:
         Values per query, means, and numbers of queries.
@@ -320,8 +323,8 @@ def evaluate(
 
     parsed = parse_measures(measures)
     qrels, named = as_qrels(qrels), as_runs(runs)
-    refuse_unscorable(qrels, list(named.values()), parsed)
-    return score_runs(qrels, named, parsed, missing)
+    notes = refuse_unscorable(qrels, list(named.values()), parsed, strict_input=strict_input)
+    return score_runs(qrels, named, parsed, missing, notes=notes)
 
 
 def score_runs(
@@ -330,11 +333,13 @@ def score_runs(
     measures: Sequence[Measure],
     missing: Missing,
     progress: Progress = no_progress,
+    *,
+    notes: Sequence[str] = (),
 ) -> Evaluation:
     """Score runs that were validated before; see :func:`evaluate`.
 
     A :class:`ScoredFile` was scored with these measures while it was read. ``progress`` receives
-    the number of runs scored so far.
+    the number of runs scored so far. ``notes`` on the input are added to those of the result.
     """
     queries = JudgedQueries.from_qrels(qrels)
     in_qrels = {*queries.query_ids, *queries.without_relevant}
@@ -342,6 +347,7 @@ def score_runs(
     query_ids: dict[str, list[str]] = {}
     counts: dict[str, Counts] = {}
     tables: dict[str, FloatArray] = {}
+    on_input = notes
     notes = [
         f"{one.requested_name}: {note}"
         for one in measures
@@ -362,44 +368,50 @@ def score_runs(
             n_extra=len(in_run - in_qrels),
         )
     without = queries.without_relevant
+    notes += on_input
     return Evaluation(list(measures), missing, query_ids, counts, without, tables, notes)
 
 
-def refuse_unscorable(qrels: Qrels, runs: Sequence[Run], measures: Sequence[Measure] = ()) -> None:
+def refuse_unscorable(
+    qrels: Qrels,
+    runs: Sequence[Run],
+    measures: Sequence[Measure] = (),
+    *,
+    strict_input: bool = False,
+) -> list[str]:
     """Validate qrels and runs, and refuse those that would give wrong figures.
 
-    Short rankings and missing queries are accepted.
+    Short rankings and missing queries are accepted. So is a run without judged documents, if a
+    measure can score it; that measure checks the ids.
 
     Args:
         qrels: The judgments.
         runs: The runs.
-        measures: The measures; see :func:`refuse_id_mismatch`.
+        measures: The measures.
+        strict_input: Refuse every error, also those that change no figure.
+
+    Returns:
+        Notes on the findings that change no figure.
 
     Raises:
         CheckFailedError: If there are errors that prevent scoring; it lists them.
     """
-    from trectools_plus.validation import check_qrels, check_run, refuse_errors
+    from trectools_plus.validation import check_pair, check_qrels, check_run, refuse_errors
+    from trectools_plus.validation.findings import NOTHING_JUDGED, notes_on_findings
 
-    refuse_errors(check_qrels(qrels))
-    for run in runs:
-        refuse_errors(check_run(run))
-        refuse_id_mismatch(run, qrels, measures)
-
-
-def refuse_id_mismatch(run: Run, qrels: Qrels, measures: Sequence[Measure]) -> None:
-    """Refuse a run whose ids differ from those of the qrels.
-
-    A run without judged documents is accepted if a measure can score it; that measure checks the
-    ids.
-
-    Raises:
-        CheckFailedError: If the ids differ.
-    """
-    from trectools_plus.validation import check_pair, refuse_errors
-
+    of_qrels = check_qrels(qrels)
+    refuse_errors(of_qrels, strict_input=strict_input)
     accepts_unjudged = any(measure.sees_unjudged for measure in measures)
-    findings = check_pair(run, qrels)
-    refuse_errors(one for one in findings if not (accepts_unjudged and one.code == _NOTHING_JUDGED))
+    of_runs = []
+    for run in runs:
+        findings = check_run(run)
+        refuse_errors(findings, strict_input=strict_input)
+        pair = check_pair(run, qrels)
+        if accepts_unjudged:
+            pair = [one for one in pair if one.code != NOTHING_JUDGED]
+        refuse_errors(pair, strict_input=strict_input)
+        of_runs += findings + pair
+    return notes_on_findings(of_runs, of_qrels)
 
 
 def _score_each(

@@ -6,9 +6,10 @@ JSON, GitHub annotations, SARIF or JUnit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import PurePath
 
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.text import one_line, plural
@@ -52,6 +53,8 @@ class Finding:
         message: The problem and its consequence, in one line without a final full stop.
         remedy: The way to fix it, in one line.
         fix: Whether a program can fix it.
+        effect: For a fix that can delete rows, or rewrite scores or grades: what it does to this
+            file and to the figures, in the present tense; empty for all others.
         line: The line number of the first place, from 1; ``None`` for a whole file or a table.
         column: The first character of the affected field on that line, from 1.
         query_id: The query of the first place, where there is one.
@@ -78,6 +81,7 @@ class Finding:
     lines: tuple[int, ...] = ()
     blocks_scoring: bool = False
     total: int | None = None
+    effect: str = ""
     every_line: Sequence[int] = field(default=(), compare=False, repr=False)
 
     @property
@@ -117,7 +121,7 @@ class FindingsError(CheckFailedError):
     """The data cannot be scored because of at least one error (exit code 1).
 
     Args:
-        findings: The findings that block scoring, at least one.
+        findings: The refused findings, at least one.
 
     Attributes:
         findings: These findings, as a tuple.
@@ -139,15 +143,73 @@ class FindingsError(CheckFailedError):
         )
 
 
-def refuse_errors(findings: Iterable[Finding]) -> None:
+def refuse_errors(findings: Iterable[Finding], *, strict_input: bool = False) -> None:
     """Raise an error if any finding blocks scoring.
 
     Args:
         findings: From :func:`check_run`, :func:`check_qrels`, :func:`check_pair` or a report.
+        strict_input: Refuse every error, also those that change no figure.
 
     Raises:
-        FindingsError: With the findings that block scoring.
+        FindingsError: With the refused findings.
     """
-    blocking = [finding for finding in findings if finding.blocks_scoring]
-    if blocking:
-        raise FindingsError(blocking)
+    refused = [
+        finding
+        for finding in findings
+        if finding.blocks_scoring or (strict_input and finding.severity is Severity.ERROR)
+    ]
+    if refused:
+        raise FindingsError(refused)
+
+
+NOTHING_JUDGED = "P105"
+"""The rule that reports a run without judged documents."""
+
+_ABOUT_FIGURES = frozenset({"P111"})
+"""Rules that report a property of the figures, which is not summarised with problems of files."""
+
+MAX_FILES_NAMED = 3
+"""Number of files that a note names for each rule."""
+
+
+def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = ()) -> list[str]:
+    """Return notes on errors and warnings that do not block scoring, for readers of the figures.
+
+    Args:
+        of_runs: The findings on all runs of an evaluation, alone and with the qrels.
+        of_qrels: The findings on the qrels.
+
+    Returns:
+        A note for each run without judged documents; then one note with the codes of all other
+        findings.
+    """
+    notes = []
+    found: dict[str, dict[str, dict[str, None]]] = {"runs": {}, "qrels": {}}
+    for kind, findings in (("runs", of_runs), ("qrels", of_qrels)):
+        for finding in findings:
+            is_info = finding.severity is Severity.INFO
+            if finding.blocks_scoring or is_info or finding.code in _ABOUT_FIGURES:
+                continue
+            if finding.code == NOTHING_JUDGED and finding.severity is Severity.ERROR:
+                why = "unjudged documents count as not relevant"
+                notes.append(f"{finding.path}: {one_line(finding.message)}; {why}")
+            else:
+                found[kind].setdefault(finding.code, {})[finding.path] = None
+    n_findings = sum(len(paths) for of_kind in found.values() for paths in of_kind.values())
+    if n_findings:
+        verb = "changes" if n_findings == 1 else "change"
+        codes = ", ".join([*_codes(found["runs"]), *_codes(found["qrels"])])
+        commands = " and ".join(f"`{kind} validate`" for kind in found if found[kind])
+        n_shown = plural(n_findings, "finding")
+        notes.append(f"{n_shown} that {verb} no figure: {codes}; see {commands}")
+    return notes
+
+
+def _codes(files: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """Yield the codes, with the names of the files if not all files have the finding."""
+    n_files = len({path for paths in files.values() for path in paths})
+    for code, paths in files.items():
+        names = [PurePath(path).name or path for path in paths]
+        more = f" and {len(names) - MAX_FILES_NAMED} more" if len(names) > MAX_FILES_NAMED else ""
+        named = f" ({', '.join(names[:MAX_FILES_NAMED])}{more})"
+        yield code if len(paths) == n_files else code + named

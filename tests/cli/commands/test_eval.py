@@ -207,7 +207,8 @@ def test_measures_with_commas(run):
 def test_a_grade_that_no_document_reaches_is_noted(run):
     result = run("eval", "qrels.txt", "a.run", "-m", "AP(rel=99)", "-m", "RR", "--format", "json")
     note = "AP(rel=99): no document of the qrels has grade 99 or more; the highest is 3"
-    assert json.loads(result.stdout)["notes"] == [note]
+    found = "2 findings that change no figure: P103, Q131; see `runs validate` and `qrels validate`"
+    assert json.loads(result.stdout)["notes"] == [note, found]
     assert f"note: {note}\n" in result.stderr
     result = run("eval", "qrels.txt", "a.run", "-m", "AP(rel=2)")
     assert "AP(rel=2): no document of grade 2 or more for 1 of 3 queries" in result.stderr

@@ -18,6 +18,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import hash_qrels, hash_query_fields
 from trectools_plus.benchmark.run.output_folder import (
     LATENCY_FILE,
+    MODE_REPORTS_FOLDER,
     PER_QUERY_FILE,
     QRELS_FILE,
     REPORT_FILE,
@@ -45,7 +46,7 @@ class ReportFolder:
     """A report and the files beside it.
 
     Args:
-        path: ``BenchmarkReport.json``, or its folder.
+        path: ``BenchmarkReport.json``, its folder, or the report of a mode in ``reports/``.
 
     Attributes:
         path: The report's file.
@@ -68,8 +69,11 @@ class ReportFolder:
 
     @property
     def folder(self) -> Path:
-        """The folder of the report."""
-        return self.path.parent
+        """The folder of the benchmark, with the runs and the values per query."""
+        folder = self.path.parent
+        # Not for a benchmark in a folder that the user called "reports".
+        of_mode = folder.name == MODE_REPORTS_FOLDER and self.path.name != REPORT_FILE
+        return folder.parent if of_mode and (folder.parent / REPORT_FILE).is_file() else folder
 
     @cached_property
     def config(self) -> BenchmarkConfig:

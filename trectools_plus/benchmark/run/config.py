@@ -20,7 +20,12 @@ from pydantic import (
 )
 
 from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
-from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
+from trectools_plus.benchmark.run.targets import (
+    DEFAULT_TARGETS,
+    PRESET_MEASURES,
+    Target,
+    find_presets,
+)
 from trectools_plus.choices import MODES, Correction, Missing, TestName, UnknownTerms
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.embedded.modes import check_modes, name_default_modes
@@ -209,6 +214,15 @@ _FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
 """Settings that apply to fetching only."""
 
 
+def _name_preset_measures(values: dict[str, Any]) -> dict[str, Any]:
+    presets = values.get("targets")
+    if values.get("measures") or values.get("cutoffs") or not isinstance(presets, str | list):
+        return values
+    names = split_list(presets) if isinstance(presets, str) else presets
+    measures = [PRESET_MEASURES[name] for name in names if name in PRESET_MEASURES]
+    return {**values, "measures": measures[0]} if measures else values
+
+
 def move_fusion(values: dict[str, Any]) -> dict[str, Any]:
     """Read settings of the fusion beside ``retrieval`` as if they were in it.
 
@@ -259,6 +273,7 @@ class BenchmarkConfig(DataSettings):
         resamples: Bootstrap resamples.
         seed: Seed of the resamples.
         targets: Targets by measure, which add to or replace the defaults; ``null`` removes one.
+            Or names of presets: ``trec-2025``, ``bands``.
         retrieval: Settings of the embedded modes.
         output_dir: Folder for all files; ``results/<experiment id>`` when not given.
     """
@@ -301,6 +316,22 @@ class BenchmarkConfig(DataSettings):
         share = level / 100 if 1 < level < 100 else DEFAULT_CONFIDENCE
         raise ValueError(f"expected a share between 0 and 1 but got {level:g} — write {share:g}")
 
+    @field_validator("targets", mode="before")
+    @classmethod
+    def _read_presets(cls, targets: Any, info: ValidationInfo) -> Any:
+        if not isinstance(targets, str | list | tuple):
+            return targets
+        data = info.data
+        terms = data.get("dataset") == "hpo" or data.get("ontology") is not None
+        names = data.get("measures") or name_default_measures(
+            terms=terms, cutoffs=data.get("cutoffs")
+        )
+        presets = split_list(targets) if isinstance(targets, str) else list(map(str, targets))
+        try:
+            return find_presets(presets, [measure.name for measure in _parsed(names)])
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+
     @field_validator("targets")
     @classmethod
     def _canonical_targets(cls, targets: dict[str, Target | None]) -> dict[str, Target | None]:
@@ -320,10 +351,13 @@ class BenchmarkConfig(DataSettings):
     @model_validator(mode="before")
     @classmethod
     def _name_modes(cls, given: Any) -> Any:
-        """Unless modes are named, use all retrievers, or the modes that the weights name."""
+        """Unless modes are named, use all retrievers, or the modes that the weights name.
+
+        Unless measures are named, use those of the presets of targets.
+        """
         if not isinstance(given, dict):
             return given
-        values = move_fusion(given)
+        values = _name_preset_measures(move_fusion(given))
         if "modes" in values:
             return values
         if values.get("retriever"):

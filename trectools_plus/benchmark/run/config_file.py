@@ -49,7 +49,7 @@ _SUPERSEDES = {
 _MODELS_OF_BACKENDS = tuple(
     entry.setting for entry in BACKENDS.values() if entry.setting and entry.model
 )
-_FILE_ONLY = ("mode_names", "language", "targets", "retrieval", *_MODELS_OF_BACKENDS, "collapse")
+_FILE_ONLY = ("mode_names", "language", "retrieval", *_MODELS_OF_BACKENDS, "collapse")
 """Settings without an option on the command line."""
 
 _MODELS = ("embedding_model", "splade_model", "reranker_model")
@@ -101,6 +101,7 @@ class ConfigOptions(TypedDict, total=False):
     confidence: float | None
     resamples: int | None
     seed: int | None
+    targets: str | None
     retrieval: Mapping[str, Any] | None
     backend: str | None
     retriever: Sequence[str] | None

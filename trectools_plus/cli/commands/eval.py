@@ -17,6 +17,7 @@ from trectools_plus.cli.options.common import (
     AnnotationsFile,
     OntologyFile,
     Scheduler,
+    StrictInput,
     measure_option,
 )
 from trectools_plus.cli.printing import WIDTH, write_frame, write_json, write_text
@@ -64,6 +65,7 @@ def evaluate_runs(
             help="Read runs in chunks, for runs larger than memory; the results are the same.",
         ),
     ] = False,
+    strict_input: StrictInput = False,
     ontology: OntologyFile = None,
     annotations: AnnotationsFile = None,
     scheduler: Scheduler = None,
@@ -78,8 +80,9 @@ def evaluate_runs(
         ),
     ] = None,
 ) -> None:
-    """The files are validated first; input that would give wrong values is refused. Means are over
-    the queries that have a relevant document; the table shows the number of these queries.
+    """The files are validated first. Input is refused only if a figure would be wrong or ambiguous;
+    a note on stderr names all other findings. Means are over the queries that have a relevant
+    document; the table shows the number of these queries.
 
     \b
     Examples:
@@ -103,11 +106,16 @@ def evaluate_runs(
         measures.check_files_used(chosen, ontology, annotations)
         chosen = measures.bind_files(chosen, ontology, annotations)
     with use_scheduler(scheduler), show_progress() as progress:
-        judged, loaded = measures.open_files(
-            qrels, runs, chosen, low_memory=low_memory, progress=progress
+        opened = measures.open_files(
+            qrels,
+            runs,
+            chosen,
+            low_memory=low_memory,
+            strict_input=strict_input,
+            progress=progress,
         )
-        named = measures.name_runs(loaded)
-        evaluation = measures.score_runs(judged, named, chosen, missing)
+        named = measures.name_runs(opened.runs)
+        evaluation = measures.score_runs(opened.qrels, named, chosen, missing, notes=opened.notes)
     if output_format == "json":
         document = reporting.evaluation_document(qrels, named, evaluation, per_query=per_query)
         write_json(document, output)

@@ -127,6 +127,13 @@ Confidence = Annotated[
     float,
     typer.Option(metavar="LEVEL", help="Confidence level of the intervals, between 0 and 1."),
 ]
+StrictInput = Annotated[
+    bool,
+    typer.Option(
+        "--strict-input",
+        help="Refuse every error of the files (exit code 1), also those that change no figure.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random numbers.")]
 Scheduler = Annotated[
     str | None,

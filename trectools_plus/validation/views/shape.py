@@ -7,6 +7,7 @@ report nothing, because all misshapen rows have the same cause.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -205,7 +206,9 @@ def _header(
         return None, False
     text = columns.line_text(first_line)
     fields = fields_of(text)
-    named = number_fields if in_rows else range(1, len(fields) + 1)
+    named: Iterable[int] = number_fields
+    if not in_rows:
+        named = (at for at, text in enumerate(fields, 1) if text.upper() != "Q0")
     if not all(_is_name(fields[field - 1]) for field in named if field <= len(fields)):
         return None, False
     following = columns.rows[f"c{name_field}"][int(in_rows)]

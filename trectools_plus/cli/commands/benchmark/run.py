@@ -31,6 +31,7 @@ from trectools_plus.cli.options.common import (
     HpoTestSet,
     OntologyFile,
     Scheduler,
+    StrictInput,
     TextOrJson,
     TopicsFile,
     UnknownTermsChoice,
@@ -131,6 +132,7 @@ def benchmark_run(
     searching: RetrievalOptions,
     backend: BackendOptions,
     no_cache: NoCache = False,
+    strict_input: StrictInput = False,
     ir_metadata: Annotated[
         bool,
         typer.Option(
@@ -147,8 +149,8 @@ def benchmark_run(
     """Every mode searches the same documents for the same queries. Its run is validated and scored;
     every mean has a bootstrap interval, and every difference is computed query by query. The
     command writes BenchmarkReport.html, BenchmarkReport.json, BenchmarkComparison.md,
-    per_query.parquet, qrels.txt, runs/<mode>.run and visualizations/*.png and *.svg. Without data,
-    the dataset is hpo.
+    reports/<mode>.json, per_query.parquet, qrels.txt, runs/<mode>.run and visualizations/*.png and
+    *.svg. Without data, the dataset is hpo.
 
     \b
     Examples:
@@ -189,6 +191,7 @@ def benchmark_run(
     report_benchmark(
         benchmark.load_config(config, settings),
         cached=not no_cache,
+        strict_input=strict_input,
         ir_metadata=ir_metadata,
         as_json=output_format == "json",
         scheduler=scheduler,
@@ -232,6 +235,7 @@ def report_benchmark(
     config: benchmark.BenchmarkConfig,
     *,
     cached: bool,
+    strict_input: bool = False,
     ir_metadata: bool = False,
     as_json: bool = False,
     scheduler: str | None = None,
@@ -241,18 +245,23 @@ def report_benchmark(
     Args:
         config: The benchmark.
         cached: Whether earlier results of the same configuration, data and code are reused.
+        strict_input: Whether every error of the qrels and of given runs is refused.
         ir_metadata: Whether the runs are also written with an ir_metadata header.
         as_json: Whether the report is printed as JSON instead of text.
         scheduler: Address of the Dask scheduler that distributes the work; ``None`` for none.
     """
     with use_scheduler(scheduler), show_progress() as progress:
         command = format_command(sys.argv)
-        result = benchmark.run_benchmark(config, progress, command=command, cached=cached)
+        result = benchmark.run_benchmark(
+            config, progress, command=command, cached=cached, strict_input=strict_input
+        )
     files = reporting.write_reports(result, ir_metadata=ir_metadata)
     if as_json:
         typer.echo(reporting.render_json(result.report), nl=False)
     else:
         _show_result(result, files)
+    for text in benchmark.input_notes(result.report, config):
+        note(text)
     _refuse_unscored(result)
 
 
