@@ -275,3 +275,20 @@ def test_default_measures_equal_ir_measures(shared_data):
     theirs = ir_measures.calc_aggregate(measures, qrels.to_dict(), run.to_dict())
     for ours, measure in zip(DEFAULT_MEASURES, measures, strict=True):
         assert evaluation.mean("run", ours) == pytest.approx(theirs[measure], abs=1e-12)
+
+
+COUNTS = ["NumQ", "NumRel", "NumRel(rel=2)", "NumRet", "NumRet(rel=1)"]
+
+
+def test_counts_are_summed_as_ir_measures_sums_them():
+    grades = {"1": {"a": 1, "b": 2, "c": 0}, "2": {"a": 1}, "3": {"d": 2}}
+    scores = {"1": {"a": 3.0, "x": 2.0, "b": 1.0}, "2": {"x": 1.0, "y": 0.5}}
+    evaluation = evaluate(Qrels.from_dict(grades), Run.from_dict(scores), COUNTS)
+    found = [evaluation.mean(name) for name in COUNTS]
+    assert found == [3.0, 4.0, 2.0, 5.0, 2.0]
+    for name in ("NumRel", "NumRet", "NumRet(rel=1)"):
+        measure = ir_measures.parse_measure(name)
+        theirs = ir_measures.calc_aggregate([measure], grades, scores)
+        assert evaluation.mean(name) == theirs[measure]
+    assert evaluation.median("NumRet") == 2.0
+    assert evaluation.compared_names == []

@@ -360,3 +360,14 @@ def test_files_about_terms_that_are_of_no_use(terms, arguments, words):
         terms("eval", "terms.txt", "terms.run", *arguments)
     assert words in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+def test_counts_are_sums(run):
+    names = ("-m", "NumQ,num_ret,NumRel,NumRet(rel=1),num_rel_ret,RelRet@5,AP")
+    lines = [line.split() for line in run("eval", "qrels.txt", "a.run", *names).stdout.splitlines()]
+    assert ["NumQ", "(sum)", "2"] in lines
+    assert next(line for line in lines if line[:1] == ["num_ret"])[1:3] == ["(NumRet,", "sum)"]
+    document = json.loads(run("eval", "qrels.txt", "a.run", *names, "--format", "json").stdout)
+    assert document["runs"][0]["measures"]["NumQ"]["mean"] == 2.0
+    assert document["definitions"]["NumQ"]["aggregate"] == "sum"
+    assert "aggregate" not in document["definitions"]["AP"]

@@ -240,6 +240,7 @@ class TrecEvalMeasure(Measure):
         self, standard: StandardMeasure, cutoff: Any, parameters: Mapping[str, Any]
     ) -> None:
         self.standard = standard
+        self.aggregate = standard.aggregate
         if isinstance(parameters.get("dcg"), str):
             parameters = {**parameters, "dcg": parameters["dcg"].lower()}
         self.parameters: dict[str, Any] = {**standard.defaults, **parameters}
