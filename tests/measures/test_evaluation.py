@@ -286,9 +286,11 @@ def test_counts_are_summed_as_ir_measures_sums_them():
     evaluation = evaluate(Qrels.from_dict(grades), Run.from_dict(scores), COUNTS)
     found = [evaluation.mean(name) for name in COUNTS]
     assert found == [3.0, 4.0, 2.0, 5.0, 2.0]
-    for name in ("NumRel", "NumRet", "NumRet(rel=1)"):
+    dropped = evaluate(Qrels.from_dict(grades), Run.from_dict(scores), COUNTS, missing="drop")
+    for name in ("NumQ", "NumRel", "NumRet", "NumRet(rel=1)"):
+        # ir_measures counts a query without results as 0 also for NumQ and NumRel.
         measure = ir_measures.parse_measure(name)
         theirs = ir_measures.calc_aggregate([measure], grades, scores)
-        assert evaluation.mean(name) == theirs[measure]
+        assert dropped.mean(name) == theirs[measure]
     assert evaluation.median("NumRet") == 2.0
     assert evaluation.compared_names == []

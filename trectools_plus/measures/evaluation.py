@@ -143,7 +143,7 @@ class Evaluation:
         if not defined:
             return math.nan
         requested = run_name if measure_name is None else measure_name
-        is_sum = self.definition(requested).aggregate == "sum"  # type: ignore[arg-type]
+        is_sum = self.definition(requested).aggregate == "sum"
         return math.fsum(defined) / (1 if is_sum else len(defined))
 
     def median(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:

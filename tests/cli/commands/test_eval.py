@@ -365,9 +365,11 @@ def test_files_about_terms_that_are_of_no_use(terms, arguments, words):
 def test_counts_are_sums(run):
     names = ("-m", "NumQ,num_ret,NumRel,NumRet(rel=1),num_rel_ret,RelRet@5,AP")
     lines = [line.split() for line in run("eval", "qrels.txt", "a.run", *names).stdout.splitlines()]
-    assert ["NumQ", "(sum)", "2"] in lines
+    assert ["NumQ", "(sum)", "3"] in lines
     assert next(line for line in lines if line[:1] == ["num_ret"])[1:3] == ["(NumRet,", "sum)"]
     document = json.loads(run("eval", "qrels.txt", "a.run", *names, "--format", "json").stdout)
-    assert document["runs"][0]["measures"]["NumQ"]["mean"] == 2.0
+    assert document["runs"][0]["measures"]["NumQ"]["mean"] == 3.0
     assert document["definitions"]["NumQ"]["aggregate"] == "sum"
     assert "aggregate" not in document["definitions"]["AP"]
+    # As trec_eval -c, which counts query 4, for which the run has no results.
+    assert document["runs"][0]["measures"]["NumRel"]["mean"] == 4.0

@@ -202,6 +202,21 @@ class Measure(ABC):
             aggregate=self.aggregate,
         )
 
+    def values_without_results(
+        self,
+        query: npt.NDArray[np.integer],  # noqa: ARG002
+        grade: npt.NDArray[np.integer],  # noqa: ARG002
+        n_queries: int,
+    ) -> FloatArray:
+        """Return each query's value if the run returned nothing for it.
+
+        Args:
+            query: The query of each judgment, as a position.
+            grade: The grade of each judgment.
+            n_queries: The number of queries.
+        """
+        return np.full(n_queries, self.value_without_results)
+
     @property
     def notes_on_names(self) -> list[str]:
         """Notes on the names for readers of the figures, one line each."""
