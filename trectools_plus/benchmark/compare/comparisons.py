@@ -137,7 +137,8 @@ def compare(
             )
         evaluation = qrels
     else:
-        evaluation = evaluate(as_qrels(qrels, "an Evaluation"), runs, measures)
+        judged = qrels if is_path(qrels) else as_qrels(qrels, "an Evaluation")
+        evaluation = evaluate(judged, runs, measures)
     entries = compare_evaluation(
         evaluation, baseline, correction=correction, test=test, **resampling
     )
