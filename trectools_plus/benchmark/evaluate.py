@@ -18,7 +18,7 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.evaluation import evaluate as evaluate_runs
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.validation.inputs import Input, as_qrels
+from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure

@@ -14,7 +14,7 @@ from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from trectools_plus.measures.parser import match_name
 from trectools_plus.statistics.arrays import ResamplingOptions
-from trectools_plus.validation.inputs import Input, as_qrels
+from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
 
 @dataclass(frozen=True, slots=True, eq=False)
