@@ -228,7 +228,9 @@ def is_python(code: str) -> bool:
 def written_files() -> frozenset[str]:
     """Return the names of the files that benchmarks and extractions write."""
     names = {value for name, value in vars(output_folder).items() if name.endswith("_FILE")}
-    return frozenset({REPORT_FILE, extraction.REPORT_FILE, "runs/<mode>.run", *names})
+    return frozenset(
+        {REPORT_FILE, extraction.REPORT_FILE, "runs/<mode>.run", "reports/<mode>.json", *names}
+    )
 
 
 @cache

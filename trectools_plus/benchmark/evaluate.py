@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, overload
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.collection import CATALOGUE_PREFIX, Collection
+from trectools_plus.formats.collection import Collection
+from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import (
     DEFAULT_MEASURES,
@@ -154,7 +155,7 @@ def _open_test_set(test_set: Collection | TestSet | str | Path) -> Collection:
             remedy="pass load_test_set(…), its name or file, a Collection, hpo, irds:<id>, "
             "or a folder",
         )
-    is_collection = test_set == "hpo" or str(test_set).startswith(CATALOGUE_PREFIX)
+    is_collection = test_set == "hpo" or is_catalogue_name(test_set)
     if is_collection or Path(test_set).is_dir():
         return open_collection(str(test_set))
     return collection_of(load_test_set(test_set), str(find_test_set(test_set)))

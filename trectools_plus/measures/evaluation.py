@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import polars as pl
 
+from trectools_plus.arguments import show
 from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.choices import Missing as Missing
 from trectools_plus.distributed import current_workers
@@ -123,7 +124,8 @@ class Evaluation:
             run_name, measure_name = self._only_run(run_name), run_name
         if not isinstance(run_name, str) or run_name not in self.tables:
             raise UsageError(
-                f"there is no run {run_name!r}", remedy=f"available: {', '.join(self.run_names)}"
+                f"there is no run {show(run_name)}",
+                remedy=f"available: {', '.join(self.run_names)}",
             )
         return self.tables[run_name][:, self._column(measure_name)]
 
@@ -265,7 +267,7 @@ class Evaluation:
             return self.run_names[0]
         raise UsageError(
             f"the evaluation has {plural(len(self.run_names), 'run')}, so a run must be named",
-            where=repr(measure_name),
+            where=show(measure_name),
             remedy=f"write (run, measure), with a run of {', '.join(self.run_names)}; means() has "
             "all means",
         )
@@ -281,7 +283,7 @@ class Evaluation:
             if found is not None:
                 return names.index(found)
         raise UsageError(
-            f"there is no measure {requested!r}", remedy=f"available: {', '.join(names)}"
+            f"there is no measure {show(requested)}", remedy=f"available: {', '.join(names)}"
         )
 
 

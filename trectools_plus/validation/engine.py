@@ -11,6 +11,7 @@ from typing import Any
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.text import plural
@@ -175,7 +176,13 @@ def open_run(
 
 
 def open_qrels(path: str | Path) -> QrelsView | FileReport:
-    """Read and lex qrels; return a report if their compressed stream is damaged."""
+    """Read and lex qrels; return a report if their compressed stream is damaged.
+
+    Args:
+        path: The qrels; ``-`` is standard input, and ``irds:<id>`` a dataset of ``ir_datasets``.
+    """
+    if is_catalogue_name(path):
+        return QrelsView.of_table(open_catalogue(str(path)).read_qrels())
     try:
         source = read_source(path, partial=True)
     except FormatError as error:

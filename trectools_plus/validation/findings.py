@@ -102,6 +102,7 @@ class FileReport:
         findings: At most one per rule, in the order of the catalogue.
         line_text: Returns the text of a line, by its number; only if all lines of findings were
             requested, because it keeps the content of the file in memory.
+        read_as: The format and the fields of topics that were read, if not the usual ones.
     """
 
     path: str
@@ -110,6 +111,7 @@ class FileReport:
     queries: int
     findings: tuple[Finding, ...]
     line_text: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
+    read_as: str | None = None
 
     @property
     def errors(self) -> tuple[Finding, ...]:

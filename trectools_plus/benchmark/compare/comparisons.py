@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Unpack, overload
 
+from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.benchmark.compare.method import ADJUSTED_TEST, DEFAULT_CORRECTION
 from trectools_plus.benchmark.report import Comparison
@@ -49,6 +50,7 @@ class Comparisons(Sequence[Comparison]):
             for system in self.systems
         }
 
+    @checked
     def find(self, baseline: str, contrast: str, measure: str) -> Comparison:
         """Return the comparison of two systems on a measure, in any spelling.
 

@@ -7,6 +7,7 @@ accept version 1.0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -181,6 +182,38 @@ class BenchmarkReport(ReportModel):
             if measure in result.measures
         )
         return next((one.direction_of(measure) for one in definitions), True)
+
+    def of_mode(self, mode: str, failing: Sequence[FailingQuery]) -> BenchmarkReport:
+        """Return the report of one mode: its figures and diagnostics, without comparisons.
+
+        Args:
+            mode: One of the modes.
+            failing: The queries for which this mode scores 0 on the first measure.
+        """
+        return self.model_copy(
+            update={
+                "modes": {mode: self.modes[mode]},
+                "unscored": {},
+                "comparisons": [],
+                "best_mode": dict.fromkeys(self.best_mode),
+                "best_mode_significant": dict.fromkeys(self.best_mode_significant, False),
+                "unranked": [],
+                "groups": {},
+                "strata": {
+                    field: {
+                        value: {mode: modes[mode]}
+                        for value, modes in values.items()
+                        if mode in modes
+                    }
+                    for field, values in self.strata.items()
+                },
+                "failing_queries": list(failing),
+                "near_misses": self.near_misses
+                and [one for one in self.near_misses if one.mode == mode],
+                "components": [one for one in self.components if one.mode == mode],
+                "diagnosis": [one for one in self.diagnosis if one.mode == mode],
+            }
+        )
 
     def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
         """Return the comparison of exactly this pair and measure, or ``None``.

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trectools_plus.arguments import show
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.interchange.names import (
     CORPUS_FIELDS,
@@ -154,15 +155,6 @@ def unexpected(value: object, kind: Kind, where: str | None = None) -> UsageErro
         where=where,
         remedy=f"give {kind.accepted}",
     )
-
-
-def show(value: object) -> str:
-    """Return type and value on one short line."""
-    try:
-        shown = " ".join(repr(value).split())
-    except Exception:
-        shown = ""
-    return f"{type(value).__name__} {shown if len(shown) <= 40 else shown[:39] + '…'}".rstrip()
 
 
 def _renamed(frame: pl.DataFrame, kind: Kind) -> pl.DataFrame:
