@@ -186,10 +186,12 @@ class Topics(_QueryTable):
     Attributes:
         frame: ``query_id, text`` and other fields of the source (category, language …).
         path: The file as the user named it.
+        read_as: The format and the fields that were read, if they are not the usual ones.
     """
 
     frame: pl.DataFrame
     path: str | None = None
+    read_as: str | None = None
 
     def __post_init__(self) -> None:
         frame = frame_of(self.frame, TOPICS)
