@@ -16,8 +16,14 @@ AggregationName = Literal[
     "label_only", "label_synonyms_min", "label_synonyms_max", "all_max", "all_weighted"
 ]
 """Aggregations of the scores of a document's parts; see ``retrieval/index/parts.py``."""
-Normalisation = Literal["min-max", "z-score"]
-FusionMethod = Literal["rrf", "weighted", "combsum", "combmnz", "combmax"]
+Normalisation = Literal["min-max", "z-score", "none"]
+FusionMethod = Literal[
+    "rrf", "isr", "borda", "condorcet", "weighted", "combsum", "combmnz", "combmax"
+]
+RANK_FUSION = ("rrf", "isr", "borda", "condorcet")
+"""Fusion methods that use ranks, not scores."""
+MissingDocuments = Literal["last", "zero"]
+"""The score of a document in a ranking that lacks it; see ``retrieval/fusion.py``."""
 CollapseMethod = Literal["max", "first", "sum"]
 """MaxP, FirstP and SumP: ways to compute a document's score from the scores of its chunks."""
 RerankerName = Literal["lexical", "cross-encoder"]
@@ -44,6 +50,8 @@ RunFormat = Literal["csv", "tsv", "json", "msmarco", "scores", "trec-rag", "trec
 QrelsFormat = Literal["csv", "tsv", "beir", "json", "msmarco", "prels", "ntcir", "trec-rag", "trec"]
 """The formats of ``qrels convert``."""
 TestSetForm = Literal["json", "yaml", "trec", "trec-jsonl", "beir"]
+StratumField = Literal["query_type", "category", "difficulty", "hpo_domain", "language"]
+"""Fields of test cases that form strata."""
 UnknownTerms = Literal["error", "drop"]
 """Expected ids that are not terms of the ontology are an error, or are left out."""
 KappaWeights = Literal["none", "linear", "quadratic"]

@@ -64,6 +64,8 @@ def test_options_are_completed(complete):
         ("benchmark run --set rrf", {"rrf_k="}),
         ("benchmark run --test-file hpo-en", {n for n in shipped_names() if "-en" in n}),
         ("benchmark gate -m R@10,AP", {"R@10,AP@10"}),
+        ("runs fuse --method bor", {"borda"}),
+        ("runs fuse --missing-documents ", {"last", "zero"}),
         ("runs fuse --method comb", {"combsum", "combmnz", "combmax"}),
         ("runs fetch --collapse ", {"max", "first", "sum"}),
         ("runs validate --profile ", {"default", "trec", "submission"}),

@@ -33,7 +33,7 @@ BY_DOCUMENT = ["nDCG@10", "Accuracy", "P(judged_only=True)@5"]
 
 def score(qrels, runs, names=WHOLE, **options):
     measures = parse_measures(names)
-    judged, opened = open_files(qrels, runs, measures, **options)
+    judged, opened, _ = open_files(qrels, runs, measures, **options)
     named = {run.path: run for run in opened}
     return score_runs(judged, named, measures, "zero"), opened
 

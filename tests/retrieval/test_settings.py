@@ -63,3 +63,10 @@ def test_messages_name_the_option_and_the_way_out() -> None:
             make_settings(values)
         assert str(caught.value).endswith(words)
     assert make_settings({"stemmer": "none", "stopwords": "the,of"}).stopwords == ("the", "of")
+
+
+def test_the_usual_score_of_missing_documents_is_not_in_manifests() -> None:
+    assert "missing_documents" not in RetrievalSettings().model_dump()
+    given = RetrievalSettings(missing_documents="zero", fusion="combsum")
+    assert given.model_dump()["missing_documents"] == "zero"
+    assert RetrievalSettings.model_validate(given.model_dump(mode="json")) == given

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.formats.tables import Qrels
+from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.testsets.agreement import grade_agreement
 from trectools_plus.testsets.conversion import write_test_set
 from trectools_plus.testsets.loading import load_test_set, read_test_set
 from trectools_plus.testsets.model import TestSet
-from trectools_plus.testsets.refreshing import next_version, refresh_test_set
+from trectools_plus.testsets.refreshing import next_version, record_annotators, refresh_test_set
 
 
 @pytest.mark.parametrize(
@@ -118,6 +121,100 @@ def test_sets_without_categories_are_refreshed_by_query_type(maker, seed, ours, 
         "complex_clinical": 6,
     }
     assert refresh_test_set(old, pool, 20, seed=seed) == done
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_proportions_of_query_types_stay_in_sets_with_categories(maker, seed: int) -> None:
+    category = ["synonym", "complex", "layperson", "abbreviation", "exact_match"] * 10
+    old = maker.make(
+        {f"q{n}": f"sign {n} of illness" for n in range(50)}, query_type=TYPES, category=category
+    )
+    texts = {f"new{n}": f"mark {n} on the skin" for n in range(100)}
+    pool = maker.make(
+        texts, query_type=TYPES * 2, category=category * 2, difficulty=["easy", "hard"] * 50
+    )
+    done = refresh_test_set(old, pool, 20, seed=seed)
+    assert Counter(query.query_type for query in done.test_set.queries) == Counter(TYPES)
+    assert Counter(query.query_type for query in done.added) == {
+        "exact_term": 8,
+        "paraphrase": 6,
+        "complex_clinical": 6,
+    }
+
+
+def test_kinds_that_the_pool_lacks_are_taken_from_the_same_query_type(maker) -> None:
+    types = ["exact_term"] * 4 + ["paraphrase"] * 4
+    category = ["synonym", "exact_match"] * 2 + ["layperson", "abbreviation"] * 2
+    old = maker.make({f"q{n}": f"sign {n} of illness" for n in range(8)}, query_type=types,
+                     category=category)  # fmt: skip
+    pool = maker.make(
+        {f"n{n}": f"mark {n} on the skin" for n in range(8)},
+        query_type=types,
+        category=["synonym"] * 4 + ["layperson", "abbreviation"] * 2,
+    )
+    done = refresh_test_set(old, pool, 4)
+    assert Counter(query.query_type for query in done.added) == {"exact_term": 2, "paraphrase": 2}
+
+
+def test_one_field_forms_the_strata(maker) -> None:
+    old = maker.make(
+        {f"q{n}": f"sign {n} of illness" for n in range(10)}, difficulty=["easy", "hard"] * 5
+    )
+    pool = maker.make({f"n{n}": f"mark {n} on skin" for n in range(10)}, difficulty=["easy"] * 10)
+    done = refresh_test_set(old, pool, 2, stratify_by="difficulty")
+    assert {query.difficulty for query in done.removed} == {"easy"}
+    with pytest.raises(UsageError, match="not every set has queries with the field 'query_type'"):
+        refresh_test_set(old, pool, 2, stratify_by="query_type")
+
+
+GRADES = [3, 2, 1, 0] * 5
+
+
+def agreement_of(done, second_grades):
+    """The agreement on a term of each new query, and on a term of other queries."""
+    ids = [query.query_id for query in done.added] + [f"other{n}" for n in range(18)]
+    first, second = (
+        Qrels.from_dict({query: {"d": grade} for query, grade in zip(ids, grades, strict=True)})
+        for grades in (GRADES, second_grades)
+    )
+    return grade_agreement(first, second, resampling=Resampling(100))
+
+
+def test_annotators_and_their_kappa_are_recorded(old: TestSet, pool: TestSet, tmp_path) -> None:
+    done = refresh_test_set(old, pool, 2)
+    # 18 of 20 pairs agree: kappa = (0.9 - 0.25) / 0.75 with equal marginal distributions.
+    agreement = agreement_of(done, [2, 3, *GRADES[2:]])
+    recorded = record_annotators(done, ("anna", "ben"), agreement)
+    write_test_set(recorded.test_set, tmp_path / "next.json")
+    (entry,) = read_test_set(tmp_path / "next.json").metadata.model_extra["changes"]
+    assert entry["agreement"] == {
+        "annotators": ["anna", "ben"],
+        "kappa": pytest.approx(0.65 / 0.75),
+        "weights": "none",
+        "pairs": 20,
+        "accepted_low_agreement": False,
+    }
+    assert recorded.test_set.queries == done.test_set.queries
+
+
+def test_low_agreement_is_refused_unless_it_is_accepted(old: TestSet, pool: TestSet) -> None:
+    done = refresh_test_set(old, pool, 2)
+    low = agreement_of(done, GRADES[1:] + GRADES[:1])
+    with pytest.raises(
+        CheckFailedError, match=r"too low: kappa is -0\.3333, not above 0\.6 — anna"
+    ):
+        record_annotators(done, ("anna", "ben"), low)
+    accepted = record_annotators(done, ("anna", "ben"), low, accept_low_agreement=True)
+    (entry,) = accepted.test_set.metadata.model_extra["changes"]
+    assert entry["agreement"]["accepted_low_agreement"] is True
+    assert entry["agreement"]["kappa"] == pytest.approx(-1 / 3)
+
+
+def test_new_queries_that_were_not_graded_are_refused(old: TestSet, pool: TestSet) -> None:
+    agreement = agreement_of(refresh_test_set(old, pool, 2, seed=1), GRADES)
+    done = refresh_test_set(old, pool, 3, seed=1)
+    with pytest.raises(CheckFailedError, match=r"new quer.* without a term that both annotators"):
+        record_annotators(done, ("anna", "ben"), agreement)
 
 
 def test_a_pool_without_query_types_is_refused(maker) -> None:

@@ -80,6 +80,71 @@ def test_sets_without_categories_are_split_by_query_type(maker, seed: int, share
     assert split.used.metadata.model_extra["split"]["strata"] == "query_type, difficulty"
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_query_types_have_exact_proportions_in_sets_with_categories(maker, seed: int) -> None:
+    # Categories that cross the query types, and near-duplicates of the same type.
+    texts = {
+        f"q{n}": f"sign {n // 2} of {'ill health' if n % 2 else 'health ill'}" for n in range(50)
+    }
+    category = ["synonym", "complex", "layperson", "abbreviation", "exact_match"] * 10
+    test_set = maker.make(texts, query_type=TYPES, category=category)
+    split = split_test_set(test_set, 0.2, seed)
+    assert [
+        Counter(query.query_type for query in part.queries) for part in (split.used, split.held_out)
+    ] == [
+        {"exact_term": 16, "paraphrase": 12, "complex_clinical": 12},
+        {"exact_term": 4, "paraphrase": 3, "complex_clinical": 3},
+    ]
+
+
+def test_one_field_forms_the_strata(maker) -> None:
+    texts = {f"q{n}": f"sign {n} of illness" for n in range(50)}
+    domains = ["Abnormality of the eye"] * 40 + ["Abnormality of the ear"] * 10
+    test_set = maker.make(texts, query_type=TYPES, hpo_domain=domains)
+    split = split_test_set(test_set, 0.2, stratify_by="hpo_domain")
+    assert Counter(query.hpo_domain for query in split.held_out.queries) == {
+        "Abnormality of the eye": 8,
+        "Abnormality of the ear": 2,
+    }
+    assert split.used.metadata.model_extra["split"]["strata"] == "hpo_domain"
+    with pytest.raises(UsageError, match=r"no query has the field 'category' — .*use query_type, "):
+        split_test_set(test_set, stratify_by="category")
+    with pytest.raises(UsageError, match="no query has the field 'texts'"):
+        split_test_set(test_set, stratify_by="texts")  # type: ignore[arg-type]
+
+
+def test_a_set_in_several_languages_is_split_by_language(maker) -> None:
+    texts = {f"q{n}": f"sign {n} of illness" for n in range(20)}
+    made = maker.make(texts, language="")
+    queries = tuple(
+        query.model_copy(update={"language": "en" if at < 15 else "de"})
+        for at, query in enumerate(made.queries)
+    )
+    test_set = made.model_copy(update={"queries": queries})
+    split = split_test_set(test_set, 0.2, stratify_by="language")
+    assert Counter(query.language for query in split.held_out.queries) == {"en": 3, "de": 1}
+
+
+@given(
+    strata=st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.sampled_from("12")),
+        min_size=1,
+        max_size=60,
+    ),
+    share=st.fractions(0, 1),
+)
+def test_the_first_field_is_exact_and_cells_are_within_their_size(
+    strata: list[tuple[str, ...]], share: Fraction
+) -> None:
+    total = int(share * len(strata))
+    found = apportion_strata(total, strata)
+    first = Counter[str]()
+    for cell, number in found.items():
+        assert 0 <= number <= strata.count(cell)
+        first[cell[0]] += number
+    assert +first == +Counter(apportion(total, Counter(cell[0] for cell in strata)))
+
+
 def test_queries_without_a_category_count_by_their_type(maker) -> None:
     texts = {f"q{n}": f"sign {n} of illness" for n in range(50)}
     categories = ["synonym"] * 20 + [None] * 30
@@ -90,7 +155,8 @@ def test_queries_without_a_category_count_by_their_type(maker) -> None:
         (None, "paraphrase"): 3,
         (None, "complex_clinical"): 3,
     }
-    assert split.used.metadata.model_extra["split"]["strata"] == "category, difficulty"
+    strata = split.used.metadata.model_extra["split"]["strata"]
+    assert strata == "query_type, category, difficulty"
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:

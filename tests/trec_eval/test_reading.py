@@ -83,11 +83,11 @@ MISREAD = {
         "R102",
         ["0.5000", "1.0000", "0.7500"],
     ),
-    "a header in the run": (
+    "distances for scores": (
         QRELS,
-        "qid Q0 docid rank score tag\n" + RUN,
-        "R105",
-        ["1.0000", "1.0000", "1.0000"],
+        RUN.replace("a 1 2.0", "a 1 0.5"),
+        "R121",
+        ["0.5000", "1.0000", "0.7500"],
     ),
 }
 
@@ -106,7 +106,6 @@ STOPS = {
     "judged twice": (QRELS + "1 0 a 0\n", RUN, "Q142"),
     "five columns": (QRELS, RUN + "1 Q0 c 3 0.5\n", "R101"),
     "three columns": (QRELS + "1 0 c\n", RUN, "Q101"),
-    "a grade of -2 alone": (QRELS + "3 0 a -2\n", RUN, "Q132"),
     "a grade of twenty thousand million": (QRELS + "1 0 c 20000000000\n", RUN, "grade above"),
     "a score of NaN": (QRELS, RUN.replace("2.0", "nan"), "NaN"),
     "queries that never meet": (
@@ -115,7 +114,6 @@ STOPS = {
         "no quer",
     ),
     "an empty run": (QRELS, "", "F101"),
-    "a header of three columns": (QRELS, "qid docid score\n" + RUN, "R105"),
     "a blank that is none to it": (QRELS, RUN + "2 Q0\u3000c 3 0.5 t\n", "R114"),
     "documents in column 2": (
         QRELS,
@@ -145,12 +143,23 @@ def test_one_query_that_is_not_there(printed):
     [
         RUN.replace(" 1 2.0", " 0 2.0").replace(" 2 1.0", " 0 1.0"),
         RUN.replace(" 1 2.0", " - 2.0"),
-        RUN.replace(" 1 2.0", " 2 2.0").replace("b 2 1.0", "b 1 1.0"),
         RUN.replace(" t\n", " t and more\n"),
         RUN.replace(" ", "\t"),
         "# a comment\n\n" + RUN,
+        "qid Q0 docid rank score tag\n" + RUN,
+        "qid docid score\n" + RUN,
+        "\ufeff" + RUN,
     ],
-    ids=["equal ranks", "no rank", "ranks reversed", "further columns", "tabs", "comment"],
+    ids=[
+        "equal ranks",
+        "no rank",
+        "further columns",
+        "tabs",
+        "comment",
+        "header",
+        "header of three columns",
+        "byte order mark",
+    ],
 )
 def test_what_trec_eval_passes_over_is_passed_over(printed, run):
     assert printed(QRELS, run) == printed(QRELS, RUN)
@@ -161,8 +170,47 @@ def test_a_blank_in_an_id_is_not_a_further_column(printed):
         printed(QRELS, RUN.replace("1 Q0 b", "1 Q0 b part2"))
 
 
-def test_equal_judgments_count_once(printed):
-    assert printed(QRELS + "1 0 a 1\n", RUN) == printed(QRELS, RUN)
+def read(tmp_path, qrels, run, *flags):
+    (tmp_path / "qrels").write_text(qrels, "utf-8")
+    (tmp_path / "run").write_text(run, "utf-8")
+    return read_input(parse_arguments([*flags, str(tmp_path / "qrels"), str(tmp_path / "run")]))
+
+
+def test_equal_judgments_count_once(printed, tmp_path):
+    qrels = QRELS + "1 0 a 1\n"
+    assert printed(qrels, RUN) == printed(QRELS, RUN)
+    [difference, summary] = read(tmp_path, qrels, RUN).notes
+    assert difference.endswith("has repeated judgments, which count once; C trec_eval would stop")
+    assert summary.startswith("1 finding that changes no figure: Q141;")
+
+
+def test_a_byte_order_mark_is_reported(tmp_path):
+    notes = read(tmp_path, QRELS, "\ufeff" + RUN).notes
+    assert notes[0].endswith("C trec_eval would lose the first row")
+    assert notes[1] == "1 finding that changes no figure: F102; see `runs validate`"
+    assert read(tmp_path, "\ufeff" + QRELS, RUN).notes[0] == (
+        f"{tmp_path / 'qrels'} starts with a byte order mark, which is ignored; C trec_eval would "
+        "lose the first row"
+    )
+
+
+def test_clean_files_have_no_note(tmp_path):
+    assert read(tmp_path, QRELS, RUN).notes == []
+
+
+def test_strict_input_refuses_every_error(tmp_path):
+    deep = RUN + "".join(f"3 Q0 d{n} {n} {999 - n} t\n" for n in range(1, 102))
+    for run, code in ((RUN.replace("b 2", "b 1"), "R122"), (deep, "R161")):
+        assert code in read(tmp_path, QRELS, run).notes[-1]
+        with pytest.raises(FindingsError, match=code) as refused:
+            read(tmp_path, QRELS, run, "--strict-input")
+        assert refused.value.exit_code == 1
+
+
+def test_a_query_with_negative_grades_only_scores_nothing(printed):
+    """C trec_eval crashes at it."""
+    lines = printed(QRELS + "3 0 a -2\n", RUN + "3 Q0 a 1 1 t\n", "-q", "-m", "map")
+    assert values(lines) == ["1.0000", "1.0000", "0.0000", "0.6667"]
 
 
 def test_only_negative_grades_score_nothing(printed):

@@ -9,7 +9,7 @@ import pytest
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation import CATALOGUE, Severity
-from trectools_plus.validation.registry import Phase, Registry, Rule
+from trectools_plus.validation.registry import Hit, Phase, Registry, Rule
 
 RULES = {rule.code: rule for rule in CATALOGUE}
 
@@ -38,11 +38,29 @@ def test_every_rule_explains_itself(rule: Rule) -> None:
     assert rule.check.__doc__
 
 
-def test_scoring_goes_on_only_for_depth_and_coverage() -> None:
-    harmless = {rule.code for rule in CATALOGUE if not rule.blocks_scoring}
+def test_only_listed_errors_do_not_block_scoring() -> None:
+    """The rank column, policies and coverage never block; some others depend on the content."""
+    errors = [rule for rule in CATALOGUE if rule.severity is Severity.ERROR or rule.may_be_error]
+    harmless = {rule.code for rule in errors if not rule.blocks_scoring}
     about_sets = {rule.code for rule in CATALOGUE if rule.on == "testset"}
-    assert harmless - about_sets == {"R161", "P103", "P108"}
-    assert about_sets - harmless == {"T201", "T202", "T203", "T213"}
+    assert harmless - about_sets == {"R120", "R122", "R161", "Q132", "P103", "P107", "P108", "P109"}
+    assert {rule.code for rule in errors if rule.scored_if} == {
+        "R102",
+        "R103",
+        "R105",
+        "Q101",
+        "Q103",
+        "Q111",
+        "P105",
+    }
+    blocking = {rule.code for rule in CATALOGUE if rule.blocks_scoring}
+    assert about_sets & blocking == {"T201", "T202", "T203", "T213"}
+
+
+def test_an_error_is_accepted_only_by_a_rule_that_declares_it() -> None:
+    with pytest.raises(ValueError, match="scored_if"):
+        RULES["R131"].finding(Hit("again", blocks_scoring=False), "run.txt")
+    assert not RULES["R105"].finding(Hit("header", blocks_scoring=False), "run.txt").blocks_scoring
 
 
 def test_every_fix_for_columns_has_a_step() -> None:

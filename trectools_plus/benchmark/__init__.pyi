@@ -36,6 +36,7 @@ from trectools_plus.benchmark.run.dataset import open_collection as open_collect
 from trectools_plus.benchmark.run.dataset import open_corpus as open_corpus
 from trectools_plus.benchmark.run.hpo import load_hpo_collection as load_hpo_collection
 from trectools_plus.benchmark.run.runner import BenchmarkResult as BenchmarkResult
+from trectools_plus.benchmark.run.runner import input_notes as input_notes
 from trectools_plus.benchmark.run.runner import run_benchmark as run_benchmark
 from trectools_plus.benchmark.verify import verify_report as verify_report
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import polars as pl
 
+from trectools_plus.arguments import show
 from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.choices import Missing as Missing
 from trectools_plus.distributed import current_workers
@@ -35,9 +36,8 @@ from trectools_plus.text import plural
 if TYPE_CHECKING:
     import pandas as pd
 
+    from trectools_plus.validation.findings import Finding
 
-_NOTHING_JUDGED = "P105"
-"""The rule that reports a run without judged documents."""
 
 AnyName = str | Measure
 """The name of a run or a measure, or a measure."""
@@ -85,7 +85,8 @@ class Evaluation:
             are not scored.
         tables: Per run, values of shape (queries, measures); ``nan`` is undefined.
         notes: Notes on the input for readers of the figures, for example that no document reaches
-            a measure's relevance level; one line each, starting with the measure's name.
+            a measure's relevance level, or that the input has findings that change no figure; one
+            line each.
     """
 
     measures: list[Measure]
@@ -100,6 +101,11 @@ class Evaluation:
     def run_names(self) -> list[str]:
         """The runs, in the order given."""
         return list(self.tables)
+
+    @property
+    def compared_names(self) -> list[str]:
+        """The measures whose means are compared: all but sums."""
+        return [one.requested_name for one in self.measures if one.aggregate == "mean"]
 
     @property
     def measure_names(self) -> list[str]:
@@ -123,17 +129,24 @@ class Evaluation:
             run_name, measure_name = self._only_run(run_name), run_name
         if not isinstance(run_name, str) or run_name not in self.tables:
             raise UsageError(
-                f"there is no run {run_name!r}", remedy=f"available: {', '.join(self.run_names)}"
+                f"there is no run {show(run_name)}",
+                remedy=f"available: {', '.join(self.run_names)}",
             )
         return self.tables[run_name][:, self._column(measure_name)]
 
     def mean(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:
         """Return the mean of the defined values; ``nan`` if there is none; see :meth:`values`.
 
-        The sum is rounded only once, so the order of the queries does not matter.
+        For ``NumQ``, ``NumRel`` and ``NumRet`` it is the sum (``definition(…).aggregate``), as in
+        ``ir_measures`` and trec_eval. The sum is rounded only once, so the order of the queries
+        does not matter.
         """
         defined = self._defined(run_name, measure_name).tolist()
-        return math.fsum(defined) / len(defined) if defined else math.nan
+        if not defined:
+            return math.nan
+        requested = run_name if measure_name is None else measure_name
+        is_sum = self.definition(requested).aggregate == "sum"
+        return math.fsum(defined) / (1 if is_sum else len(defined))
 
     def median(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:
         """Return the median of the defined values; ``nan`` if there is none; see :meth:`values`."""
@@ -265,7 +278,7 @@ class Evaluation:
             return self.run_names[0]
         raise UsageError(
             f"the evaluation has {plural(len(self.run_names), 'run')}, so a run must be named",
-            where=repr(measure_name),
+            where=show(measure_name),
             remedy=f"write (run, measure), with a run of {', '.join(self.run_names)}; means() has "
             "all means",
         )
@@ -281,7 +294,7 @@ class Evaluation:
             if found is not None:
                 return names.index(found)
         raise UsageError(
-            f"there is no measure {requested!r}", remedy=f"available: {', '.join(names)}"
+            f"there is no measure {show(requested)}", remedy=f"available: {', '.join(names)}"
         )
 
 
@@ -291,8 +304,12 @@ def evaluate(
     measures: Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     missing: Missing = "zero",
+    strict_input: bool = False,
 ) -> Evaluation:
     """Validate runs and qrels, then score every run with every measure.
+
+    Input is refused only if a figure would be wrong or ambiguous. ``notes`` names all other
+    findings.
 
     All measures of a run are averaged over the same queries: those of the qrels with a document of
     grade 1 or more. (A measure with ``rel=2`` is 0 for a query whose highest grade is 1.)
@@ -303,6 +320,7 @@ def evaluate(
         measures: Names or measures; see :func:`parse_measures`.
         missing: ``zero``: a query without results counts as 0, as with ``trec_eval -c``; ``drop``:
             it is left out, as with trec_eval without ``-c``.
+        strict_input: Refuse every error of the input, also those that change no figure.
 
     Returns:
         Values per query, means, and numbers of queries.
@@ -314,12 +332,35 @@ def evaluate(
     """
     if missing not in get_args(Missing):
         raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
+    from trectools_plus.validation.findings import notes_on_findings
     from trectools_plus.validation.inputs import as_qrels, as_runs
+    from trectools_plus.validation.loading import load_qrels_with_findings, load_run_with_findings
 
     parsed = parse_measures(measures)
-    qrels, named = as_qrels(qrels), as_runs(runs)
-    refuse_unscorable(qrels, list(named.values()), parsed)
-    return score_runs(qrels, named, parsed, missing)
+    of_runs: list[Finding] = []
+    of_qrels: list[Finding] = []
+
+    def load_judgments(path: str) -> Qrels:
+        table, findings = load_qrels_with_findings(path, strict_input=strict_input)
+        of_qrels.extend(findings)
+        return table
+
+    judged = as_qrels(qrels, load=load_judgments)
+
+    def load_results(path: str) -> Run:
+        run, findings = load_run_with_findings(
+            path,
+            qrels=judged,
+            accepts_unjudged=_accept_unjudged(parsed),
+            strict_input=strict_input,
+        )
+        of_runs.extend(findings)
+        return run
+
+    named = as_runs(runs, load_results)
+    found = refuse_unscorable(judged, list(named.values()), parsed, strict_input=strict_input)
+    notes = notes_on_findings([*of_runs, *found[0]], [*of_qrels, *found[1]])
+    return score_runs(judged, named, parsed, missing, notes=notes)
 
 
 def score_runs(
@@ -328,11 +369,13 @@ def score_runs(
     measures: Sequence[Measure],
     missing: Missing,
     progress: Progress = no_progress,
+    *,
+    notes: Sequence[str] = (),
 ) -> Evaluation:
     """Score runs that were validated before; see :func:`evaluate`.
 
     A :class:`ScoredFile` was scored with these measures while it was read. ``progress`` receives
-    the number of runs scored so far.
+    the number of runs scored so far. ``notes`` on the input are added to those of the result.
     """
     queries = JudgedQueries.from_qrels(qrels)
     in_qrels = {*queries.query_ids, *queries.without_relevant}
@@ -340,6 +383,7 @@ def score_runs(
     query_ids: dict[str, list[str]] = {}
     counts: dict[str, Counts] = {}
     tables: dict[str, FloatArray] = {}
+    on_input = notes
     notes = [
         f"{one.requested_name}: {note}"
         for one in measures
@@ -360,44 +404,54 @@ def score_runs(
             n_extra=len(in_run - in_qrels),
         )
     without = queries.without_relevant
+    notes += on_input
     return Evaluation(list(measures), missing, query_ids, counts, without, tables, notes)
 
 
-def refuse_unscorable(qrels: Qrels, runs: Sequence[Run], measures: Sequence[Measure] = ()) -> None:
+def refuse_unscorable(
+    qrels: Qrels,
+    runs: Sequence[Run],
+    measures: Sequence[Measure] = (),
+    *,
+    strict_input: bool = False,
+) -> tuple[list[Finding], list[Finding]]:
     """Validate qrels and runs, and refuse those that would give wrong figures.
 
-    Short rankings and missing queries are accepted.
+    Short rankings and missing queries are accepted. So is a run without judged documents, if a
+    measure can score it; that measure checks the ids.
 
     Args:
         qrels: The judgments.
         runs: The runs.
-        measures: The measures; see :func:`refuse_id_mismatch`.
+        measures: The measures.
+        strict_input: Refuse every error, also those that change no figure.
+
+    Returns:
+        The other findings on the runs, and those on the qrels.
 
     Raises:
         CheckFailedError: If there are errors that prevent scoring; it lists them.
     """
-    from trectools_plus.validation import check_qrels, check_run, refuse_errors
+    from trectools_plus.validation import check_pair, check_qrels, check_run, refuse_errors
+    from trectools_plus.validation.findings import NOTHING_JUDGED
 
-    refuse_errors(check_qrels(qrels))
+    of_qrels = check_qrels(qrels)
+    refuse_errors(of_qrels, strict_input=strict_input)
+    of_runs = []
     for run in runs:
-        refuse_errors(check_run(run))
-        refuse_id_mismatch(run, qrels, measures)
+        findings = check_run(run)
+        refuse_errors(findings, strict_input=strict_input)
+        pair = check_pair(run, qrels)
+        if _accept_unjudged(measures):
+            pair = [one for one in pair if one.code != NOTHING_JUDGED]
+        refuse_errors(pair, strict_input=strict_input)
+        of_runs += findings + pair
+    return of_runs, of_qrels
 
 
-def refuse_id_mismatch(run: Run, qrels: Qrels, measures: Sequence[Measure]) -> None:
-    """Refuse a run whose ids differ from those of the qrels.
-
-    A run without judged documents is accepted if a measure can score it; that measure checks the
-    ids.
-
-    Raises:
-        CheckFailedError: If the ids differ.
-    """
-    from trectools_plus.validation import check_pair, refuse_errors
-
-    accepts_unjudged = any(measure.sees_unjudged for measure in measures)
-    findings = check_pair(run, qrels)
-    refuse_errors(one for one in findings if not (accepts_unjudged and one.code == _NOTHING_JUDGED))
+def _accept_unjudged(measures: Iterable[Measure]) -> bool:
+    """Return whether a measure can score a run without judged documents."""
+    return any(measure.sees_unjudged for measure in measures)
 
 
 def _score_each(

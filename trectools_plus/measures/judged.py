@@ -296,6 +296,10 @@ class Judgments:
         same &= query[rows] == self.query[judgments]
         return rows[same], judgments[same]
 
+    def has_any(self, doc_ids: pl.Series) -> bool:
+        """Return whether one of the documents is judged for any query."""
+        return bool(doc_ids.is_in(self.doc_ids.implode()).any())
+
     def has_no_other_spelling(self, doc_ids: pl.Series) -> bool:
         """Return whether none of the ids can be a judged one in another spelling."""
         return self._folds is None and folds_to_itself(doc_ids)

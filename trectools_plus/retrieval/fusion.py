@@ -1,15 +1,33 @@
 """Merge several rankings of one query into one.
 
-- ``rrf``: sum of ``1 / (k + rank)``, ranks from 1 (Cormack, Clarke and Büttcher, SIGIR 2009).
+By ranks, which count from 1:
+
+- ``rrf``: sum of ``1 / (k + rank)`` (Cormack, Clarke and Büttcher, SIGIR 2009).
+- ``isr``: sum of ``1 / rank²``, times the number of rankings that contain the document (Mourão,
+  Martins and Magalhães, Computerized Medical Imaging and Graphics 39, 2015).
+- ``borda``: of the c documents of all rankings, the first of a ranking gets c points, the second
+  c - 1, and so on; the documents that the ranking lacks share the remaining points equally (Aslam
+  and Montague, SIGIR 2001).
+- ``condorcet``: a document beats another if more rankings put it above than below it; a document
+  that a ranking lacks is below those that it contains. The score is the number of beaten documents,
+  and one half for each draw (Copeland's method, with the votes of Montague and Aslam, CIKM 2002,
+  whose sorting is not determined by the rankings if the votes form a cycle).
+
+By scores:
+
 - ``weighted``: sum of weight times normalised score.
 - ``combsum``: sum of the normalised scores.
 - ``combmnz``: that sum times the number of rankings that contain the document.
 - ``combmax``: highest normalised score. These three are of Fox and Shaw, TREC-2, 1994.
 
-Scores are normalised within each ranking: ``min-max`` to the range 0 to 1, or ``z-score`` to mean 0
-and standard deviation 1 (of the whole ranking, ddof = 0). A document that is missing from a ranking
-gets the score of the last document of that ranking. If all scores of a ranking are equal, its
-documents get 1 and all others 0.
+Scores are normalised within each ranking: ``min-max`` to the range 0 to 1, ``z-score`` to mean 0
+and standard deviation 1 (of the whole ranking, ddof = 0), or ``none``. If all scores of a ranking
+are equal, ``min-max`` and ``z-score`` give its documents 1 and all others 0.
+
+A document that is missing from a ranking gets the normalised score of the last document of that
+ranking (``missing_documents="last"``: it was not found, so it is at most as good), or 0
+(``"zero"``, as in ranx; after ``z-score``, that is the mean of the documents found). After
+``min-max``, both are 0. ``combmax`` ignores the rankings that lack a document.
 """
 
 from __future__ import annotations
@@ -21,7 +39,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import ConfigDict, Field, model_validator
 
-from trectools_plus.choices import Normalisation
+from trectools_plus.choices import RANK_FUSION, MissingDocuments, Normalisation
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.models import Model
 from trectools_plus.retrieval.settings import RetrievalSettings, are_valid_weights
@@ -36,9 +54,30 @@ from trectools_plus.retrieval.source import (
 Values = npt.NDArray[np.float64]
 Found = npt.NDArray[np.bool_]
 
+_BLOCK = 512
+"""Documents that are compared with all others at once."""
+
+
+def _count_beaten(ranks: Values, _found: Found) -> Values:
+    """Return the number of documents that each document beats, with one half for a draw."""
+    scores = np.zeros(ranks.shape[1])
+    for start in range(0, len(scores), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        margin = np.zeros((len(scores[block]), len(scores)), np.int32)
+        for row in ranks:
+            margin += row[block, np.newaxis] < row
+            margin -= row[block, np.newaxis] > row
+        draws = (margin == 0).sum(axis=1) - 1  # without the document itself
+        scores[block] = (margin > 0).sum(axis=1) + 0.5 * draws
+    return scores
+
+
 # Arguments: values and a mask of found documents, both of shape (rankings, documents).
 COMBINATIONS: dict[str, Callable[[Values, Found], Values]] = {
     "rrf": lambda values, _: values.sum(axis=0),
+    "isr": lambda values, found: values.sum(axis=0) * found.sum(axis=0),
+    "borda": lambda values, _: values.sum(axis=0),
+    "condorcet": _count_beaten,
     "weighted": lambda values, _: values.sum(axis=0),
     "combsum": lambda values, _: values.sum(axis=0),
     "combmnz": lambda values, found: values.sum(axis=0) * found.sum(axis=0),
@@ -53,7 +92,9 @@ class Fusion(Model):
         method: A name of ``COMBINATIONS``.
         k: The constant of ``rrf``, at least 0.
         weights: One weight per ranking for ``weighted``, in the order of the rankings.
-        normalisation: The normalisation of scores for every method except ``rrf``.
+        normalisation: The normalisation of scores for methods that use scores.
+        missing_documents: The score of a document in a ranking that lacks it: that of its ``last``
+            document, or ``zero``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -62,6 +103,7 @@ class Fusion(Model):
     k: int = Field(default=60, ge=0)
     weights: tuple[float, ...] | None = None
     normalisation: Normalisation = "min-max"
+    missing_documents: MissingDocuments = "last"
 
     @model_validator(mode="after")
     def _check_combination(self) -> Self:
@@ -110,7 +152,7 @@ def fuse(rankings: Sequence[Ranking], fusion: Fusion, depth: int) -> Ranking:
         The merged ranking in canonical order of the scores, rounded to 32 bits.
 
     Raises:
-        InputError: If scores that must be normalised are infinite in 32 bits.
+        InputError: If scores are used and one is infinite in 32 bits, or below 0 with ``combmnz``.
     """
     column_of: dict[str, int] = {}
     for ranking in rankings:
@@ -125,32 +167,58 @@ def fuse(rankings: Sequence[Ranking], fusion: Fusion, depth: int) -> Ranking:
             (column_of[doc_id] for doc_id in ranking.doc_ids), np.intp, len(ranking)
         )
         found[row, columns] = True
-        values[row], values[row, columns] = _contribution(ranking, fusion)
+        values[row], values[row, columns] = _contribution(ranking, fusion, len(column_of))
     if fusion.weights is not None:
         values *= np.array(fusion.weights)[:, np.newaxis]
     # Adding 0 changes -0.0 to 0.0.
     return rank_scores(list(column_of), COMBINATIONS[fusion.method](values, found) + 0.0, depth)
 
 
-def _contribution(ranking: Ranking, fusion: Fusion) -> tuple[float, Values]:
-    """Return the value for documents missing from the ranking, and the value of each document."""
-    if fusion.method == "rrf":
-        return 0.0, 1.0 / (fusion.k + np.arange(1.0, len(ranking) + 1))
+def _contribution(ranking: Ranking, fusion: Fusion, documents: int) -> tuple[float, Values]:
+    """Return the value for documents missing from the ranking, and the value of each document.
+
+    Args:
+        ranking: The ranking.
+        fusion: The method.
+        documents: The number of documents of all rankings.
+    """
+    if fusion.method in RANK_FUSION:
+        return _rank_contribution(np.arange(1.0, len(ranking) + 1), fusion, documents)
     if not len(ranking):
         return 0.0, np.empty(0)
     scores = ranking.scores.astype(np.float64)
     if not np.isfinite(scores).all():
         raise InputError(
-            "a score is too large for 32 bits, so it cannot be normalised",
+            "a score is too large for 32 bits, so it cannot be used",
             where=f"document {ranking.doc_ids[0]}",
             remedy="use rrf, or rescale the scores",
         )
-    if scores[0] == scores[-1]:
+    if fusion.normalisation == "none":
+        if fusion.method == "combmnz" and scores[-1] < 0:
+            raise InputError(
+                "combmnz multiplies scores, and a score is below 0",
+                where=f"document {ranking.doc_ids[-1]}",
+                remedy="use min-max, or another method",
+            )
+        normalised = scores
+    elif scores[0] == scores[-1]:
         return 0.0, np.ones(len(scores))
-    if fusion.normalisation == "min-max":
-        return 0.0, (scores - scores[-1]) / (scores[0] - scores[-1])
-    normalised = (scores - scores.mean()) / scores.std()
-    return float(normalised[-1]), normalised
+    elif fusion.normalisation == "min-max":
+        normalised = (scores - scores[-1]) / (scores[0] - scores[-1])
+    else:
+        normalised = (scores - scores.mean()) / scores.std()
+    return float(normalised[-1]) if fusion.missing_documents == "last" else 0.0, normalised
+
+
+def _rank_contribution(ranks: Values, fusion: Fusion, documents: int) -> tuple[float, Values]:
+    if fusion.method == "rrf":
+        return 0.0, 1.0 / (fusion.k + ranks)
+    if fusion.method == "isr":
+        return 0.0, 1.0 / ranks**2
+    if fusion.method == "borda":
+        # The points below those of the last document, shared by the documents that are missing.
+        return (documents - len(ranks) + 1) / 2, documents + 1 - ranks
+    return np.inf, ranks
 
 
 class HybridRetriever(CompositeRetriever):
@@ -221,4 +289,5 @@ def fusion_of(settings: RetrievalSettings, components: int = 2) -> Fusion:
         k=settings.rrf_k,
         weights=weights,
         normalisation=settings.normalisation,
+        missing_documents=settings.missing_documents,
     )

@@ -41,7 +41,7 @@ def fuse(
 
     Raises:
         UsageError: If there is no run, ``depth`` is below 1, or a setting is unknown or wrong.
-        InputError: If scores that must be normalised are infinite in 32 bits.
+        InputError: If scores are used and one is infinite in 32 bits, or below 0 with ``combmnz``.
         FindingsError: If a file has an error that makes scores wrong or ambiguous.
     """
     named = list_runs(runs)
@@ -86,7 +86,7 @@ def rankings_of(run: Run) -> dict[str, Ranking]:
     grouped = (
         rank_documents(run.frame).group_by("query_id", maintain_order=True).agg("doc_id", "score")
     )
-    with np.errstate(over="ignore"):  # fuse() refuses infinite scores if it must normalise them
+    with np.errstate(over="ignore"):  # fuse() refuses infinite scores if it uses them
         return {
             query_id: Ranking(doc_ids, np.array(scores).astype(np.float32))
             for query_id, doc_ids, scores in grouped.iter_rows()

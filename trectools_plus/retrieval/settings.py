@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from trectools_plus.choices import (
     MERGED_MODES,
     MODE_ALIASES,
     AggregationName,
     Device,
+    FusionMethod,
+    MissingDocuments,
     Normalisation,
     RerankerName,
 )
@@ -53,7 +63,9 @@ class RetrievalSettings(Model):
         weights: Weights of the rankings that ``hybrid`` merges (lexical, vector, and splade if
             requested) when ``fusion`` is ``weighted``, which they imply; equal weights if ``None``.
             A mapping names the rankings: ``{"bm25": 0.3, "splade": 0.4, "dense": 0.3}``.
-        normalisation: How ``weighted`` normalises the scores of each ranking.
+        normalisation: How fusion methods that use scores normalise those of each ranking.
+        missing_documents: The score that they give a document in a ranking that lacks it: that of
+            its ``last`` document, or ``zero``.
         candidates: Minimum depth of the rankings that ``hybrid`` merges.
         batch_size: Queries searched at once; 1 measures the latency of each query exactly.
         multi_vector: Whether ``vector`` (and therefore ``hybrid``) uses one vector for each part
@@ -79,10 +91,11 @@ class RetrievalSettings(Model):
     b: Number = Field(default=0.4, ge=0, le=1)
     stemmer: str | None = "english"
     stopwords: str | tuple[str, ...] | None = "english"
-    fusion: Literal["rrf", "weighted"] = "rrf"
+    fusion: FusionMethod = "rrf"
     rrf_k: WholeNumber = Field(default=60, ge=0)
     weights: tuple[Number, ...] | None = None
     normalisation: Normalisation = "min-max"
+    missing_documents: MissingDocuments = "last"
     candidates: WholeNumber = Field(default=100, ge=1)
     batch_size: WholeNumber = Field(default=1, ge=1)
     multi_vector: Flag = False
@@ -145,6 +158,14 @@ class RetrievalSettings(Model):
         model = self.embedding_model[name]
         given = model.model_dump(exclude={"path"}, exclude_none=True)
         return self.model_copy(update={**given, "embedding_model": model.folder})
+
+    @model_serializer(mode="wrap")
+    def _without_usual_score(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out ``missing_documents`` if it is the default: earlier hashes stay the same."""
+        fields: dict[str, Any] = handler(self)
+        if fields.get("missing_documents") == "last":
+            del fields["missing_documents"]
+        return fields
 
     @field_validator("stemmer", "stopwords", "reranker", mode="before")
     @classmethod

@@ -52,6 +52,7 @@ class GradeAgreement:
         only_second: The number of pairs that only the second graded.
         agreed: The number of pairs with the same grade.
         disagreements: The other pairs, the largest difference first, then by query and document.
+        queries: The queries of the pairs that both graded.
     """
 
     kappas: dict[str, Agreement]
@@ -62,6 +63,7 @@ class GradeAgreement:
     only_second: int
     agreed: int
     disagreements: tuple[Disagreement, ...]
+    queries: frozenset[str] = frozenset()
 
     @property
     def accepted(self) -> bool:
@@ -131,6 +133,7 @@ def grade_agreement(
         only_second=other.height - both.height,
         agreed=both.height - differ.height,
         disagreements=tuple(Disagreement(*row) for row in differ.iter_rows()),
+        queries=frozenset(both["query_id"].to_list()),
     )
 
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from trectools_plus.errors import UsageError
+from trectools_plus.choices import StratumField
+from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.testsets.agreement import GradeAgreement
 from trectools_plus.testsets.languages import declared_language, same_language
 from trectools_plus.testsets.model import TestQuery, TestSet
 from trectools_plus.testsets.splitting import (
     DEFAULT_SEED,
-    KindField,
+    PLURALS,
     Stratum,
     apportion_strata,
-    kind_field,
     parent_of,
+    strata_fields,
     stratum_of,
 )
+from trectools_plus.text import listed, plural
 from trectools_plus.validation.texts import near_across, near_groups, primary_language
 
 if TYPE_CHECKING:
@@ -52,14 +57,16 @@ def refresh_test_set(
     *,
     seed: int = DEFAULT_SEED,
     version: str | None = None,
+    stratify_by: StratumField | None = None,
 ) -> Refreshed:
-    """Replace queries by new ones of the same category and difficulty.
+    """Replace queries by new ones of the same query type, category and difficulty.
 
-    If the set or the pool has no categories, ``query_type`` is used instead. Queries of the pool
-    are not used if their text is nearly identical to that of a query of the set, or of an earlier
-    query of the pool. The replaced queries are distributed over categories and difficulties in
-    proportion to their numbers in the set, as far as the pool has new ones. The same seed gives the
-    same set.
+    Fields that the set or the pool lacks are left out. Queries of the pool are not used if their
+    text is nearly identical to that of a query of the set, or of an earlier query of the pool.
+
+    The replaced queries are distributed over query types in proportion to their numbers in the set
+    by largest remainders, within a type over categories, and within these over difficulties, as far
+    as the pool has new ones. The same seed gives the same set.
 
     Args:
         test_set: The set.
@@ -67,14 +74,15 @@ def refresh_test_set(
         count: The number of queries to replace.
         seed: The seed of the random choice.
         version: The version of the new set; by default the next minor version.
+        stratify_by: Stratify by this field only.
 
     Returns:
         The new set, with the removed and the added queries.
 
     Raises:
         UsageError: If ``count`` is out of range, the languages differ, the pool has too few new
-            queries of the categories and difficulties in the set, a new query has the id of an old
-            one, or the next version cannot be computed.
+            queries of the kinds in the set, no query has the field ``stratify_by``, a new query has
+            the id of an old one, or the next version cannot be computed.
         FormatError: If the set or the pool is in several languages.
     """
     import numpy as np
@@ -88,7 +96,7 @@ def refresh_test_set(
     _check_languages(test_set, pool)
     generator = np.random.default_rng(seed)
     new = _new_queries(test_set, pool)
-    strata = _Strata(kind_field(test_set, pool))
+    strata = _Strata(strata_fields(test_set, pool, stratify_by=stratify_by))
     quota = strata.quota(count, test_set, new)
     removed = strata.draw(test_set.queries, quota, generator)
     added = strata.draw(new, quota, generator)
@@ -115,6 +123,59 @@ def refresh_test_set(
         removed=tuple(old for old, _ in pairs),
         added=tuple(query for _, query in pairs),
     )
+
+
+def record_annotators(
+    done: Refreshed,
+    names: tuple[str, str],
+    agreement: GradeAgreement,
+    *,
+    accept_low_agreement: bool = False,
+) -> Refreshed:
+    """Record the two annotators of the new queries and their kappa in ``changes``.
+
+    Args:
+        done: The next version of a test set.
+        names: The annotators.
+        agreement: The agreement of their grades.
+        accept_low_agreement: Accept any kappa.
+
+    Raises:
+        CheckFailedError: If kappa is not above the threshold, or the annotators did not both grade
+            a term of each new query.
+    """
+    both = " and ".join(names)
+    value = agreement.kappas[agreement.weights].value
+    if not accept_low_agreement:
+        remedy = "review the grades, or give --accept-low-agreement"
+        missing = [one.query_id for one in done.added if one.query_id not in agreement.queries]
+        if missing:
+            raise CheckFailedError(
+                f"{plural(len(missing), 'new query', 'new queries')} without a term that both "
+                f"annotators graded: {listed(missing)}",
+                where=both,
+                remedy=remedy,
+            )
+        if not agreement.accepted:
+            found = "undefined" if math.isnan(value) else f"{value:.4f}"
+            raise CheckFailedError(
+                f"the agreement of the annotators is too low: kappa is {found}, not above "
+                f"{agreement.threshold:g}",
+                where=both,
+                remedy=remedy,
+            )
+    metadata = done.test_set.metadata
+    *earlier, latest = (metadata.model_extra or {})["changes"]
+    recorded = {
+        "annotators": list(names),
+        "kappa": None if math.isnan(value) else value,
+        "weights": agreement.weights,
+        "pairs": agreement.pairs,
+        "accepted_low_agreement": not agreement.accepted,
+    }
+    changes = [*earlier, {**latest, "agreement": recorded}]
+    metadata = metadata.model_copy(update={"changes": changes})
+    return replace(done, test_set=done.test_set.model_copy(update={"metadata": metadata}))
 
 
 def next_version(version: str) -> str:
@@ -161,14 +222,14 @@ def _new_queries(test_set: TestSet, pool: TestSet) -> list[TestQuery]:
 
 
 class _Strata:
-    """Queries by kind and difficulty.
+    """Queries by the values of fields.
 
     Args:
-        field: The field with the kind of a query.
+        fields: The fields.
     """
 
-    def __init__(self, field: KindField) -> None:
-        self._field = field
+    def __init__(self, fields: Sequence[StratumField]) -> None:
+        self._fields = fields
 
     def quota(self, count: int, test_set: TestSet, new: Sequence[TestQuery]) -> dict[Stratum, int]:
         """Return the number of queries to replace in each stratum, limited by the pool."""
@@ -176,22 +237,19 @@ class _Strata:
         sizes, available = Counter(strata), Counter(map(self._of, new))
         possible = sum(min(size, available[stratum]) for stratum, size in sizes.items())
         if possible < count:
-            kinds = {"category": "categories", "query_type": "query types"}[self._field]
             raise UsageError(
-                f"expected {count} new queries with the {kinds} and difficulties of the set "
+                f"expected {count} new queries with the {_named_fields(self._fields)} of the set "
                 f"but the pool has {possible}",
                 remedy="replace fewer queries, or give a larger pool",
             )
-        quota = apportion_strata(count, strata)
-        missing = 0
-        for stratum, wanted in quota.items():
-            quota[stratum] = min(wanted, available[stratum])
-            missing += wanted - quota[stratum]
-        # Take the missing queries from the strata with the most new queries left.
-        while missing:
-            left = {key: min(sizes[key], available[key]) - quota[key] for key in quota}
-            quota[max(left, key=lambda key: left[key])] += 1
-            missing -= 1
+        exact = apportion_strata(count, strata)
+        quota = {key: min(number, available[key]) for key, number in exact.items()}
+        for stratum, wanted in exact.items():
+            for _ in range(wanted - min(wanted, available[stratum])):
+                # Take another query of the same type, then of those with the most new ones left.
+                left = {key: min(sizes[key], available[key]) - quota[key] for key in exact}
+                free = [key for key, number in left.items() if number > 0]
+                quota[max(free, key=partial(_preference, stratum, left))] += 1
         return quota
 
     def draw(
@@ -214,7 +272,21 @@ class _Strata:
         return sorted(drawn, key=lambda query: (self._of(query), places[query.query_id]))
 
     def _of(self, query: TestQuery) -> Stratum:
-        return stratum_of(query, self._field)
+        return stratum_of(query, self._fields)
+
+
+def _preference(stratum: Stratum, left: dict[Stratum, int], other: Stratum) -> tuple[int, int]:
+    """Return the number of first values that two strata share, and the number of queries left."""
+    shared = 0
+    while shared < len(stratum) and stratum[shared] == other[shared]:
+        shared += 1
+    return shared, left[other]
+
+
+def _named_fields(fields: Sequence[StratumField]) -> str:
+    """Return ``query types, categories and difficulties``."""
+    names = [PLURALS[name].replace("_", " ") for name in fields]
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
 def _check_ids(test_set: TestSet, queries: Sequence[TestQuery], added: Sequence[TestQuery]) -> None:

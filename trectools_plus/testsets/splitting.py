@@ -4,31 +4,41 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
+from trectools_plus.choices import StratumField
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.testsets.conversion import render_test_set, write_test_set
-from trectools_plus.testsets.languages import declared_language
+from trectools_plus.testsets.languages import languages_in
 from trectools_plus.testsets.model import TestQuery, TestSet
-from trectools_plus.validation.texts import near_groups, primary_language
+from trectools_plus.validation.texts import near_groups
 
 DEFAULT_HELD_OUT = 0.2
 DEFAULT_SEED = 42
 
-KindField = Literal["category", "query_type"]
-KIND_FIELDS: tuple[KindField, ...] = get_args(KindField)
-"""Fields with the kind of a query, the preferred one first."""
+_ATTEMPTS = 50
+"""Orders of the queries to try until near-duplicates fit into the proportions."""
 
+STRATA_FIELDS: tuple[StratumField, ...] = get_args(StratumField)
+"""Fields that form strata."""
+
+PLURALS: Mapping[StratumField, str] = {
+    "query_type": "query_types",
+    "category": "categories",
+    "difficulty": "difficulties",
+    "hpo_domain": "hpo_domains",
+    "language": "languages",
+}
 
 Key = TypeVar("Key")
 
-Stratum = tuple[str, str]
-"""Category (or query type) and difficulty; an empty string for each that a query does not have."""
+Stratum = tuple[str, ...]
+"""The values of the fields that form strata; an empty string for a field that a query lacks."""
 
 _FILE_NAME = re.compile(r"[^\w.+-]+")
 
@@ -47,27 +57,32 @@ class Split:
 
 
 def split_test_set(
-    test_set: TestSet, held_out: float = DEFAULT_HELD_OUT, seed: int = DEFAULT_SEED
+    test_set: TestSet,
+    held_out: float = DEFAULT_HELD_OUT,
+    seed: int = DEFAULT_SEED,
+    *,
+    stratify_by: StratumField | None = None,
 ) -> Split:
-    """Hold out a fraction of the queries, stratified by category and difficulty.
+    """Hold out a fraction of the queries, stratified by query type, category and difficulty.
 
-    If no query has a category, ``query_type`` is used instead. The fraction applies to each
-    category, and within it to each difficulty, rounded to whole queries. Queries with nearly
-    identical texts stay in one part, which can change the numbers by one or two. The same seed
-    gives the same parts.
+    The fraction applies to each query type, rounded to whole queries by largest remainders; of 20,
+    15 and 15 queries, a fifth is 4, 3 and 3. Within a query type it applies to each category, and
+    within that to each difficulty. Fields that no query has are left out. Queries with nearly
+    identical texts stay in one part, which can change the numbers if there are many of them. The
+    same seed gives the same parts.
 
     Args:
         test_set: The set.
         held_out: The fraction to hold out, between 0 and 1.
         seed: The seed of the random choice.
+        stratify_by: Stratify by this field only.
 
     Returns:
         The parts, each in the order of the set. Their metadata contain parent, seed and fraction.
 
     Raises:
-        UsageError: If the fraction is not between 0 and 1, or a part would have no query with a
-            relevant term.
-        FormatError: If the set is in several languages.
+        UsageError: If the fraction is not between 0 and 1, no query has the field, or a part would
+            have no query with a relevant term.
     """
     if not 0.0 < held_out < 1.0:
         raise UsageError(
@@ -75,11 +90,12 @@ def split_test_set(
             where="held-out",
             remedy="for example, 0.2 holds out a fifth",
         )
-    chosen = _choose(test_set, held_out, seed)
+    fields = strata_fields(test_set, stratify_by=stratify_by)
+    chosen = _choose(test_set, held_out, seed, fields)
     split = {
         "seed": seed,
         "held_out": held_out,
-        "strata": f"{kind_field(test_set)}, difficulty",
+        "strata": ", ".join(fields),
         "parent": parent_of(test_set),
     }
     queries = test_set.queries
@@ -116,80 +132,117 @@ def parent_of(test_set: TestSet) -> dict[str, str]:
     return {"dataset_id": facts.dataset_id, "version": facts.version, "sha256": digest}
 
 
-def kind_field(test_set: TestSet, *others: TestSet) -> KindField:
-    """Return the field to stratify by: ``category``, or ``query_type`` if no query has a category.
+def strata_fields(
+    test_set: TestSet, *others: TestSet, stratify_by: str | None = None
+) -> tuple[StratumField, ...]:
+    """Return the fields to stratify by; the proportions of the first are exact.
+
+    They are ``query_type``, ``category`` and ``difficulty``, as far as some queries have them.
+    Without a query type, the first is ``category``.
 
     Args:
         test_set: The set.
-        others: Other sets that should have the field too. If no field is in all sets, only
-            ``test_set`` decides.
+        others: Other sets that have the fields too, if possible.
+        stratify_by: Only this field.
+
+    Raises:
+        UsageError: If no query of a set has the field ``stratify_by``.
     """
-    fields = [name for name in KIND_FIELDS if _has_field(test_set, name)] or [KIND_FIELDS[0]]
-    shared = (name for name in fields if all(_has_field(other, name) for other in others))
-    return next(shared, fields[0])
+    sets = (test_set, *others)
+    if stratify_by is not None:
+        known = [name for name in STRATA_FIELDS if all(_has_field(one, name) for one in sets)]
+        if stratify_by not in known:
+            raise UsageError(
+                f"not every set has queries with the field '{stratify_by}'"
+                if others
+                else f"no query has the field '{stratify_by}'",
+                where="stratify-by",
+                remedy=f"use {', '.join(known)}" if known else "the queries have no such fields",
+            )
+        return tuple(name for name in known if name == stratify_by)
+    kinds: list[StratumField] = ["query_type", "category"]
+    shared = [name for name in kinds if all(_has_field(one, name) for one in sets)]
+    of_set = [name for name in kinds if _has_field(test_set, name)]
+    # Difficulties cannot be matched if only one of two sets has them.
+    rated = {_has_field(one, "difficulty") for one in sets}
+    found = shared or of_set[:1] or ["category"]
+    return (*found, "difficulty") if len(rated) == 1 else tuple(found)
 
 
 def _has_field(test_set: TestSet, name: str) -> bool:
     return any(getattr(query, name) for query in test_set.queries)
 
 
-def kind_of(query: TestQuery, field: KindField = "category") -> str:
-    """Return the category of a query, otherwise its query type; empty if it has neither.
-
-    Args:
-        query: The query.
-        field: From :func:`kind_field`; with ``query_type`` the category is ignored.
-    """
-    kinds = (getattr(query, name) for name in KIND_FIELDS[KIND_FIELDS.index(field) :])
-    return next(filter(None, kinds), "")
+def stratum_of(query: TestQuery, fields: Sequence[StratumField]) -> Stratum:
+    """Return the values of a query in the fields."""
+    return tuple(getattr(query, name) or "" for name in fields)
 
 
-def stratum_of(query: TestQuery, field: KindField) -> Stratum:
-    """Return the kind (see :func:`kind_of`) and the difficulty of a query."""
-    return kind_of(query, field), query.difficulty or ""
-
-
-def _choose(test_set: TestSet, fraction: float, seed: int) -> set[int]:
+def _choose(
+    test_set: TestSet, fraction: float, seed: int, fields: Sequence[StratumField]
+) -> set[int]:
     """Return the positions of the queries to hold out."""
     import numpy as np
 
     queries = test_set.queries
     total = min(max(round(fraction * len(queries)), 1), len(queries) - 1)
-    language = primary_language(declared_language(test_set, test_set.metadata.dataset_id))
+    languages = languages_in(test_set)
+    language = next(iter(languages)) if len(languages) == 1 else ""
     groups = near_groups([query.text for query in queries], language)
-    field = kind_field(test_set)
-    strata = [stratum_of(query, field) for query in queries]
-    order = np.random.default_rng(seed).permutation(len(groups))
-    shuffled = [groups[at] for at in order.tolist()]
-    quota = apportion_strata(total, strata)
-    by_category = Counter[str]()
-    for (category, _), count in quota.items():
-        by_category[category] += count
-    chosen: set[int] = set()
+    strata = [stratum_of(query, fields) for query in queries]
+    cells = apportion_strata(total, strata)
     # A group of near-duplicates can be too large for the rest of its stratum. The missing queries
-    # come from other strata of the category, then from all queries.
-    for level in (
-        (quota, lambda at: strata[at]),
-        (by_category, lambda at: strata[at][0]),
-        ({"": total}, lambda _: ""),
-    ):
-        _fill(chosen, shuffled, *level)
-    return chosen
+    # come from the other strata with the same values in the first fields, then from all queries.
+    quotas = [
+        _sum_by(cells, lambda stratum, size=size: stratum[:size])  # type: ignore[misc]
+        for size in range(len(fields), -1, -1)
+    ]
+    generator = np.random.default_rng(seed)
+    best: tuple[int, set[int]] | None = None
+    for _ in range(_ATTEMPTS):
+        order = generator.permutation(len(groups)).tolist()
+        chosen: set[int] = set()
+        for quota in quotas:
+            _fill(chosen, [groups[at] for at in order], quota, strata)
+        first = Counter(strata[at][:1] for at in chosen)
+        missed = sum(abs(number - first[value]) for value, number in quotas[-2].items())
+        if best is None or missed < best[0]:
+            best = missed, chosen
+        if not missed:
+            break
+    assert best is not None
+    return best[1]
 
 
-def _fill(chosen: set[int], groups: Sequence[list[int]], quota: dict[Any, int], kind: Any) -> None:
-    """Choose groups in order, if the quota for the kind of their first query has room for them."""
-    room = dict(quota)
-    for at in chosen:
-        room[kind(at)] -= 1
-    free = sum(quota.values()) - len(chosen)
+def _sum_by(sizes: Mapping[Stratum, int], key: Callable[[Stratum], Stratum]) -> dict[Stratum, int]:
+    found: dict[Stratum, int] = {}
+    for stratum, size in sizes.items():
+        found[key(stratum)] = found.get(key(stratum), 0) + size
+    return found
+
+
+def _fill(
+    chosen: set[int],
+    groups: Sequence[list[int]],
+    quota: Mapping[Stratum, int],
+    strata: Sequence[Stratum],
+) -> None:
+    """Choose groups in order, if the quotas of all their queries have room for them.
+
+    Args:
+        chosen: The positions of chosen queries, to which others are added.
+        groups: Positions of queries that stay together.
+        quota: The number of queries by the first values of their strata.
+        strata: The stratum of each query.
+    """
+    size = len(next(iter(quota)))
+    room = Counter(quota)
+    room.subtract(strata[at][:size] for at in chosen)
     for group in groups:
-        if group[0] in chosen or len(group) > min(room[kind(group[0])], free):
-            continue
-        chosen.update(group)
-        free -= len(group)
-        for at in group:
-            room[kind(at)] -= 1
+        needed = Counter(strata[at][:size] for at in group)
+        if group[0] not in chosen and all(room[key] >= number for key, number in needed.items()):
+            chosen.update(group)
+            room.subtract(needed)
 
 
 def _part(
@@ -232,19 +285,24 @@ def apportion(total: int, sizes: Mapping[Key, int]) -> dict[Key, int]:
 
 
 def apportion_strata(total: int, strata: Sequence[Stratum]) -> dict[Stratum, int]:
-    """Divide a number over categories, and each share over the difficulties of the category.
+    """Divide a number over the values of the first field, and each share over those of the next.
 
-    So the categories are as close to their proportions as possible, even if some combinations of
-    category and difficulty have few queries.
+    So the values of the first field are as close to their proportions as possible, even if some
+    combinations of values have few queries.
 
     Args:
         total: The number to divide, at most the number of queries.
         strata: The stratum of each query.
     """
-    cells = Counter(strata)
-    categories = Counter(category for category, _ in strata)
+    return _apportion_level(total, Counter(strata), 0)
+
+
+def _apportion_level(total: int, cells: Mapping[Stratum, int], level: int) -> dict[Stratum, int]:
+    if level == len(next(iter(cells))):
+        return dict.fromkeys(cells, total)
+    sizes = _sum_by(cells, lambda stratum: stratum[level : level + 1])
     found: dict[Stratum, int] = {}
-    for category, number in apportion(total, categories).items():
-        inside = {cell: size for cell, size in cells.items() if cell[0] == category}
-        found.update(apportion(number, inside))
+    for value, number in apportion(total, sizes).items():
+        inside = {key: size for key, size in cells.items() if key[level : level + 1] == value}
+        found.update(_apportion_level(number, inside, level + 1))
     return found

@@ -45,12 +45,14 @@ _LONG = {
     "Zscore=": "Z",
     "trec-eval-version=": "V",
     "permissive": "P",
+    "strict-input": "S",
 }
 _SWITCHES = {
     "q": "per_query",
     "c": "complete",
     "J": "judged_only",
     "P": "permissive",
+    "S": "strict_input",
     "h": "help",
     "v": "version_wanted",
 }
@@ -137,6 +139,7 @@ class Arguments:
         collection_size: ``-N``: the number of documents in the collection, for utility.
         only_query: ``-D level.query_id``: score only this query.
         permissive: ``--permissive``: accept errors at which trec_eval continues.
+        strict_input: ``--strict-input``: refuse every error, also those that change no figure.
         help: ``-h``: print the help.
         version_wanted: ``-v``: print the version.
         measures_named: Whether the command line contains ``-m``.
@@ -155,6 +158,7 @@ class Arguments:
     collection_size: int = 0
     only_query: str | None = None
     permissive: bool = False
+    strict_input: bool = False
     help: bool = False
     version_wanted: bool = False
     measures_named: bool = False
@@ -292,7 +296,11 @@ def _parse_measures(words: Sequence[str], arguments: Arguments) -> list[Requeste
         if name in sets or known[name].takes == "none":
             arguments.notes.append(f"-m {word}: {name} takes no parameters; {text} is ignored")
         elif name in parameters:
-            arguments.notes.append(f"-m {word}: ignored, because the first -m {name}.… is used")
+            both = f"-m {name}.{parameters[name]},{text}"
+            arguments.notes.append(
+                f"-m {word}: ignored as in trec_eval, which uses only the first -m {name}.…; "
+                f"write {both}"
+            )
         else:
             parameters[name] = text
     return [

@@ -1,15 +1,14 @@
 """Qrels and run for ``trec-eval``: reading, validation and ranking.
 
-Files with which trec_eval would stop, crash or print zeros are refused. The validation rules detect
-them, with two exceptions. Errors in columns that trec_eval ignores are accepted: in the rank
-column, and in columns after a valid row. ``--permissive`` also accepts errors at which trec_eval
-continues, for example numbers followed by a text, or files without a common id.
+Files are refused if a figure would be wrong or ambiguous, as in all of this package. With
+``--permissive``, errors at which trec_eval continues are accepted, for example numbers followed by
+a text, or files without a common id.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,20 +20,27 @@ import polars as pl
 
 from trectools_plus.errors import CheckFailedError, FormatError
 from trectools_plus.formats.columns.columns import scan_columns
-from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun, Judgments
 from trectools_plus.measures.scoring.chunks import judge_file
-from trectools_plus.ranking import ScorePrecision, rank_documents
+from trectools_plus.ranking import rank_documents
 from trectools_plus.trec_eval.arguments import Arguments
 from trectools_plus.validation.engine import (
+    DEFAULT_MAX_DEPTH,
     check_pair_view,
     check_view,
     damaged_report,
     open_qrels,
 )
-from trectools_plus.validation.findings import FileReport, Finding, refuse_errors
+from trectools_plus.validation.findings import (
+    FileReport,
+    Finding,
+    Severity,
+    notes_on_findings,
+    refuse_errors,
+)
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -42,38 +48,22 @@ from trectools_plus.validation.views.runs import RunView
 MAX_GRADE = 2**20
 """The highest grade that is accepted: trec_eval uses a counter per grade, here 8 MiB in total."""
 
-_RANK_RULES = frozenset({"R120", "R121", "R122"})
-"""Rules on the rank column, which trec_eval ignores."""
+_PERMITTED = frozenset(
+    {"R108", "R110", "R111", "R114", "R121", "R142"}
+    | {"Q110", "Q111", "Q122", "Q133", "Q135"}
+    | {"P101", "P104", "P105", "P106"}
+)
+"""Errors that block scoring but at which trec_eval continues; at all others it stops or crashes."""
 
-_PERMITTED = _RANK_RULES | {
-    "R105",
-    "R108",
-    "R110",
-    "R111",
-    "R114",
-    "R142",
-    "Q110",
-    "Q111",
-    "Q122",
-    "Q133",
-    "Q135",
-    "P101",
-    "P104",
-    "P105",
-    "P106",
+_DIFFERENCES = {
+    "F102": "starts with a byte order mark, which is ignored; C trec_eval would lose the first row",
+    "Q141": "has repeated judgments, which count once; C trec_eval would stop",
 }
-"""Errors at which trec_eval continues; at all others it stops or crashes."""
+"""Findings that do not block scoring, but with which C trec_eval gives another result."""
 
 _View = TypeVar("_View", RunView, QrelsView)
 
 _BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"
-_LONGER_ROW = re.compile(
-    rb"(?m)^(?!#)((?:B*WB+){3}[+-]?[0-9]+(?:\.0*)?B+D(?:[eE][+-]?[0-9]+)?B+W)B+[^\n]*$".replace(
-        b"B", _BLANK
-    )
-    .replace(b"W", _WORD)
-    .replace(b"D", rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
-)
 _SEVENTH_FIELD = re.compile(
     rb"(?m)^(?!#)(B*W(?:B+W){5})B+[^ \t\f\v\r\n][^\n]*$".replace(b"B", _BLANK).replace(b"W", _WORD)
 )
@@ -92,7 +82,7 @@ class Input:
         run: ``query_id, doc_id, score``; or the ranks of judged documents, with queries numbered
             in byte order of their ids.
         run_id: The last column of the run's last row.
-        notes: The errors that were accepted, one line each.
+        notes: Notes on errors that were accepted and on all other findings, one line each.
     """
 
     qrels: pl.DataFrame
@@ -121,21 +111,24 @@ def read_input(arguments: Arguments) -> Input:
         InputError: If a file cannot be read.
     """
     qrels, run = arguments.files
-    permissive = arguments.permissive
     judged = _require_table(open_qrels(qrels))
     _refuse_other_form(judged)
-    found = _refuse(check_view(judged, blocking_only=True), permissive)
+    of_qrels = check_view(judged)
+    _refuse(of_qrels, arguments)
     grades = _read_grades(judged)
-    notes = _as_notes(found)
-    clean = _read_clean_run(grades, run, arguments.precision)
+    clean = _read_clean_run(grades, run, arguments)
     if clean is not None:
-        return Input(grades, *clean, notes)
-    results = _require_table(_open_run(run, permissive))
-    found = _refuse(check_view(results, blocking_only=True), permissive)
+        judged_run, run_id, found = clean
+        return Input(grades, judged_run, run_id, _notes(found, of_qrels))
+    results = _require_table(_open_run(run, arguments.permissive))
+    results.other_query_ids = frozenset(judged.blocks.query_ids)
+    found = check_view(results)
+    _refuse(found, arguments)
     _refuse_where_it_stops(results, found)
-    found += _refuse(check_pair_view(PairView(results, judged), blocking_only=True), permissive)
+    pair = check_pair_view(PairView(results, judged))
+    _refuse(pair, arguments)
     tag = str(results.frame["tag"][-1])
-    return Input(grades, _read_scores(results), tag, [*notes, *_as_notes(found)])
+    return Input(grades, _read_scores(results), tag, _notes([*found, *pair], of_qrels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,27 +190,40 @@ def _judged_only(run: JudgedRun) -> JudgedRun:
 
 
 def _read_clean_run(
-    grades: pl.DataFrame, run: str | Path, precision: ScorePrecision
-) -> tuple[JudgedRun, str] | None:
-    """Read the judged documents and id of a clean run in chunks; ``None`` for another run."""
+    grades: pl.DataFrame, run: str | Path, arguments: Arguments
+) -> tuple[JudgedRun, str, list[Finding]] | None:
+    """Read the judged documents, id and findings of a clean run in chunks.
+
+    Returns:
+        ``None`` for a run that must be read as a whole.
+    """
     judgments = Judgments.of(Qrels(grades))
     ready: Future[Judgments] = Future()
     ready.set_result(judgments)
-    found = judge_file(run, ready, precision)
+    found = judge_file(run, ready, arguments.precision)
     if found is None:
         return None
-    judged, run_id = found
+    judged, run_id, findings = found
+    if arguments.strict_input and any(one.severity is Severity.ERROR for one in findings):
+        return None
     # Polars sorts texts by their bytes, as does trec_eval.
     order = pl.Series(judgments.query_ids).arg_sort().to_numpy()
     place = np.argsort(order)
-    return (
-        JudgedRun.of(judged.retrieved[order], place[judged.query], judged.rank, judged.grade),
-        run_id,
+    renumbered = JudgedRun.of(
+        judged.retrieved[order], place[judged.query], judged.rank, judged.grade
     )
+    return renumbered, run_id, findings
 
 
-def _as_notes(findings: Iterable[Finding]) -> list[str]:
-    return [f"{finding.place}: {finding.code} {finding.message}" for finding in findings]
+def _notes(of_run: Sequence[Finding], of_qrels: Sequence[Finding]) -> list[str]:
+    """Return notes on permitted errors, on differences from C trec_eval, and on other findings."""
+    notes = []
+    for finding in (*of_qrels, *of_run):
+        if finding.blocks_scoring:
+            notes.append(f"{finding.place}: {finding.code} {finding.message}")
+        elif finding.code in _DIFFERENCES:
+            notes.append(f"{finding.path} {_DIFFERENCES[finding.code]}")
+    return notes + notes_on_findings(of_run, of_qrels)
 
 
 def _refuse_where_it_stops(results: RunView, found: Sequence[Finding]) -> None:
@@ -228,7 +234,7 @@ def _refuse_where_it_stops(results: RunView, found: Sequence[Finding]) -> None:
     """
     columns = results.columns
     if columns is not None and (columns.misshapen["n_fields"] < N_FIELDS).any():
-        refuse_errors(finding for finding in found if finding.code in ("R105", "R114"))
+        refuse_errors(finding for finding in found if finding.code == "R114")
     if results.frame.select("query_id", "doc_id").is_duplicated().any():
         refuse_errors(finding for finding in found if finding.code == "R108")
 
@@ -238,20 +244,11 @@ def _open_run(path: str | Path, permissive: bool) -> RunView | FileReport:
         source = read_source(path, partial=True)
     except FormatError as error:
         return damaged_report(error, "run")
-    columns = scan_columns(source, N_FIELDS)
-    if (columns.misshapen["n_fields"] > N_FIELDS).any():
-        columns = scan_columns(_without_further_columns(source, permissive), N_FIELDS)
-    return RunView.of_file(columns)
-
-
-def _without_further_columns(source: Source, permissive: bool) -> Source:
-    """Remove the columns after the sixth if the fourth and fifth are rank and score.
-
-    Otherwise an id contains a blank, and trec_eval reads another column as the score. With
-    ``--permissive``, columns are removed from these rows too.
-    """
-    longer = _SEVENTH_FIELD if permissive else _LONGER_ROW
-    return replace(source, data=longer.sub(rb"\1", source.data))
+    view = RunView.for_scoring(scan_columns(source, N_FIELDS), DEFAULT_MAX_DEPTH)
+    if permissive and (view.misshapen["n_fields"] > N_FIELDS).any():
+        cut = replace(source, data=_SEVENTH_FIELD.sub(rb"\1", source.data))
+        return RunView.of_file(scan_columns(cut, N_FIELDS), DEFAULT_MAX_DEPTH)
+    return view
 
 
 def _refuse_other_form(judged: QrelsView) -> None:
@@ -273,16 +270,13 @@ def _require_table(view: _View | FileReport) -> _View:
     return view
 
 
-def _refuse(findings: Sequence[Finding], permissive: bool) -> list[Finding]:
-    """Raise an error for findings at which trec_eval stops; return the accepted errors."""
-    refused: list[Finding] = []
-    accepted: list[Finding] = []
-    for finding in findings:
-        if finding.blocks_scoring:
-            accepted_codes = _PERMITTED if permissive else _RANK_RULES
-            (accepted if finding.code in accepted_codes else refused).append(finding)
-    refuse_errors(refused)
-    return accepted
+def _refuse(findings: Sequence[Finding], arguments: Arguments) -> None:
+    """Raise an error for findings that block scoring and that are not permitted."""
+    permitted = _PERMITTED if arguments.permissive else frozenset[str]()
+    refuse_errors(
+        (finding for finding in findings if finding.code not in permitted),
+        strict_input=arguments.strict_input,
+    )
 
 
 def _read_grades(view: QrelsView) -> pl.DataFrame:

@@ -12,15 +12,18 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.lexer import BOM
 from trectools_plus.formats.files.source import Source, source_of
+from trectools_plus.formats.interchange.reading import lex_run
 from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.engine import check_view, run_rules
+from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH, run_rules
 from trectools_plus.validation.findings import Finding
-from trectools_plus.validation.registry import LINES_KEPT, ChunkAccumulator, Rule, Subject
+from trectools_plus.validation.registry import LINES_KEPT, ChunkAccumulator, Hit, Rule, Subject
+from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.runs import DocumentSwapSigns, RunView, ScoreSwapSigns
 from trectools_plus.validation.views.shape import SNIFFED_BYTES, Shape, shape_of_run
 from trectools_plus.validation.views.tables import NO_REPEATS
@@ -31,7 +34,7 @@ Condition = Literal["clean", "valid", "checked"]
 """Conditions on a chunk.
 
 - ``clean``: only rows, and no findings that block scoring.
-- ``valid``: no findings that block scoring.
+- ``valid``: no findings that block scoring, and no header, which only the whole file determines.
 - ``checked``: part of a run that was checked before, so the chunk is not checked again.
 """
 
@@ -40,7 +43,9 @@ class SplitQueryError(Exception):
     """A query is in two chunks."""
 
 
-def open_chunk(path: str, data: bytes, condition: Condition) -> RunView | None:
+def open_chunk(
+    path: str, data: bytes, condition: Condition
+) -> tuple[RunView, list[Finding]] | None:
     """Return the view of a chunk of a run, if it can be scored independently.
 
     If a run breaks a rule that blocks scoring, and it is grouped by query, then at least one chunk
@@ -53,39 +58,39 @@ def open_chunk(path: str, data: bytes, condition: Condition) -> RunView | None:
             lines that are not rows; a ``valid`` chunk may have no rows.
 
     Returns:
-        The view; ``None`` if the chunk does not meet the condition.
+        The view, and the findings with the line numbers of the chunk (none for ``checked``);
+        ``None`` if the chunk does not meet the condition.
     """
     if condition == "checked":
-        return _view_of_chunk(path, data, Shape())
+        return _view_of_chunk(path, data, Shape()), []
     view = _clean_view(path, data) if condition == "clean" else _view_of_chunk(path, data)
-    if view is None:
+    if view is None or view.shape.header is not None:
         return None
-    findings = check_view(view, blocking_only=True)
-    return None if any(finding.blocks_scoring for finding in findings) else view
+    findings = run_rules(view, ("file", "run"), view)
+    findings += run_rules(PairView(view), ("pair",), view)
+    return None if any(finding.blocks_scoring for finding in findings) else (view, findings)
 
 
 def _clean_view(path: str, data: bytes) -> RunView | None:
     columns = scan_columns(Source(path, data), N_FIELDS)
     if columns.misshapen.height or columns.comments.height or columns.facts.long_lines:
         return None
-    view = RunView.of_file(columns)
-    if view.shape.header is not None:  # it may name the columns in another order
-        return None
+    view = RunView.of_file(columns, DEFAULT_MAX_DEPTH)
     return None if view.n_rows == 0 or view.blocks.interleaved else view
 
 
 def _view_of_chunk(path: str, data: bytes, shape: Shape | None = None) -> RunView:
     """Return the view of a chunk; ``shape`` is the shape of the whole file, if known."""
-    columns = scan_columns(source_of(path, data), N_FIELDS)
-    view = RunView.of_file(columns if shape is None else _without_wide_guess(columns), shape=shape)
+    view = RunView.for_scoring(
+        scan_columns(source_of(path, data), N_FIELDS), DEFAULT_MAX_DEPTH, shape
+    )
+    if shape is not None and view.columns is not None:
+        # The whole file has another encoding than UTF-16 or UTF-32.
+        guess = None if view.columns.facts.bad_utf8 is None else "latin-1"
+        facts = replace(view.columns.facts, encoding_guess=guess)
+        view.columns = replace(view.columns, facts=facts)
     view.is_chunk = True
     return view
-
-
-def _without_wide_guess(columns: Columns) -> Columns:
-    """Replace a guess of UTF-16 or UTF-32, because the whole file has another encoding."""
-    guess = None if columns.facts.bad_utf8 is None else "latin-1"
-    return replace(columns, facts=replace(columns.facts, encoding_guess=guess))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +137,9 @@ def read_file_start(path: str, chunks: Iterable[Chunk]) -> FileStart:
     Args:
         path: The run.
         chunks: Its chunks, in order.
+
+    Raises:
+        UsageError: If it is a table with a header, for example CSV, which is read as a whole.
     """
     data = b""
     n_rows = 0
@@ -150,9 +158,18 @@ def read_file_start(path: str, chunks: Iterable[Chunk]) -> FileStart:
             has_other = has_other or is_other
         if overlong is not None or (n_rows > 1 and len(data) >= SNIFFED_BYTES):
             break
+    origin = lex_run(Source(path, data)).origin
+    if origin is not None:
+        raise UsageError(
+            f"--low-memory reads only TREC form, and this is {origin.format}",
+            where=path,
+            remedy=f"leave it out, or convert the run: runs convert {path} --output run.txt",
+        )
     if overlong is not None:
         overlong = replace(overlong, line=data.count(b"\n") + 1)
-    view = RunView.of_file(scan_columns(Source(path, data, overlong=overlong), N_FIELDS))
+    view = RunView.for_scoring(
+        scan_columns(Source(path, data, overlong=overlong), N_FIELDS), DEFAULT_MAX_DEPTH
+    )
     if view.shape.header is None:
         return FileStart(view, b"")
     line, _ = view.shape.header
@@ -163,7 +180,9 @@ def read_file_start(path: str, chunks: Iterable[Chunk]) -> FileStart:
 def check_chunks(
     path: str, file_start: FileStart, chunks: Chunks, *, known_lines: bool
 ) -> list[Finding]:
-    """Return the findings that block scoring, like ``check_view`` for a whole run.
+    """Return the findings on a run, like ``check_view`` for a whole run.
+
+    Errors are the same. Warnings and infos that need the whole file may be missing.
 
     Args:
         path: The run.
@@ -179,22 +198,26 @@ def check_chunks(
     Raises:
         SplitQueryError: If a query is in two chunks.
     """
-    at_start = [
-        one for one in check_view(file_start.view, blocking_only=True) if one.blocks_scoring
-    ]
     if file_start.shape.verdict == "not-text":
-        return at_start
+        return run_rules(file_start.view, ("file", "run"), file_start.view)
     facts = _RunFacts()
     for view in _views(path, file_start, chunks):
         facts.add(view)
+    start = file_start.view
+    start.other_query_ids |= facts.query_ids
+    at_start = run_rules(start, ("file", "run"), start)
     sums = _FindingSums(path, known_lines)
     for view in _views(path, file_start, chunks):
         facts.apply_to(view)
         sums.add(view)
     found = sums.findings()
     found += [one for one in at_start if _needs_only_start(CATALOGUE[one.code])]
-    order = [rule.code for rule in CATALOGUE]
-    return sorted(found, key=lambda finding: order.index(finding.code))
+    return _in_order(found)
+
+
+def _in_order(findings: Iterable[Finding]) -> list[Finding]:
+    order = {rule.code: at for at, rule in enumerate(CATALOGUE)}
+    return sorted(findings, key=lambda finding: order[finding.code])
 
 
 def _needs_only_start(rule: Rule) -> bool:
@@ -251,6 +274,9 @@ class _FindingSum:
     lines: tuple[int, ...] = ()
 
     def add(self, finding: Finding) -> None:
+        if finding.blocks_scoring and not self.first.blocks_scoring:
+            blocking = replace(self.first, message=finding.message, blocks_scoring=True)
+            self.first = replace(blocking, fix=finding.fix)
         self.count += finding.count
         self.lines = (*self.lines, *finding.lines)[:LINES_KEPT]
 
@@ -260,6 +286,58 @@ class _FindingSum:
     def message(self) -> str:
         further = self.count - self.first.count
         return self.first.message + (f"; {further:,} more later in the file" if further else "")
+
+
+@dataclass(frozen=True)
+class ChunkFindings:
+    """The findings on a chunk of a run that do not block scoring, and facts to combine them.
+
+    Attributes:
+        findings: The findings, with the line numbers of the chunk.
+        n_lines: The number of lines of the chunk.
+        tags: The tags of the first and the last row; empty without rows.
+        separators: The characters between columns.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    n_lines: int = 0
+    tags: tuple[str, ...] = ()
+    separators: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, view: RunView, findings: Iterable[Finding]) -> ChunkFindings:
+        """Return the findings on a chunk with its facts."""
+        facts = None if view.columns is None else view.columns.facts
+        separators = frozenset[str]()
+        if facts is not None:
+            seen = {" ": facts.spaced_rows, "\t": facts.tabbed_rows}
+            separators = frozenset(character for character, found in seen.items() if found)
+        tags = tuple(view.frame["tag"][[0, -1]]) if view.n_rows else ()
+        return cls(tuple(findings), facts.n_lines if facts else 0, tags, separators)
+
+
+def join_findings(path: str, chunks: Iterable[ChunkFindings]) -> list[Finding]:
+    """Return the findings on a run, given those on its chunks, in order.
+
+    Args:
+        path: The run.
+        chunks: The findings on each chunk.
+    """
+    sums = _FindingSums(path, known_lines=True)
+    tags: set[str] = set()
+    separators: frozenset[str] = frozenset()
+    for chunk in chunks:
+        sums.add_chunk(chunk)
+        tags.update(chunk.tags)
+        separators |= chunk.separators
+    found = {finding.code: finding for finding in sums.findings()}
+    for code, message, applies in (
+        ("R151", "several tags; two runs may have been joined", len(tags) > 1),
+        ("R106", "mixed tabs and spaces", len(separators) > 1),
+    ):
+        if applies and code not in found:
+            found[code] = CATALOGUE[code].finding(Hit(message), path)
+    return _in_order(found.values())
 
 
 class _FindingSums:
@@ -279,15 +357,21 @@ class _FindingSums:
     def add(self, view: RunView) -> None:
         """Add the findings of a chunk."""
         kinds: tuple[Subject, ...] = ("file", "run")
-        for finding in run_rules(view, kinds, view, blocking_only=True, scopes=("row", "query")):
-            if finding.blocks_scoring:
-                self._add(finding)
+        for finding in run_rules(view, kinds, view, scopes=("row", "query")):
+            self._add(finding)
         for code, counted in self._counts.items():
             hit = counted.add(view)
             if hit is not None:
                 self._add(CATALOGUE[code].finding(hit, self._path))
         assert view.columns is not None
         self._n_lines += view.columns.facts.n_lines
+
+    def add_chunk(self, chunk: ChunkFindings) -> None:
+        """Add the findings of a chunk for which all rules were run."""
+        self._counts = {}
+        for finding in chunk.findings:
+            self._add(finding)
+        self._n_lines += chunk.n_lines
 
     def findings(self) -> list[Finding]:
         """Return the findings on the whole file."""

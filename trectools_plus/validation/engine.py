@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -11,11 +11,14 @@ from typing import Any
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.formats.writing import MAX_TAG_LENGTH
+from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.registry import SCOPES, Hit, Scope, Subject
+from trectools_plus.validation.rules.pair.documents import few_judged
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -153,17 +156,33 @@ def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Fin
     return check_pair_view(PairView(*views, None if topics is None else topics.query_ids))
 
 
-def open_run(path: str | Path, max_depth: int | None) -> RunView | FileReport:
-    """Read and lex a run; return a report if its compressed stream is damaged."""
+def open_run(
+    path: str | Path, max_depth: int | None, *, for_scoring: bool = False
+) -> RunView | FileReport:
+    """Read and lex a run; return a report if its compressed stream is damaged.
+
+    Args:
+        path: The run; ``-`` is standard input.
+        max_depth: Results allowed per query; ``None`` for no limit.
+        for_scoring: Ignore words after the tag, if nothing else can be meant.
+    """
     try:
         source = read_source(path, partial=True)
     except FormatError as error:
         return damaged_report(error, "run")
-    return RunView.of_file(lex_run(source), max_depth)
+    columns = lex_run(source)
+    make = RunView.for_scoring if for_scoring else RunView.of_file
+    return make(columns, max_depth)
 
 
 def open_qrels(path: str | Path) -> QrelsView | FileReport:
-    """Read and lex qrels; return a report if their compressed stream is damaged."""
+    """Read and lex qrels; return a report if their compressed stream is damaged.
+
+    Args:
+        path: The qrels; ``-`` is standard input, and ``irds:<id>`` a dataset of ``ir_datasets``.
+    """
+    if is_catalogue_name(path):
+        return QrelsView.of_table(open_catalogue(str(path)).read_qrels())
     try:
         source = read_source(path, partial=True)
     except FormatError as error:
@@ -171,16 +190,10 @@ def open_qrels(path: str | Path) -> QrelsView | FileReport:
     return QrelsView.of_file(lex_qrels(source))
 
 
-def check_view(view: TableView, *, blocking_only: bool = False) -> list[Finding]:
-    """Run the rules for files of its kind over a view.
-
-    Args:
-        view: The view.
-        blocking_only: Run only the rules that can block scoring.
-    """
+def check_view(view: TableView) -> list[Finding]:
+    """Run the rules for files of its kind over a view."""
     kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
-    findings = run_rules(view, kinds, view, blocking_only=blocking_only)
-    return findings if blocking_only else _without_impossible_fixes(view, findings)
+    return _without_impossible_fixes(view, run_rules(view, kinds, view))
 
 
 def _without_impossible_fixes(view: TableView, findings: list[Finding]) -> list[Finding]:
@@ -199,16 +212,53 @@ def _without_impossible_fixes(view: TableView, findings: list[Finding]) -> list[
     updated = []
     for finding, rule_fix in zip(findings, rule_fixes, strict=True):
         if nothing_can_be_fixed or (rule_fix is not None and rule_fix.cannot_apply in failed):
-            finding = replace(finding, fix=Fix.NO)
+            finding = replace(finding, fix=Fix.NO, effect="")
         elif one_comes_first and finding.fix is Fix.SAFE:
             finding = replace(finding, fix=Fix.ASK)
         updated.append(finding)
     return updated
 
 
-def check_pair_view(pair: PairView, *, blocking_only: bool = False) -> list[Finding]:
+def check_pair_view(pair: PairView) -> list[Finding]:
     """Run the rules on a run with its qrels or topics; see :func:`check_view`."""
-    return run_rules(pair, ("pair",), pair.reported_view, blocking_only=blocking_only)
+    return run_rules(pair, ("pair",), pair.reported_view)
+
+
+def check_ids(
+    path: str,
+    run_ids: Sequence[str],
+    qrels_ids: Sequence[str],
+    *,
+    n_documents: int,
+    judged: float | None,
+    n_other_spellings: int,
+) -> list[Finding]:
+    """Return the findings on the ids of a run and its qrels that do not block scoring.
+
+    For runs that are read in chunks. The rules on queries are those of :func:`check_pair_view`.
+
+    Args:
+        path: The run.
+        run_ids: The run's query ids.
+        qrels_ids: The query ids of the qrels.
+        n_documents: The number of results of judged queries.
+        judged: The share of judged documents in the first 10, from 0 to 1; ``None`` if no document
+            is judged for its query, but the files have document ids in common.
+        n_other_spellings: The number of unjudged documents that are judged in another spelling.
+    """
+    run = RunView.of_table(Run.from_dict({one: {"": 0.0} for one in run_ids}))
+    run.path = path
+    qrels = Qrels.from_dict({one: {"": 0} for one in qrels_ids})
+    pair = PairView(run, QrelsView.of_table(qrels))
+    hits = {code: CATALOGUE[code].check(pair) for code in ("P102", "P103")}
+    if judged is None:
+        what = f"0 of {plural(n_documents, 'document')} are judged for their query"
+        hits["P105"] = Hit(what, blocks_scoring=False)
+    else:
+        hits["P105"] = few_judged(judged)
+    if n_other_spellings:
+        hits["P106"] = Hit(f"{n_other_spellings:,} ids match qrels only in another spelling")
+    return [CATALOGUE[code].finding(hit, path) for code, hit in hits.items() if hit is not None]
 
 
 def run_rules(
@@ -216,7 +266,6 @@ def run_rules(
     kinds: Iterable[Subject],
     reported_view: TableView,
     *,
-    blocking_only: bool = False,
     scopes: Container[Scope] = SCOPES,
 ) -> list[Finding]:
     """Run the rules of some kinds and scopes.
@@ -225,7 +274,6 @@ def run_rules(
         subject: The view that the rules check.
         kinds: The kinds of rules to run.
         reported_view: The view whose path and lines the findings report.
-        blocking_only: Run only the rules that can block scoring.
         scopes: The scopes of rules to run.
     """
     findings = []
@@ -237,8 +285,6 @@ def run_rules(
         ):
             continue
         if rule.optional and not reported_view.optional_rules:
-            continue
-        if blocking_only and not rule.can_block_scoring:
             continue
         hit = rule.check(subject)
         if hit is not None:

@@ -6,15 +6,17 @@ JSON, GitHub annotations, SARIF or JUnit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import PurePath
 
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.text import one_line, plural
 
 MAX_QUOTED = 3
 """Number of findings that an error message quotes."""
+_SHOWN = 5
 
 
 class Severity(StrEnum):
@@ -52,6 +54,8 @@ class Finding:
         message: The problem and its consequence, in one line without a final full stop.
         remedy: The way to fix it, in one line.
         fix: Whether a program can fix it.
+        effect: For a fix that can delete rows, or rewrite scores or grades: what it does to this
+            file and to the figures, in the present tense; empty for all others.
         line: The line number of the first place, from 1; ``None`` for a whole file or a table.
         column: The first character of the affected field on that line, from 1.
         query_id: The query of the first place, where there is one.
@@ -78,6 +82,7 @@ class Finding:
     lines: tuple[int, ...] = ()
     blocks_scoring: bool = False
     total: int | None = None
+    effect: str = ""
     every_line: Sequence[int] = field(default=(), compare=False, repr=False)
 
     @property
@@ -98,6 +103,7 @@ class FileReport:
         findings: At most one per rule, in the order of the catalogue.
         line_text: Returns the text of a line, by its number; only if all lines of findings were
             requested, because it keeps the content of the file in memory.
+        read_as: The format and the fields of topics that were read, if not the usual ones.
     """
 
     path: str
@@ -106,6 +112,18 @@ class FileReport:
     queries: int
     findings: tuple[Finding, ...]
     line_text: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
+    read_as: str | None = None
+
+    def __repr__(self) -> str:
+        """The file, its size and the first findings, a line each."""
+        rows, queries = plural(self.rows, "row"), plural(self.queries, "query", "queries")
+        found = plural(len(self.findings), "finding")
+        lines = [f"<FileReport of the {self.kind} {self.path}: {rows}, {queries}, {found}>"]
+        lines += [
+            f"  {one.severity} {one.code} {one_line(one.message)}" for one in self.findings[:_SHOWN]
+        ]
+        further = len(self.findings) - _SHOWN
+        return "\n".join([*lines, f"  … and {further} more"] if further > 0 else lines)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -117,7 +135,7 @@ class FindingsError(CheckFailedError):
     """The data cannot be scored because of at least one error (exit code 1).
 
     Args:
-        findings: The findings that block scoring, at least one.
+        findings: The refused findings, at least one.
 
     Attributes:
         findings: These findings, as a tuple.
@@ -139,15 +157,84 @@ class FindingsError(CheckFailedError):
         )
 
 
-def refuse_errors(findings: Iterable[Finding]) -> None:
+def refuse_errors(findings: Iterable[Finding], *, strict_input: bool = False) -> None:
     """Raise an error if any finding blocks scoring.
 
     Args:
         findings: From :func:`check_run`, :func:`check_qrels`, :func:`check_pair` or a report.
+        strict_input: Refuse every error, also those that change no figure.
 
     Raises:
-        FindingsError: With the findings that block scoring.
+        FindingsError: With the refused findings.
     """
-    blocking = [finding for finding in findings if finding.blocks_scoring]
-    if blocking:
-        raise FindingsError(blocking)
+    refused = [
+        finding
+        for finding in findings
+        if finding.blocks_scoring or (strict_input and finding.severity is Severity.ERROR)
+    ]
+    if refused:
+        raise FindingsError(refused)
+
+
+NOTHING_JUDGED = "P105"
+"""The rule that reports a run without judged documents."""
+
+_ABOUT_FIGURES = frozenset({"P111"})
+"""Rules that report a property of the figures, which is not summarised with problems of files."""
+
+_MAY_LOWER = frozenset({"R112", "R114", "Q112", "Q114", "P105", "P106"})
+"""Rules on rows that are skipped, and on ids that may be meant as judged ones."""
+
+MAX_FILES_NAMED = 3
+"""Number of files that a note names for each rule."""
+
+
+def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = ()) -> list[str]:
+    """Return notes on errors and warnings that do not block scoring, for readers of the figures.
+
+    Args:
+        of_runs: The findings on all runs of an evaluation, alone and with the qrels.
+        of_qrels: The findings on the qrels.
+
+    Returns:
+        A note for each run without judged documents; then one note with the codes of all other
+        findings.
+    """
+    notes = []
+    found: dict[str, dict[str, dict[str, None]]] = {"runs": {}, "qrels": {}}
+    for kind, findings in (("runs", of_runs), ("qrels", of_qrels)):
+        for finding in findings:
+            is_info = finding.severity is Severity.INFO
+            if finding.blocks_scoring or is_info or finding.code in _ABOUT_FIGURES:
+                continue
+            if finding.code == NOTHING_JUDGED and finding.severity is Severity.ERROR:
+                why = "unjudged documents count as not relevant"
+                notes.append(f"{finding.path}: {one_line(finding.message)}; {why}")
+            else:
+                found[kind].setdefault(finding.code, {})[finding.path] = None
+    counted = []
+    for lowers in (False, True):
+        of_group = {
+            kind: {code: paths for code, paths in files.items() if (code in _MAY_LOWER) == lowers}
+            for kind, files in found.items()
+        }
+        n_findings = sum(len(paths) for files in of_group.values() for paths in files.values())
+        if n_findings:
+            verb = "changes" if n_findings == 1 else "change"
+            what = "may lower figures" if lowers else f"{verb} no figure"
+            codes = ", ".join([*_codes(of_group["runs"]), *_codes(of_group["qrels"])])
+            counted.append(f"{plural(n_findings, 'finding')} that {what}: {codes}")
+    if counted:
+        commands = " and ".join(f"`{kind} validate`" for kind in found if found[kind])
+        notes.append(f"{'; '.join(counted)}; see {commands}")
+    return notes
+
+
+def _codes(files: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """Yield the codes, with the names of the files if not all files have the finding."""
+    n_files = len({path for paths in files.values() for path in paths})
+    for code, paths in files.items():
+        names = [PurePath(path).name or path for path in paths]
+        more = f" and {len(names) - MAX_FILES_NAMED} more" if len(names) > MAX_FILES_NAMED else ""
+        named = f" ({', '.join(names[:MAX_FILES_NAMED])}{more})"
+        yield code if len(paths) == n_files else code + named

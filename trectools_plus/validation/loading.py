@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run, Topics
+from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation.engine import (
+    DEFAULT_MAX_DEPTH,
     check_pair_view,
     check_view,
     open_qrels,
     open_run,
 )
-from trectools_plus.validation.findings import FileReport, Finding, refuse_errors
+from trectools_plus.validation.findings import NOTHING_JUDGED, FileReport, Finding, refuse_errors
 from trectools_plus.validation.topics.engine import validate_topics
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.runs import MAX_EXACT, RunView
 
 
-def load_run(path: str | Path, *, qrels: Qrels | None = None) -> Run:
-    """Read a run and reject it if it breaks a rule that blocks scoring.
+def load_run(path: str | Path, *, qrels: Qrels | None = None, strict_input: bool = False) -> Run:
+    """Read a run and reject it if its figures would be wrong or ambiguous.
+
+    Other findings are accepted. Words after the tag and a header line are skipped. If a rank is
+    not a whole number, the ranks are the positions in the file: scoring uses the scores.
 
     The file is in TREC form, a table with a header (CSV or TSV) or JSON: see ``docs/formats.md``.
 
     Args:
         path: The run; ``-`` is standard input.
         qrels: The qrels for scoring; if given, the ids must match.
+        strict_input: Reject every error, also those that change no figure.
 
     Returns:
         The run; its name is the tag.
@@ -37,7 +44,7 @@ def load_run(path: str | Path, *, qrels: Qrels | None = None) -> Run:
         FindingsError: If the file has an error that blocks scoring; see its ``findings``.
         InputError: If the file cannot be read at all.
     """
-    run, _ = load_run_with_findings(path, qrels=qrels, blocking_only=True)
+    run, _ = load_run_with_findings(path, qrels=qrels, strict_input=strict_input)
     return run
 
 
@@ -45,88 +52,117 @@ def load_run_with_findings(
     path: str | Path,
     *,
     qrels: Qrels | None = None,
-    max_depth: int | None = None,
+    max_depth: int | None = DEFAULT_MAX_DEPTH,
     inspect: Callable[[Run], None] | None = None,
-    blocking_only: bool = False,
+    accepts_unjudged: bool = False,
+    strict_input: bool = False,
 ) -> tuple[Run, tuple[Finding, ...]]:
     """Read a run like :func:`load_run`, and also return findings that do not block scoring.
 
     Args:
         path: The run; ``-`` is standard input.
         qrels: The qrels for scoring; if given, the ids must match.
-        max_depth: Results allowed per query; ``None`` for no limit.
+        max_depth: Results allowed per query; ``None`` for no limit. Deeper queries do not block
+            scoring.
         inspect: Called with the run before its ids are compared with the qrels; may raise an error.
-        blocking_only: Run only the rules that can block scoring.
+        accepts_unjudged: Accept a run without judged documents.
+        strict_input: Reject every error, also those that change no figure.
     """
-    view = open_run(path, max_depth)
+    view = open_run(path, max_depth, for_scoring=True)
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
         raise AssertionError("a report without a view must contain an error")
-    findings = check_view(view, blocking_only=blocking_only)
-    refuse_errors(findings)
-    frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
-    run = Run(frame, name=str(view.frame["tag"][0]), path=str(path))
+    if qrels is not None:
+        view.other_query_ids = frozenset(qrels.query_ids)
+    findings = check_view(view)
+    refuse_errors(findings, strict_input=strict_input)
+    run = Run(_run_frame(view), name=str(view.frame["tag"][0]), path=str(path))
     if inspect is not None:
         inspect(run)
     if qrels is not None:
-        pair = PairView(view, QrelsView.of_table(qrels))
-        findings += check_pair_view(pair, blocking_only=blocking_only)
-        refuse_errors(findings)
+        pair = check_pair_view(PairView(view, QrelsView.of_table(qrels)))
+        if accepts_unjudged:
+            pair = [finding for finding in pair if finding.code != NOTHING_JUDGED]
+        refuse_errors(pair, strict_input=strict_input)
+        findings += pair
     return run, tuple(findings)
 
 
-def load_qrels(path: str | Path) -> Qrels:
-    """Read qrels and reject them if they break a rule that blocks scoring.
+def _run_frame(view: RunView) -> pl.DataFrame:
+    """Return the rows; if a rank is not a whole number, ranks are positions in the file."""
+    frame = view.frame
+    rank = frame["rank"]
+    if not rank.dtype.is_integer() and not (rank.is_finite() & (rank.abs() < MAX_EXACT)).all():
+        frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
+    return frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
 
-    Repeated judgments with the same grade are dropped. A file is in TREC form, a table with a
-    header (CSV or TSV, for example BEIR's), or JSON: see ``docs/formats.md``.
+
+def load_qrels(path: str | Path, *, strict_input: bool = False) -> Qrels:
+    """Read qrels and reject them if figures would be wrong or ambiguous.
+
+    Repeated judgments with the same grade are dropped, a grade of ``1.0`` is read as 1, and a
+    header line is skipped. A file is in TREC form, a table with a header (CSV or TSV, for example
+    BEIR's), or JSON: see ``docs/formats.md``.
 
     Args:
         path: The qrels; ``-`` is standard input.
+        strict_input: Reject every error, also those that change no figure.
 
     Raises:
         FindingsError: If the file has an error that blocks scoring; see its ``findings``.
         InputError: If the file cannot be read at all.
     """
-    qrels, _ = load_qrels_with_findings(path, blocking_only=True)
+    qrels, _ = load_qrels_with_findings(path, strict_input=strict_input)
     return qrels
 
 
 def load_qrels_with_findings(
-    path: str | Path, *, blocking_only: bool = False
+    path: str | Path, *, strict_input: bool = False
 ) -> tuple[Qrels, tuple[Finding, ...]]:
     """Read qrels like :func:`load_qrels`, and also return findings that do not block scoring.
 
     Args:
         path: The qrels; ``-`` is standard input.
-        blocking_only: Run only the rules that can block scoring.
+        strict_input: Reject every error, also those that change no figure.
     """
     view = open_qrels(path)
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
         raise AssertionError("a report without a view must contain an error")
-    findings = check_view(view, blocking_only=blocking_only)
-    refuse_errors(findings)
+    findings = check_view(view)
+    refuse_errors(findings, strict_input=strict_input)
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
     if not view.repeats.is_empty():  # the rules ensure that repeated judgments agree
         frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
     return Qrels(frame, path=str(path)), tuple(findings)
 
 
-def load_topics(path: str | Path) -> Topics:
+def load_topics(
+    path: str | Path,
+    *,
+    id_field: str | None = None,
+    text_fields: Sequence[str] = (),
+    language: str | None = None,
+) -> Topics:
     """Read topics and reject them if the validators find an error.
 
-    The content of the file decides its format: TSV (``id TAB text``), JSON Lines, TREC SGML or
-    TREC XML. Additional fields become text columns.
+    The content of the file decides its format: TSV (``id TAB text``), tables with a header, JSON
+    Lines, JSON, TREC SGML, XML and others, see ``docs/formats.md``. Additional fields become text
+    columns. ``read_as`` of the result describes unusual formats and fields.
 
     Args:
-        path: The topics; ``-`` is standard input, to which the validators are not applied.
+        path: The topics; ``-`` is standard input, to which the validators are not applied;
+            ``irds:<id>`` is a dataset of ``ir_datasets``.
+        id_field: The field with the id; by default, the names of the fields decide.
+        text_fields: The fields with the text, which are joined by blanks.
+        language: The language to choose if topics have texts in several, for example ``en``.
 
     Raises:
         FindingsError: If the file has an error; its ``findings`` list all of them.
-        FormatError: If the file is a test set, or the reader rejects its content.
+        FormatError: If the reader rejects the content of the file.
         InputError: If the file cannot be read.
     """
+    options = TopicOptions(id_field, tuple(text_fields), language)
     if str(path) != "-":
-        refuse_errors(validate_topics(path).findings)
-    return read_topics(path)
+        refuse_errors(validate_topics(path, options=options).findings)
+    return read_topics(path, options)

@@ -56,6 +56,7 @@ class Hit:
         severity: If it differs from the severity of the rule.
         remedy: If it differs from the remedy of the rule.
         fix: If it differs from the fix of the rule, for example ``no`` if this file has no fix.
+        effect: The effect of the fix on this file, if it is known; otherwise that of the rule.
         blocks_scoring: If it differs from the rule: ``False`` if this file can be scored.
     """
 
@@ -69,6 +70,7 @@ class Hit:
     remedy: str | None = None
     total: int | None = None
     fix: FixName | None = None
+    effect: str | None = None
     blocks_scoring: bool | None = None
 
 
@@ -101,8 +103,8 @@ class RuleFix:
         kind: The fix that findings of the rule report: ``safe`` or ``ask``.
         what: A description of the change, in the past tense.
         effect: For a fix that can delete rows, or rewrite scores or grades: the change and its
-            effect on the figures, in the present tense. Empty for all others. Hints do not
-            suggest commands with such a fix.
+            effect on the figures, in the present tense. Empty for all others. Hints list such a
+            fix separately, with its effect.
         kinds: The kinds of files that it applies to; empty for those of the rule.
         by_default: Whether ``--fix OUT`` alone applies it; ``None`` for only the safe ones. Such a
             fix may do less than the same fix requested by name.
@@ -230,6 +232,11 @@ class Rule:
         """Return whether some findings of this rule block scoring."""
         return self.blocks_scoring and (self.severity is Severity.ERROR or self.may_be_error)
 
+    @property
+    def deletes_or_rewrites(self) -> bool:
+        """Return whether its fix can delete rows, or rewrite scores or grades."""
+        return self.rule_fix is not None and bool(self.rule_fix.effect)
+
     def finding(self, hit: Hit, path: str, *, every_line: bool = False) -> Finding:
         """Return the finding for a hit in the file ``path``.
 
@@ -239,7 +246,8 @@ class Rule:
             every_line: Put all line numbers into the finding, not only the first few.
 
         Raises:
-            ValueError: If it is an error, but the rule does not declare ``may_be_error``.
+            ValueError: If it is an error, but the rule does not declare ``may_be_error``; or if it
+                can be scored, but the rule does not declare ``scored_if``.
         """
         severity = Severity(hit.severity) if hit.severity else self.severity
         if severity is Severity.ERROR and self.severity is not severity and not self.may_be_error:
@@ -247,6 +255,8 @@ class Rule:
         if hit.blocks_scoring is False and self.blocks_scoring and not self.scored_if:
             raise ValueError(f"rule {self.code} must declare scored_if to accept an error")
         blocks = self.blocks_scoring if hit.blocks_scoring is None else hit.blocks_scoring
+        fix = Fix(hit.fix) if hit.fix else self.fix
+        effect = (hit.effect or self.rule_fix.effect) if self.rule_fix else ""
         lines = tuple(int(line) for line in hit.lines[:LINES_KEPT])
         return Finding(
             code=self.code,
@@ -255,7 +265,8 @@ class Rule:
             path=path,
             message=hit.message,
             remedy=hit.remedy or self.remedy,
-            fix=Fix(hit.fix) if hit.fix else self.fix,
+            fix=fix,
+            effect="" if fix is Fix.NO else effect,
             line=lines[0] if lines else None,
             column=hit.column if lines else None,
             query_id=hit.query_id,

@@ -41,7 +41,7 @@ def make(folder, n_queries=20, n_documents=7):
 
 
 def scored(qrels, run, **options):
-    table, (opened,) = open_files(qrels, [str(run)], MEASURES, **options)
+    table, (opened,), _ = open_files(qrels, [str(run)], MEASURES, **options)
     return opened, score_runs(table, {"run": opened}, MEASURES, "zero")
 
 

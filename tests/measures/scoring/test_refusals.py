@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,10 @@ from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.scoring import distributed
 from trectools_plus.measures.scoring.files import open_files
-from trectools_plus.validation import FindingsError, load_qrels, load_run
+from trectools_plus.validation import FindingsError, Severity, load_qrels, load_run
 from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.findings import notes_on_findings
+from trectools_plus.validation.loading import load_qrels_with_findings, load_run_with_findings
 
 MEASURES = parse_measures([*DEFAULT_MEASURES, "AP", "Bpref"])
 FAULTY = Path(__file__).parents[3] / "fixtures" / "runs-faulty"
@@ -85,6 +88,10 @@ ROW_CHANGES = [
     fields(tag=lambda row: row["tag"] + b" " + b"x" * LONGEST_LINE),
     lambda row: row.rpartition(b" ")[0],
     lambda row: row + b" more",
+    lambda row: row + b" more words",
+    fields(doc=b"part 1"),
+    fields(rank=b"-1"),
+    fields(rank=b"-"),
     lambda row: b" ".join([*row.split(b" ")[:3], b"1"]),
     lambda row: b",".join(row.split(b" ")),
     lambda row: b" ".join(b'"%b"' % field for field in row.split(b" ")),
@@ -170,7 +177,7 @@ def values(table, opened):
 
 def outcome(qrels, run, **options):
     try:
-        table, (opened,) = open_files(qrels, [run], MEASURES, **options)
+        table, (opened,), _ = open_files(qrels, [run], MEASURES, **options)
     except TrectoolsPlusError as error:
         return refusal(error)
     return values(table, opened)
@@ -197,7 +204,7 @@ def spread_outcome(qrels, run):
         scored = distributed._join_parts(run, results, scorer) if results else None
     except TrectoolsPlusError:
         scored = None  # the file is packed, and damaged
-    return plain_outcome(qrels, run) if scored is None else values(table, scored)
+    return plain_outcome(qrels, run) if scored is None else values(table, scored[0])
 
 
 def write_qrels(folder, n_queries=12):
@@ -268,6 +275,8 @@ def test_every_rule_that_scoring_refuses_is_judged_alike(tmp_path, thorough, mon
     sound = b"\n".join([*simple_rows(), b""])
     contents += [change(sound) for change in WHOLE_CHANGES]
     contents += [path.read_bytes() for path in sorted(FAULTY.iterdir())]
+    header = b"qid Q0 docno rank score tag"
+    contents += [b"\n".join([header, *simple_rows(), b"qid Q0 d1 1 5 tag", b""])]
     for content in contents:
         run.write_bytes(content)
         plain = assert_agreed(qrels, str(run))
@@ -277,6 +286,29 @@ def test_every_rule_that_scoring_refuses_is_judged_alike(tmp_path, thorough, mon
         rule.code for rule in CATALOGUE if rule.on in ("file", "run") and rule.can_block_scoring
     }
     assert refused == forbidding
+
+
+def test_all_ways_name_the_same_findings(tmp_path, thorough, monkeypatch):
+    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 100 if thorough else 200)
+    qrels, run = write_qrels(tmp_path), str(tmp_path / "run")
+    for rows in one_way_broken(thorough):
+        (tmp_path / "run").write_bytes(b"\n".join([*rows, b""]))
+        try:
+            _, found = load_run_with_findings(run, qrels=load_qrels(qrels))
+        except TrectoolsPlusError:
+            continue
+        errors = {one.code for one in found if one.severity is Severity.ERROR}
+        _, of_qrels = load_qrels_with_findings(qrels)
+        for low_memory in (False, True):
+            options = {"low_memory": low_memory}
+            notes = open_files(qrels, [run], MEASURES, **options).notes
+            assert errors <= {code for text in notes for code in re.findall(r"[FRP]\d{3}", text)}
+            if not low_memory:
+                assert notes == notes_on_findings(found, of_qrels)
+            if errors:
+                with pytest.raises(FindingsError) as strict:
+                    open_files(qrels, [run], MEASURES, strict_input=True, **options)
+                assert {one.code for one in strict.value.findings} <= errors
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -79,7 +79,7 @@ def test_text_is_grouped_by_file_worst_first_and_aligned() -> None:
         "",
         "Found 1 error, 1 warning and 1 info in 1 of 2 files.",
         "Fix the finding marked * with --fix OUT.",
-        "Not suggested, because these fixes change the figures:",
+        "Each of these fixes changes the figures; it is applied only if named:",
         "  R131 deletes rows; the remaining row decides the rank of a document",
         "  R142 rewrites the scores from the ranks; the rank column decides the order",
     ]

@@ -81,7 +81,7 @@ def read_mode_run(
         check: Called with the run before it is checked against the judgments; may refuse it.
 
     Raises:
-        FindingsError: If a rule that scoring depends on is broken.
+        FindingsError: If a figure would be wrong or ambiguous.
         InputError: If a file cannot be read or written.
     """
     run, found = load_run_with_findings(path, qrels=dataset.qrels, inspect=check)
@@ -139,7 +139,7 @@ def write_mode_run(
 
 def _load_written(path: Path, dataset: Dataset) -> tuple[Run, list[FindingRecord]]:
     """Read a file of this benchmark; its expected findings are warnings, not errors."""
-    run, found = load_run_with_findings(path)
+    run, found = load_run_with_findings(path, max_depth=None)
     pair = [
         replace(finding, severity=Severity.WARNING, blocks_scoring=False)
         if finding.code in _EXPECTED_OF_FETCHED_RUNS and finding.severity is Severity.ERROR

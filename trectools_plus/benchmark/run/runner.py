@@ -11,6 +11,7 @@ import polars as pl
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder, copy_files
 from trectools_plus.benchmark.report.manifest import hash_config, make_experiment_id
+from trectools_plus.benchmark.report.parts import restore_findings
 from trectools_plus.benchmark.run.assemble import make_manifest, make_report, score_modes
 from trectools_plus.benchmark.run.cache import find_cached, make_cache_key
 from trectools_plus.benchmark.run.config import BenchmarkConfig
@@ -21,6 +22,7 @@ from trectools_plus.benchmark.run.output_folder import OutputFolder, claim_folde
 from trectools_plus.formats.tables import Run
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, format_time, utc_now
+from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
 
 DEFAULT_FOLDER = "results"
 LATENCY_SCHEMA = {"run": pl.String, "query_id": pl.String, "latency_ms": pl.Float64}
@@ -53,6 +55,10 @@ class BenchmarkResult:
         """The output folder."""
         return self.folder.path
 
+    def __repr__(self) -> str:
+        """The report and the folder."""
+        return f"<BenchmarkResult {self.report!r} for {self.folder.path}>"
+
     def _repr_html_(self) -> str:
         """Return the report's table, for notebooks."""
         return self.report._repr_html_()
@@ -65,6 +71,7 @@ def run_benchmark(
     command: str | None = None,
     clock: Clock = utc_now,
     cached: bool = False,
+    strict_input: bool = False,
 ) -> BenchmarkResult:
     """Compare modes of retrieval, or given runs, on one set of queries.
 
@@ -79,6 +86,8 @@ def run_benchmark(
         clock: Returns the time in UTC.
         cached: Reuse results from the output folder or a folder beside it, if configuration, data
             and code are the same. The report then names the earlier experiment.
+        strict_input: Refuse every error of the qrels and the given runs, also those that change
+            no figure.
 
     Returns:
         The report with the per-query values. The output folder is still unchanged:
@@ -108,6 +117,8 @@ def run_benchmark(
         if cached and key is not None:
             found = find_cached(key, folder.path)
             if found is not None:
+                if strict_input:
+                    refuse_errors(_input_findings(found.report, config), strict_input=True)
                 changes = {"experiment_id": experiment_id, "created_at": format_time(moment)}
                 return _reuse(found, dataset, folder, {**changes, "command": command})
         modes = prepare_modes(config, dataset, folder, progress)
@@ -118,6 +129,8 @@ def run_benchmark(
         manifest = make_manifest(config, moment, experiment_id, described, scored, command)
         manifest = manifest.model_copy(update={"cache_key": key})
         report = make_report(config, dataset, modes, evaluation, manifest)
+        if strict_input:
+            refuse_errors(_input_findings(report, config), strict_input=True)
         progress("comparing", 1, 1)
     except BaseException:
         folder.discard()
@@ -125,6 +138,33 @@ def run_benchmark(
     runs = {name: mode.run for name, mode in scored.items()}
     latency = _latency_table(dataset, scored)
     return BenchmarkResult(report, evaluation.per_query(), runs, folder, dataset, latency)
+
+
+def input_notes(report: BenchmarkReport, config: BenchmarkConfig) -> list[str]:
+    """Return notes on findings on given runs, and then on their qrels, that change no figure.
+
+    Fetched runs have no notes here: the report lists their findings.
+    """
+    if config.runs is None:
+        return []
+    found = _input_findings(report, config)
+    of_qrels = [finding for finding in found if finding.path == _qrels_path(report)]
+    of_runs = [finding for finding in found if finding not in of_qrels]
+    return notes_on_findings(of_runs, of_qrels)
+
+
+def _input_findings(report: BenchmarkReport, config: BenchmarkConfig) -> list[Finding]:
+    """Return the findings on the qrels and on given runs."""
+    findings = restore_findings(report.manifest.dataset.findings, _qrels_path(report))
+    for name, path in (config.runs or {}).items():
+        if name in report.modes:
+            findings += restore_findings(report.modes[name].diagnostics.findings, path)
+    return findings
+
+
+def _qrels_path(report: BenchmarkReport) -> str:
+    file = report.manifest.dataset.files.get("qrels")
+    return report.manifest.dataset.id if file is None else file.path
 
 
 def _reuse(

@@ -17,6 +17,7 @@ from trectools_plus.cli.options.common import (
     AnnotationsFile,
     OntologyFile,
     Scheduler,
+    StrictInput,
     measure_option,
 )
 from trectools_plus.cli.printing import WIDTH, write_frame, write_json, write_text
@@ -64,6 +65,7 @@ def evaluate_runs(
             help="Read runs in chunks, for runs larger than memory; the results are the same.",
         ),
     ] = False,
+    strict_input: StrictInput = False,
     ontology: OntologyFile = None,
     annotations: AnnotationsFile = None,
     scheduler: Scheduler = None,
@@ -78,8 +80,9 @@ def evaluate_runs(
         ),
     ] = None,
 ) -> None:
-    """The files are validated first; input that would give wrong values is refused. Means are over
-    the queries that have a relevant document; the table shows the number of these queries.
+    """The files are validated first. Input is refused only if a figure would be wrong or ambiguous;
+    a note on stderr names all other findings. Means are over the queries that have a relevant
+    document; the table shows the number of these queries.
 
     \b
     Examples:
@@ -103,11 +106,16 @@ def evaluate_runs(
         measures.check_files_used(chosen, ontology, annotations)
         chosen = measures.bind_files(chosen, ontology, annotations)
     with use_scheduler(scheduler), show_progress() as progress:
-        judged, loaded = measures.open_files(
-            qrels, runs, chosen, low_memory=low_memory, progress=progress
+        opened = measures.open_files(
+            qrels,
+            runs,
+            chosen,
+            low_memory=low_memory,
+            strict_input=strict_input,
+            progress=progress,
         )
-        named = measures.name_runs(loaded)
-        evaluation = measures.score_runs(judged, named, chosen, missing)
+        named = measures.name_runs(opened.runs)
+        evaluation = measures.score_runs(opened.qrels, named, chosen, missing, notes=opened.notes)
     if output_format == "json":
         document = reporting.evaluation_document(qrels, named, evaluation, per_query=per_query)
         write_json(document, output)
@@ -186,9 +194,10 @@ def as_table(evaluation: measures.Evaluation, *, per_query: bool) -> Iterator[st
 
 
 def _label(measure: measures.Measure) -> str:
-    """Return the name as requested, followed by the canonical name if that differs."""
-    requested = measure.requested_name
-    return requested if requested == measure.name else f"{requested} ({measure.name})"
+    """Return the name as requested, followed by the canonical name if that differs, and "sum"."""
+    further = [] if measure.requested_name == measure.name else [measure.name]
+    further += ["sum"] if measure.aggregate == "sum" else []
+    return f"{measure.requested_name} ({', '.join(further)})" if further else measure.requested_name
 
 
 def _query_lines(evaluation: measures.Evaluation, run: str) -> Iterator[str]:
@@ -228,7 +237,9 @@ def _short(cell: str) -> str:
 
 
 def _mean_cell(evaluation: measures.Evaluation, run: str, measure: str) -> str:
-    figure = _figure(evaluation.mean(run, measure))
+    value = evaluation.mean(run, measure)
+    is_sum = evaluation.definition(measure).aggregate == "sum" and not math.isnan(value)
+    figure = f"{value:.0f}" if is_sum else _figure(value)
     n = evaluation.n(run, measure)
     return figure if n == evaluation.counts[run].n_scored else f"{figure} (n={n})"
 

@@ -22,8 +22,9 @@ def score_like_trec_eval(
     ] = None,
 ) -> None:
     """The command takes trec_eval's flags and prints the output of trec_eval 9.0.8, or of version
-    10 with --trec-eval-version 10. It refuses input on which trec_eval would stop, crash or print
-    zeros, and gives the reason. Use --permissive to accept all input that trec_eval accepts.
+    10 with --trec-eval-version 10. It refuses input only if a figure would be wrong or ambiguous,
+    and gives the reason; --strict-input refuses every error, and --permissive accepts all input
+    that trec_eval accepts.
 
     \b
     Examples:

@@ -70,7 +70,11 @@ CorpusFile = Annotated[
 ]
 TopicsFile = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="Queries: TSV, JSONL or TREC.", rich_help_panel=DATA),
+    typer.Option(
+        metavar="FILE",
+        help="Queries: TSV, CSV, JSONL, JSON, TREC SGML or XML, or irds:<ir_datasets id>.",
+        rich_help_panel=DATA,
+    ),
 ]
 HpoTestSet = Annotated[
     str | None,
@@ -126,6 +130,13 @@ Depth = Annotated[
 Confidence = Annotated[
     float,
     typer.Option(metavar="LEVEL", help="Confidence level of the intervals, between 0 and 1."),
+]
+StrictInput = Annotated[
+    bool,
+    typer.Option(
+        "--strict-input",
+        help="Refuse every error of the files (exit code 1), also those that change no figure.",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random numbers.")]
 Scheduler = Annotated[

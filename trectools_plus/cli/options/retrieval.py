@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from trectools_plus import benchmark, formats
-from trectools_plus.choices import AggregationName, Device
+from trectools_plus.choices import RANK_FUSION, AggregationName, Device
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import MODELS, SEARCH
 from trectools_plus.errors import UsageError
@@ -79,8 +79,9 @@ Setting = Annotated[
         "--set",
         metavar="NAME=VALUE",
         help="Setting of the modes; repeatable. Defaults: k1=0.9, b=0.4, stemmer=english,"
-        " stopwords=english (or none, or comma-separated words), fusion=rrf (or weighted),"
-        " rrf_k=60, normalisation=min-max (or z-score), candidates=100, batch_size=1,"
+        " stopwords=english (or none, or comma-separated words), fusion=rrf (or another method of"
+        " runs fuse), rrf_k=60, normalisation=min-max (or z-score, none),"
+        " missing_documents=last (or zero), candidates=100, batch_size=1,"
         " multi_vector=false, aggregation_strategy=label_synonyms_max, rerank_depth=50, device=cpu."
         " Further settings: weights=bm25=0.5,dense=0.5 (and splade if it is a mode),"
         " aggregation_weights=label=1,synonym=1, embedding_model=DIR,"
@@ -143,6 +144,10 @@ class RetrievalOptions:
         return values
 
 
+_SCORE_SETTINGS = ("normalisation", "missing_documents")
+"""Settings of fusion methods that use scores."""
+
+
 def parse_assignments(assignments: Sequence[str]) -> dict[str, SettingValue]:
     """Return the ``NAME=VALUE`` texts of ``--set`` as a dictionary.
 
@@ -161,9 +166,13 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, SettingValue]:
     if "fusion_method" in values:
         values.setdefault("fusion", values.pop("fusion_method"))
     implied = "weighted" if "weights" in values else "rrf"
-    if values.get("fusion", implied) == "rrf" and values.keys() & {"weights", "normalisation"}:
+    method = values.get("fusion", implied)
+    unused = [name for name in ("weights", *_SCORE_SETTINGS) if name in values]
+    if method in RANK_FUSION and unused:
         raise UsageError(
-            "weights and normalisation have no effect on fusion=rrf",
+            f"{' and '.join(unused)} have no effect on fusion={method}"
+            if len(unused) > 1
+            else f"{unused[0]} has no effect on fusion={method}",
             remedy="add --set fusion=weighted",
         )
     return values

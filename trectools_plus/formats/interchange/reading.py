@@ -136,9 +136,9 @@ def _read_table(source: Source, kind: Kind) -> Columns | None:
     if header is None or _is_trec_header(header, kind):
         return None
     columns = (read_run_table if kind == "run" else read_qrels_table)(source, header)
-    if kind == "qrels" and not columns.n_rows and columns.misshapen.height:
-        # Three names above four columns: a header that TREC's qrels have by mistake.
-        plain = scan_columns(source, N_QRELS_FIELDS)
+    if not columns.n_rows and columns.misshapen.height:
+        # For example three names above four columns: a header above TREC's form.
+        plain = scan_columns(source, N_RUN_FIELDS if kind == "run" else N_QRELS_FIELDS)
         return None if plain.n_rows else columns
     return columns
 

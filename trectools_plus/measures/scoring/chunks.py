@@ -23,17 +23,21 @@ import numpy as np
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files.opening import can_be_read_twice, file_size
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
+from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.judged import IntArray, JudgedRun, Judgments
 from trectools_plus.measures.scoring.processes import Scorer, Scores, open_scorer
 from trectools_plus.measures.scoring.ranking import deepest_rank_needed
 from trectools_plus.ranking import ScorePrecision, rank_documents
-from trectools_plus.validation.chunks import open_chunk
+from trectools_plus.validation.chunks import ChunkFindings, join_findings, open_chunk
+from trectools_plus.validation.engine import check_ids
+from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.id_matching import near_matches
 from trectools_plus.validation.views.order import Rows
+from trectools_plus.validation.views.pairs import JUDGED_CUTOFF
 from trectools_plus.validation.views.runs import RunView
 
-OpenView = Callable[[str, bytes], RunView]
+OpenView = Callable[[str, bytes], tuple[RunView, list[Finding]]]
 
 _T = TypeVar("_T")
 
@@ -62,24 +66,25 @@ class JudgedChunk:
     """The ranks of judged documents in a chunk of a run.
 
     Attributes:
-        n_lines: The number of lines.
-        tags: The tags of the first and the last row; empty without rows.
+        found: The findings that do not block scoring.
         query_ids: The queries.
         number: For each query, its number in the qrels; -1 if it is not judged.
         lengths: For each query, its number of documents.
         judgments: The judgments of retrieved documents.
         ranks: The rank of each of these documents.
         n_other_spellings: The number of unjudged documents that are judged in another spelling.
+        has_common_documents: Whether a document is judged for any query; of a ranking that is not
+            complete, for its own query.
     """
 
-    n_lines: int
-    tags: tuple[str, ...]
+    found: ChunkFindings
     query_ids: list[str]
     number: IntArray
     lengths: IntArray
     judgments: IntArray
     ranks: IntArray
     n_other_spellings: int
+    has_common_documents: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +96,14 @@ class ScoredFile:
         path: The file, as the user named it.
         query_ids: Its queries, in file order.
         table: Values of shape (scored queries, measures); ``nan`` is undefined.
+        findings: The findings that do not block scoring.
     """
 
     name: str
     path: str
     query_ids: list[str]
     table: FloatArray
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +119,13 @@ class ScoredChunk:
     chunk: JudgedChunk
     numbers: IntArray
     values: FloatArray
+
+
+LoadedQrels = tuple[Qrels, tuple[Finding, ...]]
+"""Qrels, and their findings that do not block scoring."""
+
+Opened = tuple[Run | ScoredFile, tuple[Finding, ...]]
+"""A run that was read or scored, and its findings that do not block scoring."""
 
 
 def score_file(
@@ -137,8 +151,14 @@ def score_file(
         path,
         judgments,
         lambda found: score_chunks(str(path), found, judgments, measures),
-        depth=deepest_rank_needed(measures),
+        depth=deepest_rank_to_judge(measures),
     )
+
+
+def deepest_rank_to_judge(measures: Sequence[Measure]) -> int | None:
+    """Return the deepest rank that the measures and the findings need; ``None`` for all."""
+    depth = deepest_rank_needed(measures)
+    return None if depth is None else max(depth, JUDGED_CUTOFF)
 
 
 def _collect(
@@ -161,16 +181,16 @@ def _collect(
         return None
 
 
-def view_clean_chunk(path: str, data: bytes) -> RunView:
-    """Return a view of a chunk of a run.
+def view_clean_chunk(path: str, data: bytes) -> tuple[RunView, list[Finding]]:
+    """Return a view of a chunk of a run, and its findings.
 
     Raises:
         NotInChunksError: If it is not clean.
     """
-    view = open_chunk(path, data, "clean")
-    if view is None:
+    opened = open_chunk(path, data, "clean")
+    if opened is None:
         raise NotInChunksError
-    return view
+    return opened
 
 
 def score_chunks(
@@ -184,16 +204,14 @@ def score_chunks(
     Raises:
         NotInChunksError: As :func:`check_chunks` does.
     """
-    tags: list[str] = []
-    query_ids: list[str] = []
+    summary = _Summary(path)
     tables: list[tuple[IntArray, Scores]] = []
     with open_scorer(measures, file_size(path)) as scorer:
         for chunk in check_chunks(chunks, judgments):
-            tags += chunk.tags
-            query_ids += chunk.query_ids
+            summary.add(chunk)
             tables.append(score_chunk(chunk, judgments.result(), scorer))
         table = _table(tables, judgments.result(), measures)
-    return ScoredFile(tags[0], path, query_ids, table)
+    return summary.scored_file(table, judgments.result())
 
 
 def join_chunks(
@@ -213,19 +231,66 @@ def join_chunks(
     Raises:
         NotInChunksError: As :func:`check_chunks` does.
     """
-    chunks = list(check_chunks((one.chunk for one in scored), judgments))
+    summary = _Summary(path)
+    for chunk in check_chunks((one.chunk for one in scored), judgments):
+        summary.add(chunk)
     tables = [(one.numbers, partial(np.asarray, one.values)) for one in scored]
-    return ScoredFile(
-        next(tag for chunk in chunks for tag in chunk.tags),
-        path,
-        [query_id for chunk in chunks for query_id in chunk.query_ids],
-        _table(tables, judgments.result(), measures),
-    )
+    table = _table(tables, judgments.result(), measures)
+    return summary.scored_file(table, judgments.result())
+
+
+class _Summary:
+    """Tag, queries and findings of a run, collected from its chunks.
+
+    Args:
+        path: The run.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._found: list[ChunkFindings] = []
+        self._query_ids: list[str] = []
+        self._n_documents = self._n_judged = self._n_other_spellings = 0
+        self._at_cutoff = np.zeros(2, np.int64)
+
+    def add(self, chunk: JudgedChunk) -> None:
+        """Add a chunk."""
+        self._found.append(chunk.found)
+        self._query_ids += chunk.query_ids
+        self._n_documents += int(chunk.lengths[chunk.number >= 0].sum())
+        self._n_judged += len(chunk.judgments)
+        self._n_other_spellings += chunk.n_other_spellings
+        judged = np.count_nonzero(chunk.ranks <= JUDGED_CUTOFF)
+        shown = np.minimum(chunk.lengths[chunk.number >= 0], JUDGED_CUTOFF).sum()
+        self._at_cutoff += (judged, shown)
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags of the first and last row of each chunk."""
+        return [tag for found in self._found for tag in found.tags]
+
+    def findings(self, qrels: Judgments) -> list[Finding]:
+        """Return the findings that do not block scoring, on the run and on its ids."""
+        judged, shown = self._at_cutoff.tolist()
+        ids = check_ids(
+            self._path,
+            self._query_ids,
+            qrels.query_ids,
+            n_documents=self._n_documents,
+            judged=judged / shown if self._n_judged and shown else None,
+            n_other_spellings=self._n_other_spellings,
+        )
+        return join_findings(self._path, self._found) + ids
+
+    def scored_file(self, table: FloatArray, qrels: Judgments) -> ScoredFile:
+        """Return the scored run."""
+        findings = tuple(self.findings(qrels))
+        return ScoredFile(self.tags[0], self._path, self._query_ids, table, findings)
 
 
 def judge_file(
     path: str | Path, judgments: Future[Judgments], precision: ScorePrecision
-) -> tuple[JudgedRun, str] | None:
+) -> tuple[JudgedRun, str, list[Finding]] | None:
     """Find the rank of each judged document in a run file in chunks, if possible.
 
     Args:
@@ -234,8 +299,8 @@ def judge_file(
         precision: The number of bits in which scores are compared.
 
     Returns:
-        The ranks, with queries by their numbers in the qrels, and the tag of the last row;
-        ``None`` where :func:`score_file` returns ``None``.
+        The ranks, with queries by their numbers in the qrels, the tag of the last row, and the
+        findings that do not block scoring; ``None`` where :func:`score_file` returns ``None``.
     """
     chunks = _collect(
         path, judgments, lambda found: list(check_chunks(found, judgments)), precision
@@ -245,12 +310,14 @@ def judge_file(
     qrels = judgments.result()
     retrieved = np.zeros(len(qrels.query_ids), np.int64)
     rank = np.zeros(len(qrels.query), np.int64)
+    summary = _Summary(str(path))
     for chunk in chunks:
+        summary.add(chunk)
         known = chunk.number >= 0
         retrieved[chunk.number[known]] = chunk.lengths[known]
         rank[chunk.judgments] = chunk.ranks
     run = JudgedRun.of(retrieved, qrels.query.astype(np.int64), rank, qrels.relevance)
-    return run, next(chunk.tags[-1] for chunk in reversed(chunks) if chunk.tags)
+    return run, summary.tags[-1], summary.findings(qrels)
 
 
 def score_chunk(chunk: JudgedChunk, qrels: Judgments, scorer: Scorer) -> tuple[IntArray, Scores]:
@@ -272,7 +339,8 @@ def _table(
 ) -> FloatArray:
     """Return the values of all scored queries; without results, ``value_without_results``."""
     table = np.empty((len(qrels.query_ids), len(measures)))
-    table[:] = [measure.value_without_results for measure in measures]
+    for column, measure in enumerate(measures):
+        table[:, column] = measure.values_without_results(qrels.query, qrels.relevance, len(table))
     for numbers, scores in tables:
         table[numbers] = scores()
     return table[qrels.is_scored]
@@ -302,10 +370,11 @@ def judge_chunks(
 
     def read(chunk: Chunk) -> JudgedChunk:
         with active:
-            view = open_view(path, chunk())
+            view, findings = open_view(path, chunk())
+            found = ChunkFindings.of(view, findings)
         qrels = judgments.result()
         with active:
-            return _judge(view, qrels, precision, depth)
+            return _judge(view, found, qrels, precision=precision, depth=depth)
 
     waiting: deque[Future[JudgedChunk]] = deque()
     with ThreadPoolExecutor(_MAX_CHUNKS_IN_PROGRESS) as pool:
@@ -333,6 +402,7 @@ def check_chunks(
     """
     query_ids: set[str] = set()
     n_judged = n_other_spellings = 0
+    has_common_documents = False
     for chunk in chunks:
         if not query_ids.isdisjoint(chunk.query_ids):
             raise UnsortedError
@@ -341,20 +411,26 @@ def check_chunks(
             n_judged + len(chunk.judgments),
             n_other_spellings + chunk.n_other_spellings,
         )
+        has_common_documents |= chunk.has_common_documents
         yield chunk
     if not query_ids:
         raise EmptyRunError
     qrels = judgments.result()
-    if not n_judged or n_other_spellings > n_judged:
+    if not has_common_documents or n_other_spellings > n_judged:
         raise IdMismatchError
-    if near_matches(query_ids, qrels.query_ids):
+    if query_ids.isdisjoint(qrels.query_ids) or near_matches(query_ids, qrels.query_ids):
         raise IdMismatchError
     if not qrels.keys_are_unique:
         raise NotInChunksError
 
 
 def _judge(
-    view: RunView, qrels: Judgments, precision: ScorePrecision, depth: int | None
+    view: RunView,
+    found: ChunkFindings,
+    qrels: Judgments,
+    *,
+    precision: ScorePrecision,
+    depth: int | None,
 ) -> JudgedChunk:
     """Look up the judged documents of a chunk."""
     query_ids: list[str] = view.blocks.query_ids.to_list()
@@ -363,16 +439,19 @@ def _judge(
     whole = len(rows) == view.n_rows
     query = number[view.blocks.query if whole else view.blocks.query[rows]].astype(np.uint32)
     doc_ids = view.frame["doc_id"] if whole else view.frame["doc_id"].gather(rows)
-    found, judgments = qrels.find(query, doc_ids)
+    places, judgments = qrels.find(query, doc_ids)
+    has_common = bool(len(judgments))
+    if not has_common and depth is None:
+        has_common = qrels.has_any(view.frame["doc_id"])
     return JudgedChunk(
-        n_lines=0 if view.columns is None else view.columns.facts.n_lines,
-        tags=tuple(view.frame["tag"][[0, -1]]) if view.n_rows else (),
+        found=found,
         query_ids=query_ids,
         number=number,
         lengths=view.blocks.sizes,
         judgments=judgments,
-        ranks=_ranks(view, rows[found], precision),
-        n_other_spellings=qrels.count_other_spellings(query, doc_ids, found),
+        ranks=_ranks(view, rows[places], precision),
+        n_other_spellings=qrels.count_other_spellings(query, doc_ids, places),
+        has_common_documents=has_common,
     )
 
 

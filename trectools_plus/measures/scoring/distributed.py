@@ -20,20 +20,22 @@ from trectools_plus.distributed.files import Place, check_read, check_seen, plac
 from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
 from trectools_plus.formats.files.opening import file_size, is_plain_file
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
-from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.judged import Judgments
 from trectools_plus.measures.scoring.chunks import (
+    LoadedQrels,
     NotInChunksError,
+    Opened,
     ScoredChunk,
-    ScoredFile,
+    deepest_rank_to_judge,
     join_chunks,
     judge_chunks,
     score_chunk,
     view_clean_chunk,
 )
 from trectools_plus.measures.scoring.processes import Scorer
-from trectools_plus.measures.scoring.ranking import deepest_rank_needed, depend_on_grades_only
+from trectools_plus.measures.scoring.ranking import depend_on_grades_only
 from trectools_plus.progress import Progress, no_progress
 
 SPLIT_BYTES = 64 << 20
@@ -43,7 +45,7 @@ CHUNK_BYTES = 16 << 20
 
 _T = TypeVar("_T")
 
-OpenRun = Callable[[str, "Future[Qrels]", "Future[Judgments]", Sequence[Measure]], Run | ScoredFile]
+OpenRun = Callable[[str, "Future[LoadedQrels]", "Future[Judgments]", Sequence[Measure]], Opened]
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class PartScorer:
         """The judgments as a completed future."""
         return _completed(Judgments.of(self.qrels))
 
-    def __call__(self, part: Part) -> Run | ScoredFile | ScoredChunk | None:
+    def __call__(self, part: Part) -> Opened | ScoredChunk | None:
         """Score a part; return ``None`` if the caller has to score the file.
 
         Raises:
@@ -90,9 +92,10 @@ class PartScorer:
         try:
             if part.chunk is not None:
                 return self._score_chunk(part.place.path, part.chunk)
-            qrels = _completed(self.qrels)
-            opened = self.open_run(part.place.path, qrels, self.judgments, self.measures)
-            return replace(opened, path=part.path)
+            qrels: Future[LoadedQrels] = _completed((self.qrels, ()))
+            run, findings = self.open_run(part.place.path, qrels, self.judgments, self.measures)
+            found = tuple(replace(finding, path=part.path) for finding in findings)
+            return replace(run, path=part.path), found
         except NotInChunksError:
             return None
         except (CheckFailedError, InputError, MissingExtraError) as error:
@@ -100,7 +103,7 @@ class PartScorer:
             return None
 
     def _score_chunk(self, path: str, chunk: Chunk) -> ScoredChunk:
-        depth = deepest_rank_needed(self.measures)
+        depth = deepest_rank_to_judge(self.measures)
         chunks = judge_chunks(path, [chunk], self.judgments, view_clean_chunk, depth=depth)
         with closing(chunks):
             (judged,) = chunks
@@ -115,7 +118,7 @@ def score_on_workers(
     measures: Sequence[Measure],
     open_run: OpenRun,
     progress: Progress = no_progress,
-) -> dict[str, Run | ScoredFile]:
+) -> dict[str, Opened]:
     """Score the run files that workers can read and that have no errors.
 
     Args:
@@ -143,7 +146,7 @@ def score_on_workers(
         """Report the number of files completed with the first ``n_parts`` parts."""
         progress("scoring", bisect_right(ends, n_parts), len(ends))
 
-    found: dict[str, list[Run | ScoredFile | ScoredChunk | None]] = {}
+    found: dict[str, list[Opened | ScoredChunk | None]] = {}
     for part, result in zip(parts, workers.map(scorer, parts, report), strict=True):
         found.setdefault(part.path, []).append(result)
     opened = {path: _join_parts(path, results, scorer) for path, results in found.items()}
@@ -163,8 +166,8 @@ def _parts(path: str, measures: Sequence[Measure]) -> Iterator[Part]:
 
 
 def _join_parts(
-    path: str, results: Sequence[Run | ScoredFile | ScoredChunk | None], scorer: PartScorer
-) -> Run | ScoredFile | None:
+    path: str, results: Sequence[Opened | ScoredChunk | None], scorer: PartScorer
+) -> Opened | None:
     first = results[0]
     if not isinstance(first, ScoredChunk):
         return first if len(results) == 1 else None
@@ -172,9 +175,10 @@ def _join_parts(
     if len(scored) < len(results):
         return None
     try:
-        return join_chunks(path, scored, scorer.judgments, scorer.measures)
+        run = join_chunks(path, scored, scorer.judgments, scorer.measures)
     except NotInChunksError:
         return None
+    return run, run.findings
 
 
 def _completed(value: _T) -> Future[_T]:

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import closing, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from trectools_plus.measures.scoring.chunks import (
     judge_chunks,
     score_chunks,
 )
+from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.chunks import (
     Chunks,
     FileStart,
@@ -37,7 +39,8 @@ from trectools_plus.validation.chunks import (
     read_file_start,
 )
 from trectools_plus.validation.engine import damaged_report
-from trectools_plus.validation.findings import FindingsError, refuse_errors
+from trectools_plus.validation.findings import Finding, FindingsError, refuse_errors
+from trectools_plus.validation.registry import Hit
 from trectools_plus.validation.views.runs import RunView
 
 
@@ -100,17 +103,19 @@ def _score_in_any_order(
         def chunks() -> Iterable[Chunk]:
             return file_start.after_head(iter_query_chunks(path))
 
-        _refuse(path, file_start, chunks, judgments, known_lines=True)
-        return score(chunks(), _view_checked_chunk)
+        found = _refuse(path, file_start, chunks, judgments, known_lines=True)
+        return _with_findings(score(chunks(), _view_checked_chunk), found)
+
+    unsorted = CATALOGUE["R127"].finding(Hit("the rows are not grouped by query"), path)
 
     def regrouped(folder: Path) -> ScoredFile:
         file_start = read_file_start(path, iter_query_chunks(path))
         parts = list(regroup_queries(path, folder, start=file_start.n_skipped_bytes))
         if not file_start.head:
             with suppress(InvalidChunkError, EmptyRunError):
-                return score(parts, _view_valid_chunk)
-        _refuse(path, file_start, lambda: parts, judgments, known_lines=False)
-        return score(parts, _view_checked_chunk)
+                return _with_findings(score(parts, _view_valid_chunk), [unsorted])
+        found = _refuse(path, file_start, lambda: parts, judgments, known_lines=False)
+        return _with_findings(score(parts, _view_checked_chunk), [*found, unsorted])
 
     try:
         with suppress(InvalidChunkError, EmptyRunError):
@@ -139,22 +144,32 @@ def _refuse(
     judgments: Future[Judgments],
     *,
     known_lines: bool,
-) -> None:
-    """Refuse the run if it has errors."""
-    judgments.result()  # raises errors of the qrels first
-    refuse_errors(check_chunks(path, file_start, chunks, known_lines=known_lines))
+) -> list[Finding]:
+    """Refuse the run if it has errors that block scoring; return the other findings."""
+    qrels = judgments.result()  # raises errors of the qrels first
+    file_start.view.other_query_ids = frozenset(qrels.query_ids)
+    findings = check_chunks(path, file_start, chunks, known_lines=known_lines)
+    refuse_errors(findings)
+    return findings
 
 
-def _view_valid_chunk(path: str, data: bytes) -> RunView:
-    """Return a view of a chunk without errors; it may have no rows."""
-    view = open_chunk(path, data, "valid")
-    if view is None:
+def _with_findings(scored: ScoredFile, findings: Sequence[Finding]) -> ScoredFile:
+    """Add findings on the whole file, which replace those on its chunks."""
+    codes = {finding.code for finding in findings}
+    others = (finding for finding in scored.findings if finding.code not in codes)
+    return replace(scored, findings=(*findings, *others))
+
+
+def _view_valid_chunk(path: str, data: bytes) -> tuple[RunView, list[Finding]]:
+    """Return a view of a chunk that can be scored, and its findings; it may have no rows."""
+    opened = open_chunk(path, data, "valid")
+    if opened is None:
         raise InvalidChunkError
-    return view
+    return opened
 
 
-def _view_checked_chunk(path: str, data: bytes) -> RunView:
+def _view_checked_chunk(path: str, data: bytes) -> tuple[RunView, list[Finding]]:
     """Return a view of a chunk of a run that was validated."""
-    view = open_chunk(path, data, "checked")
-    assert view is not None
-    return view
+    opened = open_chunk(path, data, "checked")
+    assert opened is not None
+    return opened

@@ -85,6 +85,10 @@ class ScoreParameters(_Parameters):
         "excludes them.",
     )
     per_query: bool = Field(default=False, description="Include the value of every query.")
+    strict_input: bool = Field(
+        default=False,
+        description="Refuse every error of the files, also those that change no figure.",
+    )
     background: bool = Background
 
 

@@ -101,15 +101,18 @@ def score_parts(
         qrels_path = folder.put(parts_named(parts, "qrels")[0])
         names = ["run"] if len(runs) == 1 else [f"run-{n}" for n in range(1, len(runs) + 1)]
         paths = [folder.put(part, name) for part, name in zip(runs, names, strict=True)]
-        qrels, loaded = open_files(
+        opened = open_files(
             qrels_path,
             paths,
             measures,
+            strict_input=parameters.strict_input,
             progress=lambda _, done, total: progress("reading", done, total),
         )
-        by_name = name_runs(loaded)
-        check_query_count(len(qrels.query_ids), limits.queries)
-        evaluation = score_runs(qrels, by_name, measures, parameters.missing, progress)
+        by_name = name_runs(opened.runs)
+        check_query_count(len(opened.qrels.query_ids), limits.queries)
+        evaluation = score_runs(
+            opened.qrels, by_name, measures, parameters.missing, progress, notes=opened.notes
+        )
         for counts in evaluation.counts.values():
             check_query_count(counts.n_run, limits.queries)
         document = evaluation_document(

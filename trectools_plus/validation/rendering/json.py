@@ -67,6 +67,7 @@ def _finding(finding: Finding, report: FileReport) -> dict[str, Any]:
         "message": finding.message,
         "remedy": finding.remedy,
         "fix": finding.fix.value,
+        **({"fix_effect": finding.effect} if finding.effect else {}),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from trectools_plus.text import sentences
 from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.findings import Severity
 from trectools_plus.validation.registry import Rule, Subject
 
 _HEADINGS: dict[Subject, str] = {
@@ -35,9 +36,12 @@ def _page() -> Iterator[str]:
     yield "# Rules of the validators"
     yield ""
     yield "`runs validate`, `qrels validate`, `topics validate` and `testset validate` report at"
-    yield "most one finding per rule and file, with its first line and a count. An error blocks"
-    yield "scoring unless stated otherwise. `testset validate` applies the rules for topics and"
-    yield "test sets, and the rules T2."
+    yield "most one finding per rule and file, with its first line and a count. `testset validate`"
+    yield "applies the rules for topics and test sets, and the rules T2."
+    yield ""
+    yield "The severity describes the file. **Scoring refuses only findings that would make a"
+    yield "figure wrong or ambiguous**: the last line of each rule says which. All others are"
+    yield "accepted and named in one note on stderr; `--strict-input` refuses every error."
     for subject, heading in _HEADINGS.items():
         rules = [rule for rule in CATALOGUE if rule.on == subject]
         yield ""
@@ -68,8 +72,17 @@ def _section(rule: Rule) -> Iterator[str]:
     yield ""
     yield f"What to do: {sentences(rule.remedy)}"
     yield ""
-    scored = "" if rule.blocks_scoring else " It does not block scoring."
-    yield f"Fix: {fix_of(rule)}.{scored}"
+    yield f"Fix: {fix_of(rule)}."
+    yield ""
+    yield f"Scoring: {scoring_of(rule)}."
+
+
+def scoring_of(rule: Rule) -> str:
+    """Describe whether scoring accepts a file that breaks a rule."""
+    if not rule.can_block_scoring:
+        return "never blocked"
+    blocked = "blocked" if rule.severity is Severity.ERROR else "blocked if it is an error"
+    return f"{blocked}, unless {rule.scored_if}" if rule.scored_if else blocked
 
 
 def fix_of(rule: Rule) -> str:

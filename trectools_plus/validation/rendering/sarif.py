@@ -86,6 +86,7 @@ def _result(finding: Finding, rule_index: int) -> dict[str, Any]:
         "count": finding.count,
         "lines": list(finding.lines),
         "fix": finding.fix.value,
+        "fixEffect": finding.effect or None,
         "queryId": finding.query_id,
         "docId": finding.doc_id,
     }

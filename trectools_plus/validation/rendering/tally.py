@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trectools_plus.text import plural
@@ -22,7 +22,8 @@ class Tally:
         n_with_findings: Number of files with findings.
         findings: Number of findings of each severity.
         fixes: Number of findings that can be fixed in each way.
-        needs_decision: Codes of findings whose fix is applied only by name, in order of appearance.
+        needs_decision: For each rule whose fix is applied only by name: the effects of the fix on
+            the files, empty for a fix that deletes no rows and rewrites no scores or grades.
     """
 
     def __init__(self) -> None:
@@ -30,7 +31,7 @@ class Tally:
         self.n_with_findings = 0
         self.findings = dict.fromkeys(Severity, 0)
         self.fixes = dict.fromkeys(Fix, 0)
-        self.needs_decision: dict[str, None] = {}
+        self.needs_decision: dict[str, list[str]] = {}
         self._places: Counter[tuple[str, str, Severity]] = Counter()
         self._files: Counter[tuple[str, str, Severity]] = Counter()
 
@@ -51,7 +52,9 @@ class Tally:
         self.findings[finding.severity] += 1
         self.fixes[finding.fix] += 1
         if finding.fix is Fix.ASK:
-            self.needs_decision[finding.code] = None
+            fix = CATALOGUE[finding.code].rule_fix
+            effect = finding.effect or (fix.effect if fix else "")
+            self.needs_decision.setdefault(finding.code, []).append(effect)
         key = finding.code, finding.name, finding.severity
         self._places[key] += finding.count
         self._files[key] += 1
@@ -105,16 +108,17 @@ class Tally:
         return f"Found {' and '.join([', '.join(most), last]) if most else last} in {files}."
 
     def fix_hints(self) -> list[str]:
-        """Return lines that suggest fixes, and list those that change the figures."""
-        rule_fixes = {code: CATALOGUE[code].rule_fix for code in sorted(self.needs_decision)}
-        effects = {
-            code: rule_fix.effect if rule_fix else "" for code, rule_fix in rule_fixes.items()
-        }
-        lines = self._command(",".join(code for code, effect in effects.items() if not effect))
-        changing = [f"  {code} {effect}" for code, effect in effects.items() if effect]
+        """Return the lines that suggest fixes.
+
+        A fix that deletes rows, or rewrites scores or grades, is offered on its own line with its
+        effect, never together with others.
+        """
+        decisions = sorted(self.needs_decision.items())
+        lines = self._command(",".join(code for code, effects in decisions if not any(effects)))
+        changing = [(code, effects) for code, effects in decisions if any(effects)]
         if changing:
-            lines.append("Not suggested, because these fixes change the figures:")
-        return lines + changing
+            lines.append("Each of these fixes changes the figures; it is applied only if named:")
+        return lines + [f"  {code} {_effect(effects)}" for code, effects in changing]
 
     def _command(self, codes: str) -> list[str]:
         """Return the line with the command that applies fixes; empty if there is nothing to fix."""
@@ -124,3 +128,9 @@ class Tally:
         findings = "the finding" if safe == 1 else f"the {safe:,} findings"
         further = f"; for more, add --fix {codes}" if codes else ""
         return [f"Fix {findings} marked * with --fix OUT{further}."]
+
+
+def _effect(effects: Sequence[str]) -> str:
+    """Return the effect on a file, or on the first of several files."""
+    more = f" (and changes {plural(len(effects) - 1, 'more file')})" if len(effects) > 1 else ""
+    return effects[0] + more

@@ -202,6 +202,13 @@ class PairView:
         flags: Flags = of_query.take(self.run.blocks.query)
         return flags
 
+    @cached_property
+    def has_common_documents(self) -> bool:
+        """Return whether a document id of the run occurs in the qrels, for any query."""
+        assert self.qrels is not None
+        judged = self.qrels.frame["doc_id"].unique()
+        return bool(self.run.frame["doc_id"].is_in(judged.implode()).any())
+
     def judged_at_cutoff(self) -> float:
         """Return Judged@10: the share of judged documents in the first 10 results, from 0 to 1.
 
@@ -245,13 +252,13 @@ class PairView:
 
     @cached_property
     def document_affix(self) -> tuple[str, str, Rows] | None:
-        """A prefix or suffix that only the document ids of one file have, if no document is judged.
+        """A prefix or suffix that only the ids of one file have, if they have no id in common.
 
         Returns:
             The file with the affix ("run" or "qrels"), the affix as "prefix 'x'", and the rows of
             the run that have it (for "qrels": that lack it).
         """
-        if self.qrels is None or len(self.judged_rows):
+        if self.qrels is None or len(self.judged_rows) or self.has_common_documents:
             return None
         rows = np.flatnonzero(self.in_shared_query)
         ours = self.run.frame["doc_id"].gather(rows)

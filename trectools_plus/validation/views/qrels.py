@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.numbers import INTEGER
+from trectools_plus.formats.columns.numbers import INTEGER, INTEGRAL
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.validation.views.shape import Shape, shape_of_qrels
 from trectools_plus.validation.views.tables import NO_REPEATS, Numbers, TableView, texts_of
@@ -18,8 +18,8 @@ class QrelsView(TableView):
     """Qrels in the form that the rules check.
 
     Attributes:
-        grade: Grade of each row (float64); NaN if it is not a whole number. Numbers of more than
-            53 bits are rounded, which does not affect the rules.
+        grade: Grade of each row (float64); NaN if it is not a whole number (``1.0`` is one).
+            Numbers of more than 53 bits are rounded, which does not affect the rules.
     """
 
     kind = "qrels"
@@ -46,6 +46,11 @@ class QrelsView(TableView):
     def of_table(cls, qrels: Qrels) -> QrelsView:
         """Return the view of qrels in memory."""
         return cls(qrels.path or "qrels", None, Shape(), qrels.frame)
+
+    @property
+    def grades_are_integers(self) -> bool:
+        """Return whether all grades are written as integers that fit in 64 bits."""
+        return self.frame["relevance"].dtype.is_integer()
 
     @cached_property
     def documents_in_column_2(self) -> bool:
@@ -85,9 +90,12 @@ _QRELS_TYPES: dict[str, type[pl.DataType]] = {
 
 
 def _parse_qrels(strings: pl.DataFrame) -> pl.DataFrame:
-    """Convert columns of strings; a grade that is not a whole number becomes NaN."""
+    """Convert columns of strings; a grade that is not a whole number becomes NaN.
+
+    ``1.0`` is read as 1: no information is lost.
+    """
     grade = strings["relevance"].cast(pl.Float64, strict=False)
-    whole = strings["relevance"].str.contains(INTEGER)
+    whole = strings["relevance"].str.contains(INTEGER) | strings["relevance"].str.contains(INTEGRAL)
     return pl.DataFrame(
         {
             "query_id": strings["query_id"],

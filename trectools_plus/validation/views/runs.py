@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.numbers import parse_ranks
+from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.tables import Run
 from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.validation.views.order import Ordered, Ranks, Rows
 from trectools_plus.validation.views.shape import Shape, shape_of_run
-from trectools_plus.validation.views.tables import NO_REPEATS, Numbers, TableView, texts_of
+from trectools_plus.validation.views.tables import (
+    MISSHAPEN,
+    NO_REPEATS,
+    Numbers,
+    TableView,
+    texts_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +142,8 @@ class RunView(TableView):
         score: Score of each row (float64); NaN for what is not a number.
         max_depth: Results allowed per query; ``None`` for no limit.
         max_tag_length: Characters allowed in the run tag.
+        words_after_tag: ``line, n_fields, text`` of rows of which the words after the tag are
+            ignored; see :meth:`for_scoring`.
     """
 
     kind = "run"
@@ -150,6 +160,7 @@ class RunView(TableView):
         super().__init__(path, columns, shape)
         self.frame = frame
         self.max_depth = max_depth
+        self.words_after_tag = pl.DataFrame(schema=MISSHAPEN)
         self.rank = _ranks(frame["rank"])
         self.score: Numbers = frame["score"].to_numpy()
 
@@ -173,6 +184,36 @@ class RunView(TableView):
         if not shape.has_rows:
             frame = frame.clear()
         return cls(columns.source.path, columns, shape, frame, max_depth)
+
+    @classmethod
+    def for_scoring(
+        cls, columns: Columns, max_depth: int | None = None, shape: Shape | None = None
+    ) -> RunView:
+        """Return the view of a run that is to be scored.
+
+        If every row with too many columns consists of a valid row and further words, as in
+        ``1 Q0 d1 1 9.5 my tag``, these words are ignored. Otherwise an id may contain a blank.
+
+        Args:
+            columns: The file, or a chunk of one.
+            max_depth: Results allowed per query; ``None`` for no limit.
+            shape: The shape of the whole file, if ``columns`` do not determine it.
+        """
+        view = cls.of_file(columns, max_depth, shape)
+        is_wide = view.shape.verdict == "rows" and (view.misshapen["n_fields"] > N_FIELDS).any()
+        if not is_wide:
+            return view
+        source = columns.source
+        shortened = replace(source, data=_WORDS_AFTER_TAG.sub(rb"\1", source.data))
+        scored = cls.of_file(scan_columns(shortened, N_FIELDS), max_depth, shape)
+        if not scored.shape.has_rows or (scored.misshapen["n_fields"] > N_FIELDS).any():
+            return view
+        found = view.misshapen.filter(pl.col("n_fields") > N_FIELDS)
+        header = scored.shape.header
+        scored.words_after_tag = (
+            found if header is None else found.filter(pl.col("line") != header[0])
+        )
+        return scored
 
     @classmethod
     def of_table(cls, run: Run, max_depth: int | None = None) -> RunView:
@@ -250,7 +291,17 @@ class RunView(TableView):
         return ScoreSwapSigns.of(self.grouped, self.texts(4))
 
 
-_MAX_EXACT = 1 << 53
+MAX_EXACT = 1 << 53
+_BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"
+_NUMBER = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_WORDS_AFTER_TAG = re.compile(
+    # Column 4 is an integer, column 5 a score, and column 6 not a number.
+    rb"(?m)^(?!#)((?:B*WB+){3}[+-]?[0-9]+B+NB+(?!NB)W)B+[^ \t\f\v\r\n][^\r\n]*".replace(
+        b"B", _BLANK
+    )
+    .replace(b"W", _WORD)
+    .replace(b"N", _NUMBER)
+)
 _RUN_TYPES: dict[str, type[pl.DataType]] = {
     "query_id": pl.String,
     "q0": pl.String,
@@ -266,7 +317,7 @@ _RUN_WORDS = ("q0", "tag")
 
 def _ranks(ranks: pl.Series) -> Ranks:
     """Return ranks as int64, or as float64 if some are unknown or very large."""
-    if ranks.dtype == pl.Int64 and ranks.is_between(-_MAX_EXACT, _MAX_EXACT).all():
+    if ranks.dtype == pl.Int64 and ranks.is_between(-MAX_EXACT, MAX_EXACT).all():
         return ranks.to_numpy()
     return ranks.cast(pl.Float64).to_numpy()
 

@@ -24,7 +24,7 @@ from trectools_plus.formats.columns.lexer import BOM
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
 from trectools_plus.validation.registry import LINES_KEPT, FixName, Hit, SeverityName
 from trectools_plus.validation.views.order import QueryBlocks, Rows, find_blocks, find_repeats
-from trectools_plus.validation.views.shape import Shape, field_of
+from trectools_plus.validation.views.shape import Shape, field_of, fields_of
 
 _BLANKS = " \t\v\f"
 _FIELD = re.compile(r"[^ \t\v\f]+")
@@ -116,6 +116,8 @@ class TableView:
         is_line_based: True if each line is a record, so blank and very long lines are reported.
         has_comments: True if a line that begins with '#' is a comment, which is reported.
         is_chunk: True for a chunk of a file, whose line numbers differ from those of the file.
+        other_query_ids: Query ids of the file that this one is scored with, if known. A line with
+            one of them is not a header.
     """
 
     kind: str
@@ -125,6 +127,7 @@ class TableView:
     is_line_based: bool = True
     has_comments: bool = True
     is_chunk: bool = False
+    other_query_ids: frozenset[str] = frozenset()
 
     def __init__(self, path: str, columns: Columns | None, shape: Shape) -> None:
         self.path = path
@@ -147,6 +150,14 @@ class TableView:
         return self.frame.height
 
     @property
+    def header_may_be_data(self) -> bool:
+        """Return whether a query has the id in the first column of the header."""
+        if self.shape.header is None:
+            return False
+        query_id = fields_of(self.shape.header[1])[0]
+        return query_id in self.other_query_ids or query_id in set(self.blocks.query_ids)
+
+    @property
     def rows_are_missing(self) -> bool:
         """Return whether some rows could not be read, so that gaps between ranks prove nothing."""
         if self.columns is None:
@@ -163,7 +174,7 @@ class TableView:
         Empty if the shape of the whole file explains them.
         """
         if self.columns is None:
-            return pl.DataFrame(schema=_MISSHAPEN)
+            return pl.DataFrame(schema=MISSHAPEN)
         found = self.columns.misshapen
         if not self.shape.has_rows:
             return found.clear()
@@ -303,6 +314,8 @@ class TableView:
         severity: SeverityName | None = None,
         remedy: str | None = None,
         fix: FixName | None = None,
+        effect: str | None = None,
+        blocks_scoring: bool | None = None,
     ) -> Hit:
         """Return a hit on some rows, with the place of a field of the first one."""
         return Hit(
@@ -315,6 +328,8 @@ class TableView:
             severity=severity,
             remedy=remedy,
             fix=fix,
+            effect=effect,
+            blocks_scoring=blocks_scoring,
         )
 
     @cached_property
@@ -372,7 +387,7 @@ def _commented_out_values(
 
 
 _LAST_NUMBER = {"run": (6, 5, DECIMAL), "qrels": (4, 4, INTEGER)}
-_MISSHAPEN = {"line": pl.UInt32, "n_fields": pl.UInt32, "text": pl.String}
+MISSHAPEN = {"line": pl.UInt32, "n_fields": pl.UInt32, "text": pl.String}
 _FEW_ROWS = 1000
 NO_REPEATS = pl.DataFrame(schema={"row": pl.Int64, "first": pl.Int64})
 

@@ -110,6 +110,11 @@ def test_settings_reach_the_manifest(collection: list[str], tmp_path: Path) -> N
         (["--set", "k9=1"], "unknown setting 'k9'"),
         (["--set", "normalisation=z-score"], "no effect on fusion=rrf"),
         (["--set", "fusion=rrf", "--set", "weights=0.7,0.3"], "no effect on fusion=rrf"),
+        (
+            ["--set", "fusion=borda", "--set", "normalisation=none"],
+            "normalisation has no effect on fusion=borda",
+        ),
+        (["--set", "fusion=median"], "--set fusion"),
     ],
 )
 def test_fetch_refuses(collection: list[str], options: list[str], message: str) -> None:
@@ -152,8 +157,8 @@ def test_fuse_refuses(tmp_path: Path) -> None:
     output = ["--output", str(tmp_path / "fused.run")]
     assert "one run cannot be fused" in refusal("fuse", good, *output)
     assert "R131" in refusal("fuse", good, str(bad), *output)
-    assert "unknown fusion method 'borda'" in refusal(
-        "fuse", good, good, "--method", "borda", *output
+    assert "unknown fusion method 'median'" in refusal(
+        "fuse", good, good, "--method", "median", *output
     )
     assert "expected 2 weights but got 1" in refusal(
         "fuse", good, good, "--method", "weighted", "--weights", "1", *output
@@ -204,6 +209,21 @@ def test_help_names_every_choice() -> None:
     assert [name for name in (*MODES, *BACKENDS) if name not in fetch_help] == []
     assert [name for name in RetrievalSettings.model_fields if f"{name}=" not in fetch_help] == []
     assert [name for name in COMBINATIONS if name not in fuse_help] == []
+
+
+@pytest.mark.parametrize("method", ["isr", "borda", "condorcet", "combsum"])
+def test_fuse_by_every_method(tmp_path: Path, method: str) -> None:
+    left = saved(tmp_path, "left.run", {"1": {"a": 9.0, "b": 5.0, "c": 1.0}})
+    right = saved(tmp_path, "right.run", {"1": {"b": 0.9, "d": 0.5}})
+    options = ("--normalisation", "none", "--missing-documents", "zero")
+    result = run_cli(
+        "fuse", left, right, "--method", method, *options, "--output", str(tmp_path / "o")
+    )
+    assert method in result.stdout
+    ranked = [line.split()[2] for line in (tmp_path / "o").read_text().splitlines()]
+    first = {"isr": "b", "borda": "b", "condorcet": "b", "combsum": "a"}
+    assert ranked[0] == first[method]
+    assert set(ranked) == set("abcd")
 
 
 def test_fuse_refuses_strangers_and_its_own_input(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from trectools_plus.cli.app import app
-from trectools_plus.errors import IncomparableError, InputError, UsageError
+from trectools_plus.errors import CheckFailedError, IncomparableError, InputError, UsageError
 from trectools_plus.testsets.loading import load_test_set, read_test_set
 
 OWN = [
@@ -132,7 +132,7 @@ def test_split_and_refresh() -> None:
     assert (document["used"]["queries"], document["held_out"]["queries"]) == (56, 14)
     name = "hpo-en-standard-used.json"
     assert Path("parts", name).read_bytes() == Path(name).read_bytes()
-    pool = ("--pool", "hpo-en-comprehensive", "-n", "4")
+    pool = ("--pool", "hpo-en-comprehensive", "-n", "4", "--accept-low-agreement")
     result = invoke("refresh", "hpo-en-standard", "next.json", *pool)
     assert result.exit_code == 0
     assert "next.json: version 1.1.0, 4 queries replaced" in result.stdout
@@ -141,6 +141,34 @@ def test_split_and_refresh() -> None:
     )
     assert len(document["removed"]) == len(document["added"]) == 4
     assert isinstance(invoke("refresh", "own.json", "next", *pool).exception, UsageError)
+
+
+def test_refresh_records_the_annotators() -> None:
+    pool = ("--pool", "hpo-en-comprehensive", "-n", "4", "--seed", "1")
+    refresh = ("refresh", "hpo-en-standard", "next.json", *pool)
+    unknown = invoke(*refresh)
+    assert isinstance(unknown.exception, UsageError)
+    assert "give --annotators A B with their grades" in str(unknown.exception)
+    document = json.loads(invoke(*refresh, "--accept-low-agreement", "--format", "json").stdout)
+    assert document["agreement"] is None
+    added = [query["query_id"] for query in document["added"]]
+    rows = [f"{query} 0 {doc} {grade}\n" for query in added for doc, grade in (("a", 3), ("b", 0))]
+    Path("anna.qrels").write_text("".join(rows))
+    Path("ben.qrels").write_text("".join(rows))
+    Path("carl.qrels").write_text("".join(rows).translate(str.maketrans("ab", "ba")))
+    Path("next.json").unlink()
+    low = invoke(*refresh, "--annotators", "anna.qrels", "C=carl.qrels")
+    assert isinstance(low.exception, CheckFailedError)
+    assert "kappa is -1.0000, not above 0.6 — anna and C" in str(low.exception)
+    assert not Path("next.json").exists()
+    done = invoke(*refresh, "--annotators", "anna.qrels", "ben.qrels")
+    assert done.exit_code == 0
+    assert "kappa of anna and ben: 1.0000 (8 pairs)" in done.stdout
+    (entry,) = read_test_set("next.json").metadata.model_extra["changes"]
+    assert entry["agreement"]["annotators"] == ["anna", "ben"]
+    accepted = ("--annotators", "anna.qrels", "carl.qrels", "--accept-low-agreement")
+    document = json.loads(invoke(*refresh, *accepted, "--format", "json").stdout)
+    assert document["agreement"]["accepted_low_agreement"] is True
 
 
 def test_agreement() -> None:

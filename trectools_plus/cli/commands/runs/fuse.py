@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 import typer
 
 from trectools_plus import formats, retrieval, validation
-from trectools_plus.choices import FusionMethod, Normalisation
+from trectools_plus.choices import RANK_FUSION, FusionMethod, MissingDocuments, Normalisation
 from trectools_plus.cli import completion
 from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import UsageError
@@ -23,7 +23,8 @@ def runs_fuse(
         str,
         typer.Option(
             metavar="NAME",
-            help="Fusion method: rrf, weighted, combsum, combmnz or combmax.",
+            help="Fusion method: rrf, isr, borda, condorcet, weighted, combsum, combmnz or "
+            "combmax.",
             autocompletion=completion.complete_words(get_args(FusionMethod)),
         ),
     ] = "rrf",
@@ -41,8 +42,17 @@ def runs_fuse(
     ] = None,
     normalisation: Annotated[
         Normalisation,
-        typer.Option(help="Normalisation of scores to a common scale; not used by rrf."),
+        typer.Option(
+            help="Normalisation of scores to a common scale; for methods that use scores."
+        ),
     ] = "min-max",
+    missing_documents: Annotated[
+        MissingDocuments,
+        typer.Option(
+            help="Score of a document in a run that lacks it: that of the run's last document, "
+            "or zero, as in ranx; for methods that use scores."
+        ),
+    ] = "last",
 ) -> None:
     """Every run is validated first; a run with errors is refused. The order of documents follows
     their scores, as in trec_eval; the rank columns of the files are ignored.
@@ -57,7 +67,11 @@ def runs_fuse(
     if any(path != "-" and output.exists() and output.samefile(path) for path in runs):
         raise UsageError("the output is one of the runs", where=str(output), remedy="name another")
     fusion = retrieval.Fusion(
-        method=method, k=k, weights=_parse_weights(weights), normalisation=normalisation
+        method=method,
+        k=k,
+        weights=_parse_weights(weights),
+        normalisation=normalisation,
+        missing_documents=missing_documents,
     )
     fusion.check_count(len(runs))
     loaded = [validation.load_run(path) for path in runs]
@@ -92,7 +106,7 @@ def _parse_weights(text: str | None) -> tuple[float, ...] | None:
 
 def _describe(fusion: retrieval.Fusion) -> str:
     """Return a method with its parameters, as in ``rrf (k = 60)``."""
-    if fusion.method == "rrf":
-        return f"rrf (k = {fusion.k})"
+    if fusion.method in RANK_FUSION:
+        return f"rrf (k = {fusion.k})" if fusion.method == "rrf" else fusion.method
     weights = ", ".join(f"{weight:g}" for weight in fusion.weights or ())
     return f"{fusion.method} ({fusion.normalisation}{', weights ' + weights if weights else ''})"

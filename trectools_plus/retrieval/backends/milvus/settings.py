@@ -92,6 +92,12 @@ def check_settings(settings: RetrievalSettings) -> None:
             f"Milvus requires k1 above 0 and up to {_MAX_K1} but got {settings.k1:g}",
             where="--set k1",
         )
+    if settings.fusion not in ("rrf", "weighted"):
+        raise UsageError(
+            f"Milvus merges rankings by rrf or weighted, not by {settings.fusion}",
+            where="--set fusion",
+            remedy="fetch both modes and merge them with runs fuse",
+        )
     if settings.fusion == "rrf" and not 0 < settings.rrf_k < MAX_RESULTS:
         raise UsageError(
             f"Milvus requires rrf_k from 1 to {MAX_RESULTS - 1} but got {settings.rrf_k}",
@@ -102,6 +108,12 @@ def check_settings(settings: RetrievalSettings) -> None:
             "Milvus always normalises scores by arc tangent",
             where="--set normalisation",
             remedy="omit normalisation, or fetch both modes and merge them with runs fuse",
+        )
+    if settings.missing_documents != "last":
+        raise UsageError(
+            "Milvus decides the score of a document that a ranking lacks",
+            where="--set missing_documents",
+            remedy="omit missing_documents, or fetch both modes and merge them with runs fuse",
         )
     if settings.fusion == "weighted" and max(weights_of(settings)) > 1:
         raise UsageError(

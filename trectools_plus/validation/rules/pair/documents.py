@@ -26,6 +26,7 @@ MIN_JUDGED = 0.2
     severity="error",
     fix="no",
     tables=True,
+    scored_if="a document id of the run occurs in the qrels, for any query: the run then scores 0",
     checks="no retrieved document is judged in any query; Judged@10 below 0.2 is a warning",
     rationale="Unjudged documents count as not relevant, so the scores do not measure the system. "
     "The run is from another collection, or its ids have another form.",
@@ -42,15 +43,7 @@ def nothing_judged(pair: PairView) -> Hit | None:
     if n_judged and pair.report_on == "qrels":
         return None  # a small share of judged documents is not an error of the qrels
     if n_judged:
-        share = pair.judged_at_cutoff()
-        if share >= MIN_JUDGED:
-            return None
-        return Hit(
-            f"{share:.1%} of the first {JUDGED_CUTOFF} documents are judged; the rest count as "
-            "not relevant",
-            severity="warning",
-            remedy="Judge more documents, or report Judged@10 with every figure",
-        )
+        return few_judged(pair.judged_at_cutoff())
     run_ids = pair.run.frame["doc_id"].gather(np.flatnonzero(pair.in_shared_query)[:3]).to_list()
     qrels_ids = pair.qrels.frame["doc_id"].head(3).to_list()
     of_run = f" of {pair.run.name}" if pair.report_on == "qrels" else ""
@@ -65,6 +58,19 @@ def nothing_judged(pair: PairView) -> Hit | None:
         f"qrels: {listed(qrels_ids)})",
         count=n_rows,
         remedy=cause,
+        blocks_scoring=not pair.has_common_documents,
+    )
+
+
+def few_judged(share: float) -> Hit | None:
+    """Return the hit of P105 for a low share of judged documents in the first 10, from 0 to 1."""
+    if share >= MIN_JUDGED:
+        return None
+    return Hit(
+        f"{share:.1%} of the first {JUDGED_CUTOFF} documents are judged; the rest count as "
+        "not relevant",
+        severity="warning",
+        remedy="Judge more documents, or report Judged@10 with every figure",
     )
 
 
@@ -214,6 +220,7 @@ def _without_affix(pair: PairView) -> pl.Series:
     severity="error",
     fix="no",
     tables=True,
+    blocks_scoring=False,
     checks="document id not in the given list, or not matching --docid-pattern",
     rationale="Such a document can never be judged. Its id may be that of a passage, of an older "
     "version of the collection, or a row number.",
@@ -269,7 +276,10 @@ def self_retrieval(pair: PairView) -> Hit | None:
     query_id = pair.run.query_id(rows[0])
     more = f" ({len(rows):,} such rows)" if len(rows) > 1 else ""
     return pair.run.hit(
-        f"query {visible(query_id)} retrieves document {visible(query_id)}{more}", rows, 3
+        f"query {visible(query_id)} retrieves document {visible(query_id)}{more}",
+        rows,
+        3,
+        effect=f"deletes {plural(len(rows), 'result')}; the results below them move up",
     )
 
 

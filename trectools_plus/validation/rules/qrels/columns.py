@@ -138,7 +138,8 @@ def _is_prels(fields: list[str]) -> bool:
     "in TREC form. Every trectools-plus command reads it; for other tools, convert it: "
     "trectools-plus qrels convert qrels.txt --output qrels.txt",
     remedy="Remove it",
-    scored_if="every command reads the table below it",
+    scored_if="it is the header of a table that every command reads, for example BEIR's, or no "
+    "query has the id in its first column: the line is then skipped",
 )
 def header_line(qrels: QrelsView) -> Hit | None:
     """The first line names the columns."""
@@ -147,7 +148,8 @@ def header_line(qrels: QrelsView) -> Hit | None:
     if qrels.is_arranged:
         return readable_hit(qrels, "")
     line, text = qrels.shape.header
-    return Hit(f"header line {quoted(' '.join(text.split()))}", [line])
+    shown = quoted(" ".join(text.split()))
+    return Hit(f"header line {shown}", [line], blocks_scoring=qrels.header_may_be_data)
 
 
 @fix_step("Q101", "Q103", order=5, phase="format")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from trectools_plus.text import number, visible
+from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.order import Rows
@@ -73,6 +73,8 @@ def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
         f"{qrels.at_line(first)}, in query {visible(qrels.query_id(row))}{more}",
         again["row"].to_numpy(),
         4,
+        effect=f"deletes {plural(again.height, 'judgment')}; the remaining grade decides the gain "
+        "of a document",
     )
 
 

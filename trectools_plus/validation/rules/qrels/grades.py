@@ -43,7 +43,7 @@ GRADE_LIMITS: tuple[tuple[int, SeverityName, str], ...] = (
 )
 def grade_not_integer(qrels: QrelsView) -> Hit | None:
     """A grade is not a number."""
-    rows = _unreadable(qrels, fractional=False)
+    rows = _not_written_as_integer(qrels, fractional=False)
     if len(rows) == 0:
         return None
     text = qrels.text(rows[0], GRADE_FIELD)
@@ -81,6 +81,7 @@ def _leading_integer(text: str) -> str:
     scope="row",
     severity="error",
     fix=RuleFix("safe", "wrote whole grades without a point"),
+    scored_if="every such grade is whole, for example 1.0, which is read as 1",
     checks="decimal grade; grades like '2.0' can be fixed",
     rationale="Grades are whole numbers; trec_eval ignores the fraction. '2.0' can be fixed; "
     "'0.5' needs another scale.",
@@ -90,26 +91,32 @@ def _leading_integer(text: str) -> str:
 )
 def fractional_grade(qrels: QrelsView) -> Hit | None:
     """A grade is a decimal number."""
-    rows = _unreadable(qrels, fractional=True)
+    rows = _not_written_as_integer(qrels, fractional=True)
     if len(rows) == 0:
         return None
     text = qrels.text(rows[0], GRADE_FIELD)
     integral = qrels.texts(GRADE_FIELD, rows).str.contains(INTEGRAL)
+    is_whole = bool(integral.all())
+    kind = "not written as an integer" if is_whole else "not a whole number"
+    if not is_whole:
+        text = qrels.text(rows[int((~integral).arg_max() or 0)], GRADE_FIELD)
     return qrels.hit(
-        f"grade {visible(text)} is not a whole number{on(len(rows))}; "
-        f"trec_eval reads {_leading_integer(text)}",
+        f"grade {visible(text)} is {kind}{on(len(rows))}; trec_eval reads {_leading_integer(text)}",
         rows,
         GRADE_FIELD,
-        remedy=f"Write {_leading_integer(text)}" if integral.all() else None,
+        remedy=f"Write {_leading_integer(text)}" if is_whole else None,
         fix=None if integral.any() else "no",
+        blocks_scoring=not is_whole,
     )
 
 
-def _unreadable(qrels: QrelsView, *, fractional: bool) -> Rows:
-    """Return rows whose grade is not a whole number: decimal numbers, or everything else."""
-    rows = np.flatnonzero(np.isnan(qrels.grade))
-    if qrels.columns is None or len(rows) == 0:
-        return rows[:0]
+def _not_written_as_integer(qrels: QrelsView, *, fractional: bool) -> Rows:
+    """Return rows whose grade is a decimal number (also ``1.0``), or is no number."""
+    if qrels.columns is None or qrels.grades_are_integers:
+        return np.empty(0, np.int64)
+    rows = np.flatnonzero(~qrels.texts(GRADE_FIELD).str.contains(INTEGER).to_numpy())
+    if len(rows) == 0:
+        return rows
     decimal = qrels.texts(4, rows).str.contains(DECIMAL).to_numpy()
     wanted: Rows = rows[decimal == fractional]
     return wanted
@@ -118,7 +125,7 @@ def _unreadable(qrels: QrelsView, *, fractional: bool) -> Rows:
 @fix_step("Q111", order=50)
 def write_whole_grades(draft: Draft, job: Job) -> Draft:
     """Write ``2`` for ``2.0`` (Q111); keep other fractions."""
-    if not np.isnan(draft.qrels.grade).any():
+    if draft.qrels.grades_are_integers:
         return draft
     grades = draft.fields["c4"]
     integral = grades.str.contains(INTEGRAL) & ~grades.str.contains(INTEGER)
@@ -241,6 +248,7 @@ def no_relevant(qrels: QrelsView) -> Hit | None:
         "left out queries with negative grades only",
         effect="deletes queries; the means are over fewer queries",
     ),
+    blocks_scoring=False,
     tables=True,
     checks="highest grade of a query is -1 (warning) or lower (error)",
     rationale="trec_eval and pytrec_eval size a table by the highest grade: below -1 they write "
@@ -271,6 +279,8 @@ def only_negative(qrels: QrelsView) -> Hit | None:
         len(negative),
         query_id=query_id,
         severity="error" if len(crash) else "warning",
+        effect=f"deletes {plural(len(negative), 'query', 'queries')}; the means are over fewer "
+        "queries",
     )
 
 

@@ -50,6 +50,8 @@ def duplicate_document(run: RunView) -> Hit | None:
         repeats["row"].to_numpy(),
         3,
         fix="safe" if _are_copies(run) else None,
+        effect=f"deletes {repeats.height:,} of {plural(run.n_rows, 'row')}; the remaining row "
+        "decides the rank of a document",
     )
 
 
@@ -162,6 +164,7 @@ def depth(run: RunView) -> Hit | None:
     query_id = run.blocks.query_ids[first]
     n_queries = run.blocks.query_ids.len()
     of = f" ({len(deep):,} of {n_queries:,} queries are deeper)" if len(deep) > 1 else ""
+    n_left = int(np.minimum(run.blocks.sizes, run.max_depth).sum())
     return Hit(
         f"query {visible(query_id)} has {int(run.blocks.sizes[first]):,} results, but the limit is "
         f"{run.max_depth:,}{of}",
@@ -169,6 +172,8 @@ def depth(run: RunView) -> Hit | None:
         len(deep),
         query_id=query_id,
         remedy=f"If the task allows deeper runs, set {profile}--max-depth {deepest}",
+        effect=f"cuts {run.n_rows:,} rows to {n_left:,}; AP@{deepest} and all other figures "
+        f"beyond rank {run.max_depth:,} change",
     )
 
 

@@ -177,6 +177,8 @@ def add_columns(draft: Draft, job: Job) -> Draft:
     scope="row",
     severity="error",
     fix=RuleFix("ask", "joined the words of the tag with '_'"),
+    scored_if="on every such line, column 4 is an integer, column 5 a score and column 6 not a "
+    "number: the words after the tag are then ignored",
     checks="more than 6 fields",
     rationale="A blank inside a document id shifts all later columns: trec_eval then reads the "
     "rank as the score and gives no warning. It drops all words after the sixth column, so a tag "
@@ -190,7 +192,7 @@ def too_many_columns(run: RunView) -> Hit | None:
     """Rows with more fields than a run has."""
     if run.columns is not None and run.columns.origin is not None:
         return too_many_values(run, run.columns.origin)
-    long = run.misshapen.filter(pl.col("n_fields") > RUN_FIELDS)
+    long = pl.concat([run.misshapen.filter(pl.col("n_fields") > RUN_FIELDS), run.words_after_tag])
     if long.is_empty():
         return None
     first = long.row(0, named=True)
@@ -200,6 +202,7 @@ def too_many_columns(run: RunView) -> Hit | None:
         long["line"].to_list(),
         long.height,
         fix=None if "run tag" in guess else "no",
+        blocks_scoring=run.words_after_tag.is_empty(),
     )
 
 
@@ -409,7 +412,8 @@ def wrong_kind(run: RunView) -> Hit | None:
     "that does not exist; stricter readers stop.",
     example="run.txt:1: error R105: header line 'qid Q0 docno rank score tag'. Remove it.",
     remedy="Remove it",
-    scored_if="every command reads the table below it",
+    scored_if="it is the header of a table that every command reads, or no query has the id in "
+    "its first column: the line is then skipped",
 )
 def header_line(run: RunView) -> Hit | None:
     """The first line names the columns."""
@@ -418,7 +422,8 @@ def header_line(run: RunView) -> Hit | None:
     if run.is_arranged:
         return readable_hit(run, "")
     line, text = run.shape.header
-    return Hit(f"header line {quoted(text.strip())}", [line])
+    blocks = run.header_may_be_data
+    return Hit(f"header line {quoted(text.strip())}", [line], blocks_scoring=blocks)
 
 
 @rule(

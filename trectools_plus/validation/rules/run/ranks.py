@@ -32,6 +32,7 @@ def _cannot_be_numbered(run: RunView) -> bool:
     scope="row",
     severity="error",
     fix=RuleFix("safe", _NUMBERED, cannot_apply=_cannot_be_numbered),
+    blocks_scoring=False,
     checks="rank not an integer, or negative; '1.0' is a warning",
     rationale="trec_eval ignores the rank column; other readers stop at a rank that is not a "
     "whole number. Often the columns are not in the expected order.",
@@ -226,6 +227,7 @@ def _reversed_among(ranked: Ordered, suspects: npt.NDArray[np.uint32]) -> npt.ND
     scope="query",
     severity="error",
     fix=RuleFix("safe", _NUMBERED, cannot_apply=_cannot_be_numbered),
+    blocks_scoring=False,
     checks="rank twice in a query",
     rationale="Two documents cannot share a rank: two runs were joined, or a counter was not "
     "incremented.",

@@ -78,6 +78,8 @@ def _conflict(run: RunView, against: Rows, n_ties: int) -> Hit:
         f"the rank column {first}{more}",
         np.sort(rows),
         5,
+        effect=f"rewrites {plural(n_ties, 'tied score')}; the rank column decides the order of "
+        "the ties",
     )
 
 
