@@ -15,7 +15,7 @@ from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from trectools_plus.measures.parser import match_name
 from trectools_plus.statistics.arrays import ResamplingOptions
-from trectools_plus.validation.inputs import Input, as_qrels
+from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +139,8 @@ def compare(
             )
         evaluation = qrels
     else:
-        evaluation = evaluate(as_qrels(qrels, "an Evaluation"), runs, measures)
+        judged = qrels if is_path(qrels) else as_qrels(qrels, "an Evaluation")
+        evaluation = evaluate(judged, runs, measures)
     entries = compare_evaluation(
         evaluation, baseline, correction=correction, test=test, **resampling
     )
