@@ -71,7 +71,6 @@ FILES: dict[str, str | Path] = {
     "map.json": '{"a-1": "one", "a-2": "two"}',
     "colon.txt": "1:one\n2:two\n",
     "cedr.tsv": "query\t1\tone\nquery\t2\ttwo\n",
-    "queries.csv": "query_id,text\n1,one\n",
     "other.jsonl": '{"key": "1", "words": "one", "x": 1}\n{"key": "2", "words": "two", "x": 1}\n',
     "my.run": ROOT / "fixtures/runs/lexical.run",
     "other.run": ROOT / "fixtures/runs/vector.run",
