@@ -15,6 +15,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import DEFAULT_MEASURES, evaluate
 from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.parser import parse_measures
+from trectools_plus.validation import load_qrels, load_run
 
 QRELS = Qrels.from_dict(
     {
@@ -275,3 +276,20 @@ def test_default_measures_equal_ir_measures(shared_data):
     theirs = ir_measures.calc_aggregate(measures, qrels.to_dict(), run.to_dict())
     for ours, measure in zip(DEFAULT_MEASURES, measures, strict=True):
         assert evaluation.mean("run", ours) == pytest.approx(theirs[measure], abs=1e-12)
+
+
+def test_findings_that_change_no_figure_are_notes(tmp_path):
+    (tmp_path / "a.run").write_text("1 Q0 a 0 2.0 t\n1 Q0 b 0 1.0 t\n")
+    (tmp_path / "q.txt").write_text("1 0 a 1.0\n1 0 b 0.0\n")
+    paths = str(tmp_path / "q.txt"), str(tmp_path / "a.run")
+    evaluation = evaluate(*paths, ["AP"])
+    assert evaluation.notes == [
+        "2 findings that change no figure: R122, Q111; see `runs validate` and `qrels validate`"
+    ]
+    with pytest.raises(CheckFailedError, match="Q111"):
+        evaluate(*paths, ["AP"], strict_input=True)
+    (tmp_path / "q.txt").write_text("1 0 a 1\n1 0 b 0\n")
+    with pytest.raises(CheckFailedError, match="R122"):
+        evaluate(*paths, ["AP"], strict_input=True)
+    tables = load_qrels(paths[0]), load_run(paths[1])
+    assert evaluate(*tables, ["AP"], strict_input=True).notes == []

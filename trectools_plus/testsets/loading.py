@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from trectools_plus.errors import FormatError, InputError
+from trectools_plus.arguments import show
+from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.nodes.documents import Syntax, load_value
 from trectools_plus.formats.nodes.model import TreeError
@@ -84,14 +87,25 @@ def find_test_set(name_or_path: str | Path) -> Path:
     Raises:
         InputError: If there is no shipped set and no file with this name.
     """
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise UsageError(
+            f"expected a name or a path but got {show(name_or_path)}",
+            remedy=f"give a file, or one of {', '.join(shipped_names())}",
+        )
     text = str(name_or_path)
+
+    def exists(path: str) -> bool:
+        with contextlib.suppress(OSError, ValueError):  # too long, or not valid as a path
+            return Path(path).exists()
+        return False
+
     if text in shipped_names():
         return _FOLDER / f"{text}{_ENDING}"
-    if text != "-" and not Path(text).exists():
+    if text != "-" and not exists(text):
         for ending in (".yaml", ".yml", ".json"):
-            if Path(f"{text}{ending}").is_file():
+            if exists(f"{text}{ending}"):
                 return Path(f"{text}{ending}")
-    if text != "-" and Path(text).name == text and "." not in text and not Path(text).exists():
+    if text != "-" and Path(text).name == text and "." not in text and not exists(text):
         raise InputError(
             "no such test set or file",
             where=text,

@@ -25,8 +25,8 @@ from trectools_plus.benchmark.run.output_folder import (
     OutputFolder,
 )
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.collection import CATALOGUE_PREFIX
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.progress import Progress, no_progress
@@ -329,7 +329,7 @@ def read_report_topics(source: ReportFolder) -> Topics | None:
     if file is not None:
         if not Path(file.path).is_file() or sha256_file(file.path) != file.sha256:
             return None
-        return read_topics(file.path)
+        return read_topics(file.path, source.config.topic_options)
     if "query_fields" not in source.report.manifest.dataset.contents:
         return None
     try:
@@ -346,10 +346,8 @@ def _read_collection(source: ReportFolder) -> Topics | None:
         from trectools_plus.benchmark.run.hpo import HpoOptions, load_hpo_topics
 
         return load_hpo_topics(HpoOptions.of(config))
-    if config.dataset is not None and config.dataset.startswith(CATALOGUE_PREFIX):
-        from trectools_plus.formats.ir_datasets import CatalogueDataset
-
-        return CatalogueDataset(config.dataset.removeprefix(CATALOGUE_PREFIX)).read_topics()
+    if config.dataset is not None and is_catalogue_name(config.dataset):
+        return open_catalogue(config.dataset).read_topics()
     return None
 
 

@@ -30,7 +30,7 @@ from trectools_plus.benchmark.report.parts import (
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
-from trectools_plus.text import html_table
+from trectools_plus.text import html_table, plural
 
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
 
@@ -157,6 +157,15 @@ class BenchmarkReport(ReportModel):
     def runs(self) -> list[RunInfo]:
         """Every run of the report: the runs of the modes, then those without a component."""
         return [*(one.run for one in self.modes.values()), *(one.run for one in self.components)]
+
+    def __repr__(self) -> str:
+        """The experiment, the modes and the numbers of measures and queries."""
+        queries = plural(self.manifest.dataset.queries, "query", "queries")
+        measures = plural(len(self.measure_names), "measure")
+        modes = ", ".join(self.modes)
+        return f"<BenchmarkReport {self.manifest.experiment_id}: {modes}; {measures}, {queries}>"
+
+    __str__ = __repr__
 
     def _repr_html_(self) -> str:
         """Return the means with their intervals, a row per mode, for notebooks."""

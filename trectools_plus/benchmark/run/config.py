@@ -28,6 +28,7 @@ from trectools_plus.benchmark.run.targets import (
 )
 from trectools_plus.choices import MODES, Correction, Missing, TestName, UnknownTerms
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.retrieval.backends.embedded.modes import check_modes, name_default_modes
 from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
@@ -106,10 +107,13 @@ class DataSettings(BackendSettings):
             other data, the dataset is ``hpo``.
         unknown_terms: The treatment of ids that the test cases expect and the ontology does not
             contain: ``error``, or ``drop`` their judgments.
-        language: Use only the test cases in this language, as ISO 639-1 code.
+        language: Use only the test cases in this language, as ISO 639-1 code; of topics with texts
+            in several languages, the one to choose.
         corpus: Documents (JSONL).
-        topics: Queries (TSV, JSONL or TREC).
-        qrels: Judgments (TREC, or BEIR's TSV).
+        topics: Queries, in any format of ``topics validate``, or ``irds:<id>``.
+        id_field: The field of the topics with the id; by default, the names of fields decide.
+        text_fields: The fields of the topics with the text, which are joined.
+        qrels: Judgments (TREC, or BEIR's TSV), or ``irds:<id>``.
         runs: Existing runs by name, to compare instead of fetching.
 
     In Python, ``topics``, ``qrels`` and ``runs`` can also be tables, dictionaries or data frames;
@@ -122,6 +126,8 @@ class DataSettings(BackendSettings):
     language: str | None = None
     corpus: FileName | None = None
     topics: Annotated[FileName | None, BeforeValidator(store_topics)] = None
+    id_field: str | None = None
+    text_fields: Names = ()
     qrels: Annotated[FileName | None, BeforeValidator(store_qrels)] = None
     runs: Annotated[dict[str, FileName] | None, BeforeValidator(store_runs)] = None
 
@@ -153,6 +159,11 @@ class DataSettings(BackendSettings):
             )
         return runs
 
+    @property
+    def topic_options(self) -> TopicOptions:
+        """The fields and the language of the topics."""
+        return TopicOptions(self.id_field, tuple(self.text_fields), self.language)
+
     def check_data(self) -> None:
         """Check that the data are of one kind, with topics and qrels if that kind needs them.
 
@@ -167,6 +178,8 @@ class DataSettings(BackendSettings):
                 "no data given — give `dataset`, or `corpus` with `topics` and `qrels`, "
                 "or `runs` with `qrels`"
             )
+        if set(kinds) == {"dataset", "runs"}:
+            kinds = ["dataset"]  # it has the qrels, and the texts of the queries
         if len(kinds) > 1:
             named = " and ".join(f"`{kind}`" for kind in kinds)
             raise ValueError(f"{named} cannot be combined — give one of them")
@@ -379,8 +392,12 @@ class BenchmarkConfig(DataSettings):
         if self.test_file is not None and self.dataset != "hpo":
             raise ValueError("`test_file` goes with the dataset hpo only — write `dataset` hpo")
         for name in _TEST_CASES:
-            if name in self.model_fields_set and self.dataset != "hpo":
+            of_topics = name == "language" and self.topics is not None
+            if name in self.model_fields_set and self.dataset != "hpo" and not of_topics:
                 raise ValueError(f"`{name}` goes with the dataset hpo only — leave it out")
+        for name in ("id_field", "text_fields"):
+            if getattr(self, name) and self.topics is None:
+                raise ValueError(f"`{name}` needs `topics` — leave it out")
         self._check_measures()
         self._check_names()
         return self
@@ -514,6 +531,8 @@ class BenchmarkConfig(DataSettings):
         unused |= set(_BACKEND) if self.is_embedded else set()
         unused |= set() if self.needs_corpus else {"retrieval"}
         # The default test is left out, so that hashes are those of versions without this setting.
+        fields = ("id_field", "text_fields")
+        unused |= {name for name in fields if not getattr(self, name)}
         unused |= {"test"} if self.test == "randomisation" else set()
         unused |= {
             name

@@ -166,12 +166,17 @@ def _print_positions(summary: service.ReviewSummary) -> None:
             mode,
             "–" if one.average is None else f"{one.average:.2f}",
             "–" if one.minimum is None else f"{one.minimum:.2f}",
+            str(one.found),
             f"{one.in_top_3}/{one.chosen}",
         ]
         for mode, one in summary.positions.items()
     ]
-    _print_numbers(["Mode", "Average position", "Minimum position", "inTop3"], rows)
-    typer.echo("Positions of the results with grade 3, the ones that people would choose.\n")
+    header = ["Mode", "Average position", "Minimum position", "Queries", "inTop3"]
+    _print_numbers(header, rows)
+    typer.echo(
+        "Positions of the results with grade 3, the ones that people would choose; means over the "
+        "queries in which the mode found one.\n"
+    )
 
 
 def _print_agreements(summary: service.ReviewSummary) -> None:

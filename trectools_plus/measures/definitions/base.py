@@ -77,6 +77,13 @@ class Definition:
     higher_is_better: bool = True
     see_also: str | None = None
 
+    def __repr__(self) -> str:
+        """The name, the formula and what else decides the figures, on a few lines."""
+        lines = [f"{self.name}: {self.formula}", f"  gain: {self.gain}"]
+        lines.append(f"  denominator: {self.denominator}")
+        lines.append(f"  relevant: grade {self.relevance_level} or more; by {self.provider}")
+        return "\n".join(lines)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values.
 
