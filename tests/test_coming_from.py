@@ -57,6 +57,8 @@ def as_csv(path: Path, header: str, fields: tuple[int, ...]) -> str:
 FILES: dict[str, str | Path] = {
     "judgments.csv": as_csv(GARDEN / "qrels.txt", "query_id,doc_id,relevance", (0, 2, 3)),
     "results.csv": as_csv(ROOT / "fixtures/runs/lexical.run", "query_id,doc_id,score", (0, 2, 4)),
+    "cases.csv": "query_id,query_text,doc_id,relevance\nq1,seizure,d1,2\nq1,seizure,d2,1\n",
+    "queries.csv": "query_id,query_text\nq1,seizure\nq2,fever\n",
     "ranks.tsv": "1\ta\t1\n1\tb\t2\n",
     "run.json": '{"1": {"g06": 2.5, "g02": 1}, "2": {"g01": 1}}',
     "beir.tsv": "query-id\tcorpus-id\tscore\n1\ta\t1\n",
