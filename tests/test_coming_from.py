@@ -78,6 +78,7 @@ FILES: dict[str, str | Path] = {
     "topics.tsv": GARDEN / "topics.tsv",
     "corpus.jsonl": GARDEN / "corpus.jsonl",
     "my_cases.json": ROOT / "fixtures/testsets/phentrieve-list.json",
+    "review.db": ROOT / "tests/contract/inputs/review/review.db",
     "test_set_v1.yaml": ROOT / "fixtures/testsets/own-form.yaml",
     "german/70cases_gemini_v1.json": ROOT / "fixtures/testsets/phentrieve-list.json",
     **{
