@@ -42,6 +42,7 @@ def test_figures_across_languages(means: dict[str, float]) -> None:
     values = [*means.values()]
     assert found.mean == pytest.approx(sum(values) / len(values))
     assert found.variance == pytest.approx(statistics.stdev(values) ** 2)
+    assert found.cross_lingual_variance == pytest.approx(statistics.pstdev(values) ** 2)
     assert found.gap == max(values) - min(values)
     assert means[found.best_language] == found.best == max(values)
     assert means[found.worst_language] == found.worst == min(values)

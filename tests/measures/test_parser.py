@@ -595,3 +595,9 @@ def test_sums_are_those_of_ir_measures(label):
     is_sum = base is not None and isinstance(base.aggregator(), ir_measures.SumAgg)
     assert (measure.aggregate == "sum") == is_sum
     assert ("aggregate" in measure.definition.as_dict()) == is_sum
+
+
+@pytest.mark.parametrize("name", ["average_mrr", "cross_lingual_variance"])
+def test_figures_of_several_languages_are_not_measures(name: str) -> None:
+    with pytest.raises(UsageError, match="figure of several languages.*benchmark multilingual"):
+        parse_measure(name)

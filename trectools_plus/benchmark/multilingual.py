@@ -67,6 +67,8 @@ class CrossLingual(ReportModel):
     """Unweighted mean of the languages' means; null if one of them is undefined."""
     variance: float | None
     """Sample variance of the languages' means (ddof 1)."""
+    cross_lingual_variance: float | None = None
+    """Population variance of the languages' means (ddof 0), as Phentrieve computes it."""
     best: float | None
     """The best of the languages' means."""
     best_language: str | None
@@ -268,16 +270,19 @@ def summarise(
     known = {code: mean for code, mean in means.items() if mean is not None}
     if len(known) < len(means):
         return undefined
-    mean, variance = statistics.fmean(known.values()), statistics.variance(known.values())
+    figures = {
+        "mean": statistics.fmean(known.values()),
+        "variance": statistics.variance(known.values()),
+        "cross_lingual_variance": statistics.pvariance(known.values()),
+    }
     if not ranked:
-        return undefined.model_copy(update={"mean": mean, "variance": variance})
+        return undefined.model_copy(update=figures)
     best, worst = (
         choose(known, key=lambda code: known[code])
         for choose in ((max, min) if higher_is_better else (min, max))
     )
     return CrossLingual(
-        mean=mean,
-        variance=variance,
+        **figures,
         best=known[best],
         best_language=best,
         worst=known[worst],
