@@ -259,7 +259,7 @@ def _refuse_other_form(judged: QrelsView) -> None:
         raise CheckFailedError(
             f"{found.message}; trec_eval stops here",
             where=found.place,
-            remedy=f"convert it: trectools-plus qrels convert {judged.name} --output qrels.txt",
+            remedy=f"convert it: trectools-plus qrels convert {judged.path} --output qrels.txt",
         )
 
 
