@@ -103,6 +103,11 @@ class Evaluation:
         return list(self.tables)
 
     @property
+    def compared_names(self) -> list[str]:
+        """The measures whose means are compared: all but sums."""
+        return [one.requested_name for one in self.measures if one.aggregate == "mean"]
+
+    @property
     def measure_names(self) -> list[str]:
         """The measures' names as requested, in this order; they label the columns."""
         return [measure.requested_name for measure in self.measures]
@@ -132,10 +137,16 @@ class Evaluation:
     def mean(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:
         """Return the mean of the defined values; ``nan`` if there is none; see :meth:`values`.
 
-        The sum is rounded only once, so the order of the queries does not matter.
+        For ``NumQ``, ``NumRel`` and ``NumRet`` it is the sum (``definition(…).aggregate``), as in
+        ``ir_measures`` and trec_eval. The sum is rounded only once, so the order of the queries
+        does not matter.
         """
         defined = self._defined(run_name, measure_name).tolist()
-        return math.fsum(defined) / len(defined) if defined else math.nan
+        if not defined:
+            return math.nan
+        requested = run_name if measure_name is None else measure_name
+        is_sum = self.definition(requested).aggregate == "sum"
+        return math.fsum(defined) / (1 if is_sum else len(defined))
 
     def median(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:
         """Return the median of the defined values; ``nan`` if there is none; see :meth:`values`."""

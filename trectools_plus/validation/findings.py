@@ -16,6 +16,7 @@ from trectools_plus.text import one_line, plural
 
 MAX_QUOTED = 3
 """Number of findings that an error message quotes."""
+_SHOWN = 5
 
 
 class Severity(StrEnum):
@@ -112,6 +113,17 @@ class FileReport:
     findings: tuple[Finding, ...]
     line_text: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
     read_as: str | None = None
+
+    def __repr__(self) -> str:
+        """The file, its size and the first findings, a line each."""
+        rows, queries = plural(self.rows, "row"), plural(self.queries, "query", "queries")
+        found = plural(len(self.findings), "finding")
+        lines = [f"<FileReport of the {self.kind} {self.path}: {rows}, {queries}, {found}>"]
+        lines += [
+            f"  {one.severity} {one.code} {one_line(one.message)}" for one in self.findings[:_SHOWN]
+        ]
+        further = len(self.findings) - _SHOWN
+        return "\n".join([*lines, f"  … and {further} more"] if further > 0 else lines)
 
     @property
     def errors(self) -> tuple[Finding, ...]:

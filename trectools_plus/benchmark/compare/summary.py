@@ -51,7 +51,7 @@ def summarise(
             median=float(np.median(defined)) if len(defined) else None,
             std=float(defined.std(ddof=1)) if len(defined) > 1 else None,
             n=evaluation.n(run, name),
-            ci=ci,
+            ci=ci if definition.aggregate == "mean" else None,
             definition=MeasureDefinition.model_validate(definition.as_dict()),
             target=judged,
         )

@@ -266,6 +266,13 @@ class ReportScores:
         assert self._scored is not None
         return self._scored.definition(measure).higher_is_better
 
+    def _is_sum(self, measure: str) -> bool:
+        label = self._labels[measure]
+        if label is not None:
+            return self._source.report.is_sum(label)
+        assert self._scored is not None
+        return self._scored.definition(measure).aggregate == "sum"
+
     def values(self, mode: str, measure: str) -> pl.DataFrame | None:
         """Return columns ``query_id, value`` sorted by query; ``None`` without per-query values.
 
@@ -281,7 +288,8 @@ class ReportScores:
             return None
         found = table.filter(run=mode, measure=label).select("query_id", "value")
         defined = found["value"].drop_nulls().to_list()
-        mean = math.fsum(defined) / len(defined) if defined else None
+        count = 1 if self._is_sum(measure) else len(defined)
+        mean = math.fsum(defined) / count if defined else None
         reported = self.mean(mode, measure)
         if (mean is None) != (reported is None) or abs((mean or 0) - (reported or 0)) > _NEAR:
             raise InputError(

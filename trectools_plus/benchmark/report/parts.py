@@ -109,6 +109,10 @@ class MeasureDefinition(ReportModel):
     """False if a lower value is better. Omitted otherwise, and in reports of earlier versions; in
     those, lower is better for MeanRank and MinRank."""
 
+    aggregate: Literal["sum"] | None = None
+    """``sum`` if the figure over all queries is the sum, which has no interval and is not compared.
+    Omitted if it is the mean."""
+
     def direction_of(self, name: str) -> bool:
         """Return whether a higher value of the measure of this name is better."""
         if self.higher_is_better is not None:
@@ -120,6 +124,8 @@ class MeasureDefinition(ReportModel):
         fields: dict[str, Any] = handler(self)
         if fields.get("higher_is_better", True) is not False:
             fields.pop("higher_is_better", None)
+        if fields.get("aggregate") is None:
+            fields.pop("aggregate", None)
         return fields
 
     @classmethod
@@ -207,7 +213,8 @@ class MeasureResult(ReportModel):
     """One measure of one mode, over all queries."""
 
     mean: float | None
-    """Arithmetic mean over the queries for which the measure is defined."""
+    """Arithmetic mean over the queries for which the measure is defined; their sum if the
+    definition's ``aggregate`` is ``sum``."""
     median: float | None
     """Median over the same queries."""
     std: float | None
@@ -215,7 +222,7 @@ class MeasureResult(ReportModel):
     n: int
     """Number of queries in the mean."""
     ci: ConfidenceInterval | None
-    """Bootstrap interval of the mean; null for fewer than two queries."""
+    """Bootstrap interval of the mean; null for a sum, and for fewer than two queries."""
     definition: MeasureDefinition
     """The definition of the measure."""
     target: TargetResult | None

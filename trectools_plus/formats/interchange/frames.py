@@ -241,7 +241,7 @@ def _column(name: str, values: Sequence[Any], kind: Kind) -> pl.Series:
     done: list[Any] = []
     try:
         done.extend(map(_as_number if numeric else _as_text, values))
-        if name == "score" or (numeric and float in set(map(type, done))):
+        if name == "score" or (numeric and any(isinstance(one, float) for one in done)):
             done = list(map(float, done))
         return pl.Series(name, done, strict=True)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:

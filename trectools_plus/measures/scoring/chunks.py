@@ -339,7 +339,8 @@ def _table(
 ) -> FloatArray:
     """Return the values of all scored queries; without results, ``value_without_results``."""
     table = np.empty((len(qrels.query_ids), len(measures)))
-    table[:] = [measure.value_without_results for measure in measures]
+    for column, measure in enumerate(measures):
+        table[:, column] = measure.values_without_results(qrels.query, qrels.relevance, len(table))
     for numbers, scores in tables:
         table[numbers] = scores()
     return table[qrels.is_scored]
