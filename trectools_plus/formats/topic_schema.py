@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from trectools_plus.formats.interchange.delimited import SEPARATORS
-from trectools_plus.formats.interchange.tree import find_topics_header
+from trectools_plus.formats.interchange.tree import find_topics_header, has_judgments
 from trectools_plus.formats.topic_records.lines import form_of_lines
 
 Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json", "csv", "colon", "labelled"]
@@ -98,7 +98,7 @@ def _is_table(start: str) -> bool:
     header = find_topics_header(start)
     if header is None or header.separator not in SEPARATORS:
         return False
-    if header.separator != "\t":
+    if header.separator != "\t" or has_judgments(header.names):
         return True
     rows = start.split("\n", header.line + 1)[header.line : header.line + 1]
     return len(header.names) > _TSV_COLUMNS and all(

@@ -1,4 +1,4 @@
-"""Load shipped test sets, and test sets from files in JSON or YAML."""
+"""Load shipped test sets, and test sets from files in JSON, YAML or CSV."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -54,7 +54,7 @@ class ListedTestSet:
 def load_test_set(
     name_or_path: str | Path, *, text_field: TextField = "text", language: str | None = None
 ) -> TestSet:
-    """Load a shipped test set, or read a file in JSON or YAML.
+    """Load a shipped test set, or read a file in JSON, YAML or CSV.
 
     Args:
         name_or_path: A name, for example ``hpo-en-tiny``, or a file, compressed or not. The suffix
@@ -66,7 +66,7 @@ def load_test_set(
 
     Raises:
         InputError: If the set or file does not exist, or cannot be read.
-        FormatError: If the file is not JSON or YAML, a field is missing or invalid, or a query
+        FormatError: If the file is not JSON, YAML or CSV, a field is missing or invalid, or a query
             lacks the ``text_field``.
         UsageError: If the set declares another language for its texts.
     """
@@ -145,7 +145,7 @@ def read_test_set(path: str | Path) -> TestSet:
 
     Raises:
         InputError: If the file cannot be read.
-        FormatError: If the file is not JSON or YAML, or a field is missing or invalid.
+        FormatError: If the file is not JSON, YAML or CSV, or a field is missing or invalid.
     """
     return _read(path)[0]
 
@@ -158,15 +158,15 @@ def _read(path: str | Path, *, implied: bool = True) -> tuple[TestSet, list[str]
         implied: Use the language that the folder is named after, if the file declares none.
     """
     source = read_source(path)
-    syntax = _syntax_of(source)
-    view = read_view(source, syntax)
+    form = _form_of(source)
+    view = read_view(source, form)
     _refuse_errors(view)
     if view.cases is None:
         seen = ", ".join(view.frame["query_id"])[:60]
         raise FormatError(f"expected {_FORM} but got {seen}", path=source.path)
     built = _Content(source.path)
     try:
-        built.add_metadata(view.cases, syntax)
+        built.add_metadata(view.cases, "yaml" if form == "yaml" else "json")
         built.add_queries(view, view.cases)
         notes = built.add_language(view.implied_language) if implied else []
         return TestSet.model_validate(built.content), notes
@@ -180,11 +180,11 @@ def _read(path: str | Path, *, implied: bool = True) -> tuple[TestSet, list[str]
         raise FormatError(f"not valid JSON or YAML: {what}", path=source.path) from None
 
 
-def _syntax_of(source: Source) -> Syntax:
-    """Return the syntax of a test set, by its file name and first characters."""
+def _form_of(source: Source) -> Literal["json", "yaml", "csv"]:
+    """Return the format of a test set, by its file name and first characters."""
     start = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
     form = form_of(source.path, start)
-    if form == "json" or form == "yaml":
+    if form in ("json", "yaml", "csv"):
         return form
     return "json" if start.lstrip().startswith(("{", "[")) else "yaml"
 

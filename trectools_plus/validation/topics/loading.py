@@ -18,10 +18,15 @@ from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.numbers import DECIMAL
 from trectools_plus.formats.files.limits import Overlong
 from trectools_plus.formats.files.source import Source
-from trectools_plus.formats.interchange.tree import find_topics_header, parse_table
+from trectools_plus.formats.interchange.delimited import Header
+from trectools_plus.formats.interchange.tree import (
+    find_topics_header,
+    has_judgments,
+    parse_cases,
+)
 from trectools_plus.formats.nodes.documents import Syntax, parse_document
 from trectools_plus.formats.nodes.json import parse_json
-from trectools_plus.formats.nodes.model import Mapping, Tree, TreeError
+from trectools_plus.formats.nodes.model import Mapping, TreeError
 from trectools_plus.formats.nodes.model import describe as describe_node
 from trectools_plus.formats.topic_records.fields import Choice, choose_fields
 from trectools_plus.formats.topic_records.model import (
@@ -40,7 +45,6 @@ from trectools_plus.formats.topic_records.reading import (
 )
 from trectools_plus.formats.topic_records.trees import plain_choice, records_of_line
 from trectools_plus.formats.topic_schema import (
-    JUDGED_KEYS,
     LINE_FORMS,
     LINE_ID_KEYS,
     TEXT_KEYS,
@@ -126,20 +130,22 @@ def _read(text: str, form: Form, options: TopicOptions) -> Content:
         return JsonLines(options=options).read(text)
     if form == "json" or form == "yaml":
         return _read_tree(text, form, options)
-    if form == "csv" and (tree := _parse_cases(text)) is not None:
-        return read_test_set(tree)
+    if form == "csv":
+        header = find_topics_header(text)
+        if header is not None and has_judgments(header.names):
+            return _read_cases(text, header)
     return read_found(text, form, options)
 
 
-def _parse_cases(text: str) -> Tree | None:
-    """Return the tree of a table of test cases; ``None`` if it has no judgments."""
-    header = find_topics_header(text)
-    if header is None or not any(name in JUDGED_KEYS for name in header.names):
-        return None
+def _read_cases(text: str, header: Header) -> Content:
+    """Read a table of test cases."""
     try:
-        return parse_table(text, header)
-    except TreeError:
-        return None  # the reader of topics reports it
+        return read_test_set(parse_cases(text, header))
+    except TreeError as error:
+        problems = Problems()
+        remedy = _capitalised(error.remedy)
+        problems.add("T104", Problem(error.line, error.what, error.column, remedy=remedy))
+        return Content.empty(problems, "testset")
 
 
 def _read_tree(text: str, form: Literal["json", "yaml"], options: TopicOptions) -> Content:
