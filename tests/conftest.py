@@ -69,6 +69,15 @@ def ir_datasets_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory
     return home
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _catalogue(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Set ``IR_DATASETS_HOME`` before a test imports ``ir_datasets``, which reads it once."""
+    with pytest.MonkeyPatch.context() as patch:
+        with suppress(pytest.skip.Exception):
+            patch.setenv("IR_DATASETS_HOME", str(request.getfixturevalue("ir_datasets_home")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def program(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest

@@ -57,6 +57,8 @@ def as_csv(path: Path, header: str, fields: tuple[int, ...]) -> str:
 FILES: dict[str, str | Path] = {
     "judgments.csv": as_csv(GARDEN / "qrels.txt", "query_id,doc_id,relevance", (0, 2, 3)),
     "results.csv": as_csv(ROOT / "fixtures/runs/lexical.run", "query_id,doc_id,score", (0, 2, 4)),
+    "cases.csv": "query_id,query_text,doc_id,relevance\nq1,seizure,d1,2\nq1,seizure,d2,1\n",
+    "queries.csv": "query_id,query_text\nq1,seizure\nq2,fever\n",
     "ranks.tsv": "1\ta\t1\n1\tb\t2\n",
     "run.json": '{"1": {"g06": 2.5, "g02": 1}, "2": {"g01": 1}}',
     "beir.tsv": "query-id\tcorpus-id\tscore\n1\ta\t1\n",
@@ -69,6 +71,12 @@ FILES: dict[str, str | Path] = {
     "topics.tsv": GARDEN / "topics.tsv",
     "corpus.jsonl": GARDEN / "corpus.jsonl",
     "my_cases.json": ROOT / "fixtures/testsets/phentrieve-list.json",
+    "mixed.json": json.dumps(
+        [
+            {"text": text, "hpo_ids": ["HP:0001250"], "language": language}
+            for language, text in (("en", "seizures"), ("en", "fits"), ("de", "Krampfanfälle"))
+        ]
+    ),
     "test_set_v1.yaml": ROOT / "fixtures/testsets/own-form.yaml",
     "german/70cases_gemini_v1.json": ROOT / "fixtures/testsets/phentrieve-list.json",
     **{
@@ -228,7 +236,9 @@ def is_python(code: str) -> bool:
 def written_files() -> frozenset[str]:
     """Return the names of the files that benchmarks and extractions write."""
     names = {value for name, value in vars(output_folder).items() if name.endswith("_FILE")}
-    return frozenset({REPORT_FILE, extraction.REPORT_FILE, "runs/<mode>.run", *names})
+    return frozenset(
+        {REPORT_FILE, extraction.REPORT_FILE, "runs/<mode>.run", "reports/<mode>.json", *names}
+    )
 
 
 @cache

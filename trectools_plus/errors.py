@@ -41,7 +41,8 @@ class TrectoolsPlusError(Exception):
         return _rebuild, (type(self), self.args, self.__dict__)
 
     def __str__(self) -> str:
-        return " — ".join(part for part in (self.what, self.where, self.remedy) if part)
+        text = " — ".join(part for part in (self.what, self.where, self.remedy) if part)
+        return text.replace("\r", "\\r").replace("\n", "\\n")  # names of files can have breaks
 
 
 def _rebuild(
@@ -128,6 +129,9 @@ class SeveralFilesError(TrectoolsPlusError):
         self.errors = tuple(errors)
         self.exit_code = max(error.exit_code for error in self.errors)
         super().__init__("\n".join(map(str, self.errors)))
+
+    def __str__(self) -> str:
+        return self.what
 
 
 def raise_all(errors: Sequence[TrectoolsPlusError]) -> None:

@@ -10,6 +10,7 @@ read the same stub::
 Importing the package then takes almost no time, even if its modules load large libraries.
 ``__all__`` lists the public names; if the stub assigns no value to it, all names are public. The
 other names are internal: other packages of this project use them, and they can change at any time.
+Public functions report wrong arguments in one line; see :mod:`trectools_plus.arguments`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any
+
+from trectools_plus.arguments import checked
 
 
 @cache
@@ -55,6 +59,12 @@ def import_lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list
 
     sources: dict[str, tuple[str, str]] = {}
 
+    @cache
+    def export(function: FunctionType) -> Any:
+        exported = checked(function)
+        exported.__module__ = package  # pickle finds the function by its module and name
+        return exported
+
     def get(name: str) -> Any:
         if name == "__all__":
             return read_stub(package)[1]
@@ -65,7 +75,9 @@ def import_lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list
                 raise AttributeError(f"module {package!r} has no attribute {name!r}")
             sources[name] = read_stub(package)[0][name]
         module, original = sources[name]
-        return getattr(import_module(module), original)
+        value = getattr(import_module(module), original)
+        public = isinstance(value, FunctionType) and name in read_stub(package)[1]
+        return export(value) if public else value
 
     def list_names() -> list[str]:
         return [*vars(sys.modules[package]), *read_stub(package)[0]]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from trectools_plus.errors import UsageError
+from trectools_plus.arguments import is_caused_by_arguments, unusable
+from trectools_plus.errors import TrectoolsPlusError, UsageError
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -31,6 +32,12 @@ class _OneLineErrors(ModelMetaclass):
             return super().__call__(*args, **kwargs)
         except ValidationError as error:
             raise as_usage_error(error, self.__name__) from error
+        except TrectoolsPlusError:
+            raise
+        except Exception as error:  # of a validator, because of a value's type
+            if not is_caused_by_arguments(error):
+                raise
+            raise unusable(self.__name__, error) from error
 
 
 class Model(BaseModel, metaclass=_OneLineErrors):

@@ -10,12 +10,15 @@ from typing import Any
 import polars as pl
 import pytest
 
+from trectools_plus.benchmark.compare.compare_reports import compare_reports
 from trectools_plus.benchmark.compare.differences import find_differences_of_1_0
+from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import InputError
+from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.reporting.files import write_reports
 
 
@@ -46,6 +49,53 @@ def test_an_unchanged_report_is_verified(report: Path) -> None:
     # Two modes and measures: 9 figures each; one pair; every query.
     assert found.figures > 2 * 2 * 60
     assert found.files > 5
+
+
+def test_each_mode_has_a_report(report: Path) -> None:
+    """It is what a benchmark of this mode alone reports, and it works wherever a report does."""
+    combined = load_report(report / "BenchmarkReport.json")
+    for mode, result in combined.modes.items():
+        found = load_report(report / f"reports/{mode}.json")
+        assert found.modes == {mode: result}
+        assert (found.comparisons, found.manifest) == ([], combined.manifest)
+        values = pl.read_parquet(report / "per_query.parquet").filter(run=mode, measure="R@10")
+        failing = values.filter(pl.col("value") == 0)["query_id"].to_list()
+        assert [one.query_id for one in found.failing_queries] == failing
+        assert not verify_report(report / f"reports/{mode}.json").problems
+    contrast = compare_reports(report / "reports/a.json", report / "reports/b.json")
+    assert contrast.modes[0].modes == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        ("modes", "a", "measures", "R@10", "mean"),
+        ("modes", "a", "label"),
+        ("manifest", "seed"),
+        ("failing_queries", 0, "query_id"),
+    ],
+)
+def test_a_changed_report_of_a_mode_is_found(report: Path, place: tuple[Any, ...]) -> None:
+    path = report / "reports/a.json"
+    document = json.loads(path.read_text())
+    inner = document
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = 7 if isinstance(inner[place[-1]], float | int) else "x"
+    path.write_text(json.dumps(document))
+    listed = (report / "SHA256SUMS").read_text().splitlines(keepends=True)
+    digest = sha256_file(path)
+    (report / "SHA256SUMS").write_text(
+        "".join(f"{digest}  reports/a.json\n" if "reports/a" in one else one for one in listed)
+    )
+    problems = verify_report(report).problems
+    assert problems
+    assert all(problem.startswith("reports/a.json") for problem in problems)
+
+
+def test_a_missing_report_of_a_mode_is_found(report: Path) -> None:
+    (report / "reports/b.json").unlink()
+    assert any("b.json: the file is missing" in one for one in verify_report(report).problems)
 
 
 def test_progress_is_reported(report: Path) -> None:

@@ -99,7 +99,7 @@ for words in json.loads(sys.argv[1]):
         os._exit(0)
     os.wait()
 """
-LIGHT = {"choices", "errors", "lazy_names", "plugins", "progress", "provenance"}
+LIGHT = {"arguments", "choices", "errors", "lazy_names", "plugins", "progress", "provenance"}
 LIGHT |= {"redaction", "text"}
 """Modules of the package that every command may import for its help."""
 TABLE = "retrieval.backends.registry"

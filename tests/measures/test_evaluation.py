@@ -15,6 +15,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import DEFAULT_MEASURES, evaluate
 from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.parser import parse_measures
+from trectools_plus.validation import load_qrels, load_run
 
 QRELS = Qrels.from_dict(
     {
@@ -275,3 +276,39 @@ def test_default_measures_equal_ir_measures(shared_data):
     theirs = ir_measures.calc_aggregate(measures, qrels.to_dict(), run.to_dict())
     for ours, measure in zip(DEFAULT_MEASURES, measures, strict=True):
         assert evaluation.mean("run", ours) == pytest.approx(theirs[measure], abs=1e-12)
+
+
+COUNTS = ["NumQ", "NumRel", "NumRel(rel=2)", "NumRet", "NumRet(rel=1)"]
+
+
+def test_counts_are_summed_as_ir_measures_sums_them():
+    grades = {"1": {"a": 1, "b": 2, "c": 0}, "2": {"a": 1}, "3": {"d": 2}}
+    scores = {"1": {"a": 3.0, "x": 2.0, "b": 1.0}, "2": {"x": 1.0, "y": 0.5}}
+    evaluation = evaluate(Qrels.from_dict(grades), Run.from_dict(scores), COUNTS)
+    found = [evaluation.mean(name) for name in COUNTS]
+    assert found == [3.0, 4.0, 2.0, 5.0, 2.0]
+    dropped = evaluate(Qrels.from_dict(grades), Run.from_dict(scores), COUNTS, missing="drop")
+    for name in ("NumQ", "NumRel", "NumRet", "NumRet(rel=1)"):
+        # ir_measures counts a query without results as 0 also for NumQ and NumRel.
+        measure = ir_measures.parse_measure(name)
+        theirs = ir_measures.calc_aggregate([measure], grades, scores)
+        assert dropped.mean(name) == theirs[measure]
+    assert evaluation.median("NumRet") == 2.0
+    assert evaluation.compared_names == []
+
+
+def test_findings_that_change_no_figure_are_notes(tmp_path):
+    (tmp_path / "a.run").write_text("1 Q0 a 0 2.0 t\n1 Q0 b 0 1.0 t\n")
+    (tmp_path / "q.txt").write_text("1 0 a 1.0\n1 0 b 0.0\n")
+    paths = str(tmp_path / "q.txt"), str(tmp_path / "a.run")
+    evaluation = evaluate(*paths, ["AP"])
+    assert evaluation.notes == [
+        "2 findings that change no figure: R122, Q111; see `runs validate` and `qrels validate`"
+    ]
+    with pytest.raises(CheckFailedError, match="Q111"):
+        evaluate(*paths, ["AP"], strict_input=True)
+    (tmp_path / "q.txt").write_text("1 0 a 1\n1 0 b 0\n")
+    with pytest.raises(CheckFailedError, match="R122"):
+        evaluate(*paths, ["AP"], strict_input=True)
+    tables = load_qrels(paths[0]), load_run(paths[1])
+    assert evaluate(*tables, ["AP"], strict_input=True).notes == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus.errors import CheckFailedError, FormatError, InputError
+from trectools_plus.errors import CheckFailedError, InputError
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.formats.topics import read_topics
@@ -192,8 +192,10 @@ def test_topics_are_read_or_refused_with_all_findings(tmp_path: Path) -> None:
     assert list(caught.value.findings) == blocking
 
 
-def test_a_test_set_is_not_read_as_topics(tmp_path: Path) -> None:
+def test_the_queries_of_a_test_set_are_topics(tmp_path: Path) -> None:
     path = tmp_path / "set.yaml"
     path.write_text("queries:\n- query_id: q1\n  query_text: words\n  relevant_docs: [d1]\n")
-    with pytest.raises(FormatError):
-        load_topics(path)
+    assert load_topics(path).to_dict() == {"q1": "words"}
+    assert load_topics(path).read_as == (
+        "read as test set in YAML: 1 topic; id from query_id, text from query_text"
+    )

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, overload
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.collection import CATALOGUE_PREFIX, Collection
+from trectools_plus.formats.collection import Collection
+from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import (
     DEFAULT_MEASURES,
@@ -18,7 +19,7 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.evaluation import evaluate as evaluate_runs
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.validation.inputs import Input, as_qrels
+from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
@@ -64,6 +65,7 @@ def evaluate(
     depth: int | None = None,
     exclude_self: bool = False,
     collapse: Collapse | None = None,
+    strict_input: bool = False,
 ) -> Evaluation:
     """Score runs against judgments, or a retrieval function against a test set.
 
@@ -87,6 +89,7 @@ def evaluate(
         depth: Number of results per query that the function should return; 100 by default.
         exclude_self: Drop a document whose id equals the query's, before the cutoff at ``depth``.
         collapse: Settings for merging the function's chunks into documents.
+        strict_input: Refuse every error of runs and judgments, also those that change no figure.
 
     Returns:
         Values per query, means, and the numbers of queries in them. A function that finds nothing
@@ -105,8 +108,8 @@ def evaluate(
                 "depth, exclude_self and collapse are for retrieval functions",
                 remedy="leave them out; they have no effect on runs",
             )
-        judged = as_qrels(qrels, "a function that retrieves")
-        return evaluate_runs(judged, runs, measures, missing=missing)
+        judged = qrels if is_path(qrels) else as_qrels(qrels, "a function that retrieves")
+        return evaluate_runs(judged, runs, measures, missing=missing, strict_input=strict_input)
     from trectools_plus.retrieval.fetch.answering import FetchOptions
 
     if missing not in get_args(Missing):
@@ -118,7 +121,7 @@ def evaluate(
     if run.frame.is_empty():  # evaluate_runs refuses it, as an empty file
         refuse_unscorable(collection.qrels, [], parsed)
         return score_runs(collection.qrels, {run.name: run}, parsed, missing)
-    return evaluate_runs(collection.qrels, run, parsed, missing=missing)
+    return evaluate_runs(collection.qrels, run, parsed, missing=missing, strict_input=strict_input)
 
 
 def _fetch(retrieval_fn: Any, collection: Collection, options: Any) -> Run:
@@ -152,7 +155,7 @@ def _open_test_set(test_set: Collection | TestSet | str | Path) -> Collection:
             remedy="pass load_test_set(…), its name or file, a Collection, hpo, irds:<id>, "
             "or a folder",
         )
-    is_collection = test_set == "hpo" or str(test_set).startswith(CATALOGUE_PREFIX)
+    is_collection = test_set == "hpo" or is_catalogue_name(test_set)
     if is_collection or Path(test_set).is_dir():
         return open_collection(str(test_set))
     return collection_of(load_test_set(test_set), str(find_test_set(test_set)))

@@ -25,7 +25,8 @@ from trectools_plus.benchmark.compare.significance import (
 )
 from trectools_plus.benchmark.compare.strata import make_strata
 from trectools_plus.benchmark.compare.summary import summarise
-from trectools_plus.benchmark.report.diagnostics import find_failing
+from trectools_plus.benchmark.report import load_report
+from trectools_plus.benchmark.report.diagnostics import find_failing, find_failing_of_mode
 from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
 from trectools_plus.benchmark.run.dataset import Dataset, hash_qrels
 from trectools_plus.benchmark.run.output_folder import (
@@ -33,6 +34,7 @@ from trectools_plus.benchmark.run.output_folder import (
     PER_QUERY_FILE,
     QRELS_FILE,
     find_report_files,
+    mode_report_name,
     read_checksums,
 )
 from trectools_plus.errors import InputError
@@ -69,14 +71,16 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     """Score a report's runs again and compare every figure.
 
     Means, medians, standard deviations, intervals, targets, differences, p-values, best modes,
-    groups, failing queries and values per query are computed from ``runs/<mode>.run`` and
-    ``qrels.txt`` beside the report, with its settings; latencies from ``latency.parquet``; strata
-    if the topics can be read unchanged. Figures may differ by 1e-9. The page, the Markdown and the
-    plots are compared with their hashes in ``SHA256SUMS``. If that list is missing or does not
-    contain a file, this is a problem too, because changes cannot be detected.
+    groups, failing queries, values per query and the reports of single modes are computed from
+    ``runs/<mode>.run`` and ``qrels.txt`` beside the report, with its settings; latencies from
+    ``latency.parquet``; strata if the topics can be read unchanged. Figures may differ by 1e-9. The
+    page, the Markdown and the plots are compared with their hashes in ``SHA256SUMS``. If that list
+    is missing or does not contain a file, this is a problem too, because changes cannot be
+    detected.
 
     Args:
-        path: The report's JSON, or its folder.
+        path: The report's JSON, its folder, or the report of a mode, which is verified with the
+            whole benchmark.
         progress: Called as ``progress(description, done, total)``.
 
     Returns:
@@ -86,6 +90,8 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
         InputError: If the report, a run or the judgments are missing or cannot be read.
     """
     source = ReportFolder(path)
+    if source.path.parent != source.folder:  # the report of a mode
+        source = ReportFolder(source.folder)
     progress = progress or no_progress
     progress("hashing files", 0, 1)
     files = list(_check_files(source))
@@ -100,6 +106,7 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
         _compare_latency,
         _compare_strata,
         _compare_values,
+        partial(_compare_mode_reports, runs),
     )
     figures: list[str] = []
     for done, check in enumerate(checks):
@@ -141,7 +148,9 @@ def _find_unlisted(source: ReportFolder, listed: set[str]) -> Iterator[str]:
             "the benchmark again"
         )
         return
-    names = [source.path.name, *find_report_files(source.folder, source.report.runs)]
+    report = source.report
+    names = [source.path.relative_to(source.folder).as_posix()]
+    names += find_report_files(source.folder, report.runs, report.modes)
     for name in dict.fromkeys(names):
         if name not in listed:
             yield (
@@ -301,6 +310,27 @@ def _compare_values(source: ReportFolder, evaluation: Evaluation) -> Iterator[st
         what = f"{PER_QUERY_FILE}: {run} {query_id} {measure}"
         yield f"{what}: reported {reported}, recomputed {recomputed}"
     yield from [""] * (both.height - wrong.height)
+
+
+def _compare_mode_reports(
+    runs: dict[str, Run], source: ReportFolder, _: Evaluation
+) -> Iterator[str]:
+    """Yield a text for each part of the reports of single modes."""
+    report, info = source.report, source.report.manifest.dataset
+    if report.schema_version == "1.0":  # it has none
+        return
+    dataset = Dataset(info.id, None, None, source.read_qrels(allow_changed=True))
+    for mode in report.modes:
+        name = mode_report_name(mode)
+        if not (source.folder / name).is_file() or source.per_query is None:
+            continue
+        found = load_report(source.folder / name)
+        texts = {one.query_id: one.text for one in found.failing_queries}
+        failing = [
+            one.model_copy(update={"text": texts.get(one.query_id)})
+            for one in find_failing_of_mode(report, mode, source.per_query, dataset, runs[mode])
+        ]
+        yield from _differ(name, found, report.of_mode(mode, failing))
 
 
 def _differ(what: str, reported: Any, recomputed: Any) -> Iterator[str]:

@@ -38,13 +38,13 @@ QRELS = {
 TOPICS = {
     "validate": Entry(
         "topics:topics_validate",
-        "Check topics (TSV, JSON Lines, TREC SGML, XML) and test sets (YAML, JSON).",
+        "Check topics (TSV, CSV, JSON, TREC SGML, XML) and test sets (YAML, JSON, CSV).",
     ),
 }
 TESTSET = {
     "validate": Entry(
         "testset.checks:testset_validate",
-        "Check test sets (YAML, JSON): ids, texts, grades, terms, language, near-duplicates, "
+        "Check test sets (YAML, JSON, CSV): ids, texts, grades, terms, language, near-duplicates, "
         "leakage.",
     ),
     "list": Entry("testset.convert:testset_list", "List the shipped test sets."),

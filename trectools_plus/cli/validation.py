@@ -61,6 +61,7 @@ class References:
         qrels: Judgments.
         run: Results.
         topics: The queries that should have results.
+        topic_options: The fields and the language of the topics.
         docids: A list of the ids of all documents.
         docid_pattern: A regular expression that document ids must match.
     """
@@ -68,6 +69,7 @@ class References:
     qrels: str | None = None
     run: str | None = None
     topics: str | None = None
+    topic_options: formats.TopicOptions | None = None
     docids: Path | None = None
     docid_pattern: str | None = None
 
@@ -81,12 +83,16 @@ class References:
         """
         if self.topics is None:
             return None
+        options = self.topic_options or formats.TopicOptions()
         try:
-            return formats.read_topics(self.topics)
+            topics = formats.read_topics(self.topics, options)
+            if topics.read_as is not None:
+                note(f"{self.topics} {topics.read_as}")
+            return topics
         except FormatError:
             if self.topics == "-":  # can be read only once
                 raise
-            report = validation.validate_topics(self.topics)
+            report = validation.validate_topics(self.topics, options=options)
             if choices.apply(report).errors:
                 return report
             if report.kind != "testset":

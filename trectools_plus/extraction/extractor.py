@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import Self
 
+from trectools_plus.arguments import checked
 from trectools_plus.choices import STRATEGIES
 from trectools_plus.extraction.assertion import assert_mentions
 from trectools_plus.extraction.dictionary import Dictionary, eligible_terms, names_of
@@ -37,6 +38,7 @@ class Extractor:
         InputError: If there is no term to search, or an index cannot be written.
     """
 
+    @checked
     def __init__(
         self,
         ontology: Ontology,

@@ -8,12 +8,14 @@ from pathlib import Path
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files.compression import SUFFIXES
-from trectools_plus.formats.ir_datasets import CatalogueDataset
+from trectools_plus.formats.ir_datasets import (
+    is_catalogue_name,
+    open_catalogue,
+    suggest_datasets,
+)
 from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 from trectools_plus.formats.topics import read_topics
-
-CATALOGUE_PREFIX = "irds:"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +68,8 @@ def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection
         FormatError: If a file is malformed.
     """
     text = str(spec)
-    if text.startswith(CATALOGUE_PREFIX):
-        dataset = CatalogueDataset(text.removeprefix(CATALOGUE_PREFIX))
+    if is_catalogue_name(text):
+        dataset = open_catalogue(text)
         topics, qrels = dataset.read_topics(), dataset.read_qrels()
         corpus = dataset.read_corpus() if with_corpus else None
         return Collection(dataset.name, corpus, topics, qrels)
@@ -86,8 +88,10 @@ def find_collection_files(spec: str | Path) -> CollectionFiles:
     """
     folder = Path(spec)
     if not folder.is_dir():
+        near = suggest_datasets(str(spec))
+        remedy = "give irds:<ir_datasets id> or an existing folder"
         raise UsageError(
-            f"no dataset '{spec}'", remedy="give irds:<ir_datasets id> or an existing folder"
+            f"no dataset '{spec}'", remedy=f"did you mean {', '.join(near)}?" if near else remedy
         )
     corpus = _find(folder, "corpus.jsonl")
     beir, trec = _find(folder, "queries.jsonl"), _find(folder, "topics.tsv")

@@ -15,11 +15,11 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
+from trectools_plus.formats.collection import find_collection_files
 from trectools_plus.formats.corpus import iter_corpus
 from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.hashing import MultisetHash, digest_id, find_suspects
-from trectools_plus.formats.ir_datasets import CatalogueDataset
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Document
 from trectools_plus.progress import Progress, no_progress
 
@@ -168,8 +168,8 @@ def stream_documents(dataset: str | None, file: str | None) -> StreamedDocuments
         return stream_file(file) if can_be_read_twice(file) else None
     if dataset is None or dataset == "hpo":
         return None
-    if dataset.startswith(CATALOGUE_PREFIX):
-        catalogue = CatalogueDataset(dataset.removeprefix(CATALOGUE_PREFIX))
+    if is_catalogue_name(dataset):
+        catalogue = open_catalogue(dataset)
         return StreamedDocuments(catalogue.iter_documents, catalogue.name)
     return stream_file(str(find_collection_files(dataset).corpus))
 

@@ -11,6 +11,7 @@ from trectools_plus.formats.columns.errors import find_field_error, raise_first_
 from trectools_plus.formats.columns.numbers import INTEGER, parse_integers
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.interchange.reading import lex_qrels
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.formats.writing import refuse_unwritable, write_rows
 from trectools_plus.text import shortened
@@ -36,7 +37,7 @@ def read_qrels(path: str | Path) -> Qrels:
     judgments and unusual grades.
 
     Args:
-        path: The file, or ``-`` for standard input.
+        path: The file; ``-`` for standard input; or ``irds:<id>`` for a dataset of ``ir_datasets``.
 
     Returns:
         The judgments in file order.
@@ -46,6 +47,8 @@ def read_qrels(path: str | Path) -> Qrels:
         FormatError: If a line has another number of columns, a grade is not a 64-bit integer, the
             text is not UTF-8 or contains NUL or a CR without LF, or there is no data.
     """
+    if is_catalogue_name(path):
+        return open_catalogue(str(path)).read_qrels()
     return parse_qrels(lex_qrels(read_source(path, partial=True)))
 
 

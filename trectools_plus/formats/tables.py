@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import polars as pl
 
@@ -23,6 +23,7 @@ from trectools_plus.formats.interchange.frames import (
     require_columns,
 )
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.text import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +69,17 @@ class _Table:
 
     __slots__ = ()
     frame: pl.DataFrame
+    path: str | None
+
+    def __repr__(self) -> str:
+        """The kind, the size and the file, without the rows, which ``frame`` shows."""
+        named = getattr(self, "name", "")
+        place = f" of {self.path}" if self.path else ""
+        title = " ".join(part for part in (type(self).__name__, named) if part)
+        return f"<{title}: {self._size()}{place}>"
+
+    def _size(self) -> str:
+        return plural(self.frame.height, "document")
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas table with the columns of ``frame``."""
@@ -78,6 +90,11 @@ class _QueryTable(_Table):
     """A table with rows for queries."""
 
     __slots__ = ()
+    _row: ClassVar[str] = ""
+
+    def _size(self) -> str:
+        queries = plural(len(self.query_ids), "query", "queries")
+        return f"{queries}, {plural(self.frame.height, self._row)}" if self._row else queries
 
     @property
     def query_ids(self) -> list[str]:
@@ -85,7 +102,7 @@ class _QueryTable(_Table):
         return self.frame["query_id"].unique(maintain_order=True).to_list()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Run(_QueryTable):
     """A ranking of documents for each query.
 
@@ -99,6 +116,7 @@ class Run(_QueryTable):
     frame: pl.DataFrame
     name: str = "run"
     path: str | None = None
+    _row: ClassVar[str] = "result"
 
     def __post_init__(self) -> None:
         frame = conform(frame_of(self.frame, RUN), RUN_SCHEMA, "run")
@@ -123,7 +141,7 @@ class Run(_QueryTable):
         return _to_dict(self.frame, "score")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Qrels(_QueryTable):
     """Relevance judgments: a grade for (query, document) pairs.
 
@@ -134,6 +152,7 @@ class Qrels(_QueryTable):
 
     frame: pl.DataFrame
     path: str | None = None
+    _row: ClassVar[str] = "judgment"
 
     def __post_init__(self) -> None:
         frame = frame_of(self.frame, QRELS)
@@ -160,17 +179,19 @@ class Qrels(_QueryTable):
         return _to_dict(self.frame, "relevance")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Topics(_QueryTable):
     """The queries of a test collection.
 
     Attributes:
         frame: ``query_id, text`` and other fields of the source (category, language …).
         path: The file as the user named it.
+        read_as: The format and the fields that were read, if they are not the usual ones.
     """
 
     frame: pl.DataFrame
     path: str | None = None
+    read_as: str | None = None
 
     def __post_init__(self) -> None:
         frame = frame_of(self.frame, TOPICS)
@@ -195,7 +216,7 @@ class Topics(_QueryTable):
         return dict(self.frame.select("query_id", "text").iter_rows())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Corpus(_Table):
     """The documents of a collection, in memory.
 

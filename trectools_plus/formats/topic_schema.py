@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json"]
+from trectools_plus.formats.interchange.delimited import SEPARATORS
+from trectools_plus.formats.interchange.tree import find_topics_header, has_judgments
+from trectools_plus.formats.topic_records.lines import form_of_lines
+
+Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json", "csv", "colon", "labelled"]
+
+LINE_FORMS = ("tsv", "jsonl", "csv", "colon", "labelled")
+"""Forms in which each line is a topic."""
 
 LINE_ID_KEYS = ("_id", "query_id", "qid", "id")
 """Names of the id in JSON Lines, in order of preference."""
@@ -43,6 +50,7 @@ _HEADER_IDS = frozenset({"queryid", "qid", "id", "topicid", "topic", "number"})
 _HEADER_TEXTS = frozenset({"text", "query", "title", "topic", "querytext", "question"})
 
 _SNIFFED = 4096
+_TSV_COLUMNS = 2
 _FIRST_LINE = re.compile(r"^(?![^\S\n]*(?:#|$))", re.MULTILINE)  # neither blank nor a comment
 _YAML_START = re.compile(r"---|(?:queries|test_cases|metadata)\s*:|- +\w+\s*:")
 _SUFFIX = re.compile(r"\.(ya?ml|jsonl|ndjson|json|tsv|txt)(?:\.\w+)?$", re.IGNORECASE)
@@ -77,10 +85,25 @@ def form_of(path: str, text: str) -> Form:
     if named == "json":
         return "json"
     if start.startswith("<"):
-        return "sgml" if re.search("<top>", text, re.IGNORECASE) else "xml"
+        return "sgml" if re.search(r"<top[\s>]", text, re.IGNORECASE) else "xml"
+    if _is_table(start):
+        return "csv"
     if named != "tsv" and "\t" not in start.split("\n", 1)[0] and _starts_as_yaml(text):
         return "yaml"
-    return "tsv"
+    return form_of_lines(text) or "tsv"
+
+
+def _is_table(start: str) -> bool:
+    """Return true for a table with a header, except two columns with a tab between them."""
+    header = find_topics_header(start)
+    if header is None or header.separator not in SEPARATORS:
+        return False
+    if header.separator != "\t" or has_judgments(header.names):
+        return True
+    rows = start.split("\n", header.line + 1)[header.line : header.line + 1]
+    return len(header.names) > _TSV_COLUMNS and all(
+        row.count("\t") + 1 == len(header.names) for row in rows
+    )
 
 
 def _starts_as_yaml(text: str) -> bool:

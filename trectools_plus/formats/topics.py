@@ -1,11 +1,10 @@
-"""Topics, the queries of a collection: TSV, JSON Lines, TREC SGML and TREC XML."""
+"""Topics, the queries of a collection, in the formats of TREC and others."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 import polars as pl
@@ -13,71 +12,54 @@ import polars as pl
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files.content import decode_lines, decode_text, iter_lines
 from trectools_plus.formats.files.source import Source, read_source
-from trectools_plus.formats.jsonl import as_field_text, find_key, get_id, get_text, iter_objects
-from trectools_plus.formats.nodes.model import Mapping, Scalar, TreeError
-from trectools_plus.formats.nodes.xml import parse_elements
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
+from trectools_plus.formats.jsonl import as_field_text, get_id, get_text, iter_objects
+from trectools_plus.formats.nodes.json import parse_json
+from trectools_plus.formats.nodes.model import Mapping, TreeError
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
-from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, is_header
+from trectools_plus.formats.topic_records.fields import Choice
+from trectools_plus.formats.topic_records.model import (
+    DEFAULTS,
+    Topic,
+    TopicOptions,
+    refuse,
+)
+from trectools_plus.formats.topic_records.reading import (
+    describe,
+    find_topics,
+    make_line_topics,
+)
+from trectools_plus.formats.topic_records.trees import plain_choice
+from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, Form, form_of, is_header
 from trectools_plus.formats.writing import id_problem, refuse_unwritable, write_rows
-from trectools_plus.text import shortened
+from trectools_plus.text import plural, shortened
 
 MAX_FIELDS = 1000
 """The greatest number of different fields in a file; each becomes a column."""
-
-_TOP = re.compile(r"<top>(.*?)(?=</?top>|\Z)", re.DOTALL | re.IGNORECASE)
-_LABELS = {
-    "num": "Number",
-    "dom": "Domain",
-    "title": "Topic",
-    "desc": "Description",
-    "smry": "Summary",
-    "narr": "Narrative",
-    "con": "Concept(s)",
-    "fac": "Factor(s)",
-    "def": "Definition(s)",
-}
-_TAGS = "|".join(_LABELS)
-_FIELD = re.compile(
-    rf"<({_TAGS})>(.*?)(?=</?(?:{_TAGS})>|\Z)",
-    re.DOTALL | re.IGNORECASE,
-)
-_LONG_NAMES = {"desc": "description", "narr": "narrative"}
-_XML_ID_NAMES = ("number", "num", "id", "qid", "query_id", "topic_id")
-_XML_TEXT_NAMES = ("query", "title", "")
+_LINES_READ_AHEAD = 200
+_STREAMED: tuple[Form, ...] = ("tsv", "jsonl")
+Note = Callable[[str], None]
 
 
-@dataclass(slots=True)
-class Topic:
-    """One topic of a file.
-
-    Attributes:
-        line: The line on which it starts, from 1.
-        query_id: Its id.
-        text: Its text.
-        other_fields: Its other fields by name.
-        text_line: The line on which its text starts; ``None`` if unknown.
-    """
-
-    line: int
-    query_id: str
-    text: str
-    other_fields: dict[str, str] = field(default_factory=dict)
-    text_line: int | None = None
-
-
-def read_topics(path: str | Path) -> Topics:
-    """Read topics; the first characters of the file, not its name, determine the format.
+def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
+    """Read topics; the content of the file determines the format.
 
     - TSV: ``id TAB text``; tabs within the text become spaces. Lines that start with ``#`` and
-      have no tab are comments. Repeated identical topics are read once.
-    - JSON Lines (``{``): an id (``_id``, ``query_id``, ``qid`` or ``id``) and a text (``text``,
-      ``query_text``, ``query`` or ``title``), with the same names on every line; other texts,
-      numbers and booleans become columns of text.
-    - TREC SGML (``<top>``): ``<num>`` and ``<title>``; the other fields become columns.
-    - TREC XML (``<topic number=…>``): ``<query>`` or ``<title>``, or the text of the element.
+      have no tab are comments, and a header line is skipped. Repeated identical topics are read
+      once.
+    - JSON Lines, JSON and YAML: records with an id and a text, or ``{id: text}``. Each turn of a
+      conversation is one topic with the id ``topic_turn``.
+    - TREC SGML (``<top>``) and XML (``<topic number="1">`` or other elements with an id).
+    - ``id:text`` and ``query TAB id TAB text``.
+
+    The names of the fields decide which of them are id and text (``query_id``, ``qid``, ``number``
+    …; ``text``, ``query``, ``title`` …). Parts of a query like ``disease`` and ``gene`` are joined.
+    Other texts, numbers and booleans become columns of text. The result's ``read_as`` describes
+    formats and fields other than the usual ones.
 
     Args:
-        path: The file, or ``-`` for standard input.
+        path: The file; ``-`` for standard input; or ``irds:<id>`` for a dataset of ``ir_datasets``.
+        options: The fields with id and text, and the language.
 
     Raises:
         InputError: If the file cannot be read.
@@ -85,32 +67,50 @@ def read_topics(path: str | Path) -> Topics:
             or cannot be written to a run, the file is not UTF-8 or has CRs without LF, or there
             are no topics. The message contains the code of the rule of ``topics validate``.
     """
+    if is_catalogue_name(path):
+        return open_catalogue(str(path)).read_topics()
     source = read_source(path)
     _refuse_bare_cr(source)
-    return _collect(_iter_topics(source), source.path)
+    notes: list[str] = []
+    found = _collect(_iter_topics(source, options, notes.append), source.path)
+    return Topics(found, source.path, notes[0] if notes else None)
 
 
-def iter_topics(path: str | Path) -> Iterator[Topic]:
+def iter_topics(
+    path: str | Path, options: TopicOptions = DEFAULTS, note: Note | None = None
+) -> Iterator[Topic]:
     """Yield the topics of a file one at a time, with the checks of :func:`read_topics`.
 
-    TSV and JSON Lines are read line by line, TREC SGML and XML at once. Repeated topics are yielded
+    TSV and JSON Lines are read line by line, other formats at once. Repeated topics are yielded
     each time.
 
     Args:
         path: The file, or ``-`` for standard input.
+        options: The fields with id and text, and the language.
+        note: Takes a description of formats and fields other than the usual ones, at the end.
 
     Raises:
         InputError, FormatError: See :func:`read_topics`; repeated topics are not an error.
     """
     shown = str(path)
+    if is_catalogue_name(shown):
+        queries = open_catalogue(shown).iter_queries()
+        yield from (Topic(0, query_id, text) for query_id, text in queries)
+        return
     lines = iter_lines(path)
     head = _up_to_first_text(lines)
-    start = _start_of(b"\n".join(head))
-    if start.startswith("<"):
-        found = _iter_topics(read_source(path))
+    head += islice(lines, _LINES_READ_AHEAD)
+    start = b"\n".join(head).decode("utf-8", "ignore").removeprefix("\ufeff")
+    form = form_of(shown, start)
+    note = note or _ignore
+    if form not in _STREAMED:
+        found = _iter_topics(read_source(path), options, note)
     else:
         checked = _without_bare_cr(chain(head, lines), shown)
-        found = _iter_jsonl(checked, shown) if start.startswith("{") else _iter_tsv(checked, shown)
+        if form == "jsonl":
+            found = _iter_jsonl(checked, shown, options, note)
+        else:
+            found = _iter_tsv(checked, shown, note)
     topic = None
     for topic in found:
         _refuse_unusable(topic, shown)
@@ -162,26 +162,25 @@ def _bare_cr(path: str, line: int, before: bytes) -> FormatError:
     )
 
 
-def _iter_topics(source: Source) -> Iterator[Topic]:
-    start = _start_of(source.data[:4096])
-    if start.startswith("{"):
-        return _iter_jsonl(source.lines(), source.path)
-    if not start.startswith("<"):
-        return _iter_tsv(source.lines(), source.path)
-    text = decode_text(source.data, source.path).removeprefix("\ufeff")
-    if re.search("<top>", text, re.IGNORECASE):
-        return iter_sgml(text, source.path)
-    if re.search(r"<topic\b", text, re.IGNORECASE):
-        return _iter_xml(text, source.path)
-    raise FormatError(
-        "expected <top> or <topic> elements but found none",
-        path=source.path,
-        remedy="give topics as TSV, JSON Lines, TREC SGML or TREC XML",
-    )
+def _iter_topics(source: Source, options: TopicOptions, note: Note) -> Iterator[Topic]:
+    head = source.data[: 1 << 16].decode("utf-8", "ignore").removeprefix("\ufeff")
+    form, text = form_of(source.path, head), ""
+    if form not in _STREAMED:
+        text = decode_text(source.data, source.path).removeprefix("\ufeff")
+        form = form_of(source.path, text)
+    if form == "jsonl":
+        yield from _iter_jsonl(source.lines(), source.path, options, note)
+    elif form == "tsv":
+        yield from _iter_tsv(source.lines(), source.path, note)
+    else:
+        found, read_as = find_topics(text, form, options, refuse(source.path))
+        if read_as is not None:
+            note(read_as)
+        yield from found
 
 
-def _start_of(data: bytes) -> str:
-    return data.decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
+def _ignore(_: str) -> None:
+    """Ignore a note."""
 
 
 def _up_to_first_text(lines: Iterator[bytes]) -> list[bytes]:
@@ -189,7 +188,7 @@ def _up_to_first_text(lines: Iterator[bytes]) -> list[bytes]:
     head = []
     for line in lines:
         head.append(line)
-        if _start_of(line):
+        if line.decode("utf-8", "ignore").strip("\ufeff \t\r\n"):
             break
     return head
 
@@ -202,8 +201,10 @@ def _without_bare_cr(lines: Iterable[bytes], path: str) -> Iterator[bytes]:
         yield line
 
 
-def _iter_tsv(lines: Iterable[bytes], path: str) -> Iterator[Topic]:
+def _iter_tsv(lines: Iterable[bytes], path: str, note: Note) -> Iterator[Topic]:
     is_first = True
+    has_header = False
+    count = 0
     for line, text in decode_lines(lines, path):
         query_id, tab, rest = text.partition("\t")
         if not tab and text.startswith("#"):
@@ -212,17 +213,29 @@ def _iter_tsv(lines: Iterable[bytes], path: str) -> Iterator[Topic]:
             what = "no tab between id and text (T101)"
             raise FormatError(what, path=path, line=line, remedy="write id TAB text")
         if is_first and is_header(query_id, rest):
-            raise FormatError("header line (T103)", path=path, line=line, remedy="remove it")
+            is_first, has_header = False, True
+            continue
         is_first = False
+        count += 1
         yield Topic(line, query_id, rest.replace("\t", " ").strip(" "))
+    if has_header and count:
+        note(f"read as TSV with a header: {plural(count, 'topic')}")
 
 
-def _iter_jsonl(lines: Iterable[bytes], path: str) -> Iterator[Topic]:
-    id_key = text_key = ""
+def _iter_jsonl(
+    lines: Iterable[bytes], path: str, options: TopicOptions, note: Note
+) -> Iterator[Topic]:
+    lines = iter(lines)
+    head = _up_to_first_text(lines)
+    choice = _plain_choice(head, options)
+    lines = chain(head, lines)
+    if choice is None:
+        yield from _iter_records(lines, path, options, note)
+        return
+    # The first line determines the names, so that a field has one meaning on all lines.
+    id_key, text_key = choice.id_field or "", choice.text_fields[0]
+    count = 0
     for line, record in iter_objects(lines, path):
-        # The first line determines the names, so that a field has one meaning on all lines.
-        id_key = id_key or find_key(record, LINE_ID_KEYS, "query id", path, line)
-        text_key = text_key or find_key(record, TEXT_KEYS, "text", path, line)
         query_id, text = get_id(record, id_key, path, line), get_text(record, text_key, path, line)
         other_fields = {
             key: field
@@ -230,7 +243,34 @@ def _iter_jsonl(lines: Iterable[bytes], path: str) -> Iterator[Topic]:
             if key not in (id_key, text_key, *TOPICS_SCHEMA)
             and (field := as_field_text(value)) is not None
         }
+        count += 1
         yield Topic(line, query_id, text, other_fields)
+    if not choice.is_usual:
+        note(describe("JSON Lines", choice, count))
+
+
+def _plain_choice(head: list[bytes], options: TopicOptions) -> Choice | None:
+    """Return the fields of the first line; the usual ones if it cannot be parsed."""
+    text = head[-1].decode("utf-8", "replace").lstrip("\ufeff") if head else ""
+    try:
+        tree = parse_json(text)
+    except TreeError:
+        return Choice(LINE_ID_KEYS[0], TEXT_KEYS[:1], is_usual=True)
+    if not isinstance(tree.root, Mapping):
+        return Choice(LINE_ID_KEYS[0], TEXT_KEYS[:1], is_usual=True)
+    return plain_choice(tree.root, tree.n_values, options)
+
+
+def _iter_records(
+    lines: Iterable[bytes], path: str, options: TopicOptions, note: Note
+) -> Iterator[Topic]:
+    """Read JSON Lines whose records contain several languages, turns, or parts of a text."""
+    report = refuse(path)
+    texts = decode_lines(lines, path)
+    found, read_as = make_line_topics(texts, options, report)
+    if read_as is not None:
+        note(read_as)
+    yield from found
 
 
 def _refuse_unusable(topic: Topic, path: str) -> None:
@@ -246,7 +286,7 @@ def _refuse_unusable(topic: Topic, path: str) -> None:
         raise FormatError(what, path=path, line=line, remedy=remedy)
 
 
-def _collect(topics: Iterable[Topic], path: str) -> Topics:
+def _collect(topics: Iterable[Topic], path: str) -> pl.DataFrame:
     known: dict[str, Topic] = {}
     found: list[Topic] = []
     for topic in topics:
@@ -268,109 +308,9 @@ def _collect(topics: Iterable[Topic], path: str) -> Topics:
         "text": [topic.text for topic in found],
         **{name: [topic.other_fields.get(name) for topic in found] for name in names},
     }
-    return Topics(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), path)
-
-
-def iter_sgml(text: str, path: str) -> Iterator[Topic]:
-    """Parse ``<top>`` blocks: ``<num> Number: 301``, ``<title> …``, with or without closing tags.
-
-    ``<title>`` becomes the text, which may be empty; ``<desc>``, ``<narr>`` and so on become other
-    fields (``description``, ``narrative``, …).
-
-    Raises:
-        FormatError: If a block lacks ``<num>`` or ``<title>``, or has a field twice.
-    """
-    line, counted_to = 1, 0
-    for block in _TOP.finditer(text):
-        line += text.count("\n", counted_to, block.start())
-        counted_to = block.start()
-        fields: dict[str, str] = {}
-        text_line = line
-        for found in _FIELD.finditer(block[1]):
-            tag = found[1].lower()
-            if tag in fields:
-                raise FormatError(
-                    f"<{tag}> occurs twice in one topic",
-                    path=path,
-                    line=line,
-                    remedy="end each topic with </top>",
-                )
-            if tag == "title":
-                text_line += text.count("\n", block.start(), block.start(1) + found.start())
-            fields[tag] = _without_label(_one_line(found[2]), _LABELS[tag])
-        if not fields.get("num") or "title" not in fields:
-            raise _missing("<title>" if fields.get("num") else "<num>", path, line)
-        query_id, title = fields.pop("num"), fields.pop("title")
-        other_fields = {_LONG_NAMES.get(tag, tag): value for tag, value in fields.items()}
-        yield Topic(line, query_id, title, other_fields, text_line)
-
-
-def _iter_xml(text: str, path: str) -> Iterator[Topic]:
-    """Parse ``<topic number="1">`` elements with ``<query>``, ``<title>`` or only text.
-
-    The number may be an attribute or a child (``number``, ``num``, ``id``, …). Other children with
-    text become other fields.
-
-    Raises:
-        FormatError: With line and column, if the XML is not well-formed, or if a document type
-            declares entities or default values; with line, if a topic lacks number or text.
-    """
-    try:
-        elements = parse_elements(text.encode(), "topic")
-    except TreeError as error:
-        raise FormatError(
-            error.what, path=path, line=error.line, column=error.column, remedy=error.remedy
-        ) from error
-    for element in elements:
-        yield xml_topic(element, path)
-
-
-def xml_topic(element: Mapping, path: str) -> Topic:
-    """Convert an XML element to a topic, whose text may be empty.
-
-    Raises:
-        FormatError: If it has no number, or neither ``<query>`` nor ``<title>`` nor a text.
-    """
-    nodes = {name: node for name, (_, node) in element.pairs.items() if isinstance(node, Scalar)}
-    texts = {name: _one_line(node.text) for name, node in nodes.items() if name[:1] != "@"}
-    values = {**texts, **{name[1:]: node.text for name, node in nodes.items() if name[:1] == "@"}}
-    id_name = next((name for name in _XML_ID_NAMES if values.get(name)), None)
-    text_names = [name for name in _XML_TEXT_NAMES if name in texts]
-    text_name = next((name for name in text_names if texts[name]), text_names[0])
-    if id_name is None:
-        raise _missing("number", path, element.line)
-    if not (text_name or texts[text_name]):
-        raise _missing("<query> or <title>", path, element.line)
-    other_fields = {
-        name: text
-        for name, text in texts.items()
-        if nodes[name].text and name not in (id_name, text_name, "")
-    }
-    text_line = nodes[text_name].line if text_name else None
-    return Topic(element.line, values[id_name].strip(), texts[text_name], other_fields, text_line)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _without_label(text: str, label: str) -> str:
-    if text.lower().startswith(label.lower()):
-        rest = text[len(label) :].lstrip()
-        if rest.startswith(":"):
-            return rest[1:].lstrip()
-    return text
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
 
 
 def _no_topics(path: str) -> FormatError:
     remedy = "check that the program that wrote the file finished"
     return FormatError("no topics", path=path, remedy=remedy)
-
-
-def _missing(what: str, path: str, line: int) -> FormatError:
-    return FormatError(
-        f"{what} is missing in this topic",
-        path=path,
-        line=line,
-        remedy="give every topic a number and a text",
-    )

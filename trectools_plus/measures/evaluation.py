@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import polars as pl
 
+from trectools_plus.arguments import show
 from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.choices import Missing as Missing
 from trectools_plus.distributed import current_workers
@@ -34,6 +35,8 @@ from trectools_plus.text import plural
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from trectools_plus.validation.findings import Finding
 
 
 AnyName = str | Measure
@@ -100,6 +103,11 @@ class Evaluation:
         return list(self.tables)
 
     @property
+    def compared_names(self) -> list[str]:
+        """The measures whose means are compared: all but sums."""
+        return [one.requested_name for one in self.measures if one.aggregate == "mean"]
+
+    @property
     def measure_names(self) -> list[str]:
         """The measures' names as requested, in this order; they label the columns."""
         return [measure.requested_name for measure in self.measures]
@@ -121,17 +129,24 @@ class Evaluation:
             run_name, measure_name = self._only_run(run_name), run_name
         if not isinstance(run_name, str) or run_name not in self.tables:
             raise UsageError(
-                f"there is no run {run_name!r}", remedy=f"available: {', '.join(self.run_names)}"
+                f"there is no run {show(run_name)}",
+                remedy=f"available: {', '.join(self.run_names)}",
             )
         return self.tables[run_name][:, self._column(measure_name)]
 
     def mean(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:
         """Return the mean of the defined values; ``nan`` if there is none; see :meth:`values`.
 
-        The sum is rounded only once, so the order of the queries does not matter.
+        For ``NumQ``, ``NumRel`` and ``NumRet`` it is the sum (``definition(…).aggregate``), as in
+        ``ir_measures`` and trec_eval. The sum is rounded only once, so the order of the queries
+        does not matter.
         """
         defined = self._defined(run_name, measure_name).tolist()
-        return math.fsum(defined) / len(defined) if defined else math.nan
+        if not defined:
+            return math.nan
+        requested = run_name if measure_name is None else measure_name
+        is_sum = self.definition(requested).aggregate == "sum"
+        return math.fsum(defined) / (1 if is_sum else len(defined))
 
     def median(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:
         """Return the median of the defined values; ``nan`` if there is none; see :meth:`values`."""
@@ -263,7 +278,7 @@ class Evaluation:
             return self.run_names[0]
         raise UsageError(
             f"the evaluation has {plural(len(self.run_names), 'run')}, so a run must be named",
-            where=repr(measure_name),
+            where=show(measure_name),
             remedy=f"write (run, measure), with a run of {', '.join(self.run_names)}; means() has "
             "all means",
         )
@@ -279,7 +294,7 @@ class Evaluation:
             if found is not None:
                 return names.index(found)
         raise UsageError(
-            f"there is no measure {requested!r}", remedy=f"available: {', '.join(names)}"
+            f"there is no measure {show(requested)}", remedy=f"available: {', '.join(names)}"
         )
 
 
@@ -317,12 +332,35 @@ def evaluate(
     """
     if missing not in get_args(Missing):
         raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
+    from trectools_plus.validation.findings import notes_on_findings
     from trectools_plus.validation.inputs import as_qrels, as_runs
+    from trectools_plus.validation.loading import load_qrels_with_findings, load_run_with_findings
 
     parsed = parse_measures(measures)
-    qrels, named = as_qrels(qrels), as_runs(runs)
-    notes = refuse_unscorable(qrels, list(named.values()), parsed, strict_input=strict_input)
-    return score_runs(qrels, named, parsed, missing, notes=notes)
+    of_runs: list[Finding] = []
+    of_qrels: list[Finding] = []
+
+    def load_judgments(path: str) -> Qrels:
+        table, findings = load_qrels_with_findings(path, strict_input=strict_input)
+        of_qrels.extend(findings)
+        return table
+
+    judged = as_qrels(qrels, load=load_judgments)
+
+    def load_results(path: str) -> Run:
+        run, findings = load_run_with_findings(
+            path,
+            qrels=judged,
+            accepts_unjudged=_accept_unjudged(parsed),
+            strict_input=strict_input,
+        )
+        of_runs.extend(findings)
+        return run
+
+    named = as_runs(runs, load_results)
+    found = refuse_unscorable(judged, list(named.values()), parsed, strict_input=strict_input)
+    notes = notes_on_findings([*of_runs, *found[0]], [*of_qrels, *found[1]])
+    return score_runs(judged, named, parsed, missing, notes=notes)
 
 
 def score_runs(
@@ -376,7 +414,7 @@ def refuse_unscorable(
     measures: Sequence[Measure] = (),
     *,
     strict_input: bool = False,
-) -> list[str]:
+) -> tuple[list[Finding], list[Finding]]:
     """Validate qrels and runs, and refuse those that would give wrong figures.
 
     Short rankings and missing queries are accepted. So is a run without judged documents, if a
@@ -389,27 +427,31 @@ def refuse_unscorable(
         strict_input: Refuse every error, also those that change no figure.
 
     Returns:
-        Notes on the findings that change no figure.
+        The other findings on the runs, and those on the qrels.
 
     Raises:
         CheckFailedError: If there are errors that prevent scoring; it lists them.
     """
     from trectools_plus.validation import check_pair, check_qrels, check_run, refuse_errors
-    from trectools_plus.validation.findings import NOTHING_JUDGED, notes_on_findings
+    from trectools_plus.validation.findings import NOTHING_JUDGED
 
     of_qrels = check_qrels(qrels)
     refuse_errors(of_qrels, strict_input=strict_input)
-    accepts_unjudged = any(measure.sees_unjudged for measure in measures)
     of_runs = []
     for run in runs:
         findings = check_run(run)
         refuse_errors(findings, strict_input=strict_input)
         pair = check_pair(run, qrels)
-        if accepts_unjudged:
+        if _accept_unjudged(measures):
             pair = [one for one in pair if one.code != NOTHING_JUDGED]
         refuse_errors(pair, strict_input=strict_input)
         of_runs += findings + pair
-    return notes_on_findings(of_runs, of_qrels)
+    return of_runs, of_qrels
+
+
+def _accept_unjudged(measures: Iterable[Measure]) -> bool:
+    """Return whether a measure can score a run without judged documents."""
+    return any(measure.sees_unjudged for measure in measures)
 
 
 def _score_each(

@@ -10,6 +10,7 @@ from typing import Self
 
 import numpy as np
 
+from trectools_plus.arguments import checked
 from trectools_plus.errors import UsageError
 from trectools_plus.ontology.hierarchy import Hierarchy, build_hierarchy
 from trectools_plus.ontology.ids import Resolution, TermIds
@@ -45,6 +46,7 @@ class Ontology:
             own ancestors.
     """
 
+    @checked
     def __init__(self, file: OboFile) -> None:
         self.path = file.path
         self.version = file.data_version

@@ -192,7 +192,7 @@ def _figure(
     means = [other.measures[measure].mean for other in report.modes.values()]
     defined = [mean for mean in means if mean is not None]
     best = (max if report.higher_is_better(measure) else min)(defined, default=None)
-    ranked = len(set(means)) > 1 and measure not in report.unranked
+    ranked = len(set(means)) > 1 and measure not in report.unranked and not report.is_sum(measure)
     low, high = ends_of(figures.ci)
     worse = beaten.get((mode, measure), set())
     return Figure(
@@ -230,6 +230,7 @@ def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
     best = report.best_mode[measure]
     if best is None:
         ranked = len(report.modes) > 1 and measure not in report.unranked
+        ranked = ranked and not report.is_sum(measure)
         return Cell("tie" if ranked else "–")
     mark = AHEAD_OF_ALL if report.best_mode_significant[measure] else NOT_AHEAD_OF_ALL
     return Cell(report.modes[best].label, marks=mark)
@@ -239,7 +240,9 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
     results = (each for mode in report.modes.values() for each in mode.measures.values())
     ci = next((each.ci for each in results if each.ci is not None), None)
     if ci is None:
-        lines = ["Mean. There are no intervals, because there is only one query."]
+        alone = report.manifest.dataset.queries < 2
+        because = ", because there is only one query" if alone else ""
+        lines = [f"Mean. There are no intervals{because}."]
     else:
         drawn = f"{ci.method}; {ci.resamples:,} resamples of the queries"
         lines = [
@@ -247,6 +250,9 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
             "and mode)."
         ]
     lines.append(denominator_line(report))
+    sums = [name for name in report.measure_names if report.is_sum(name)]
+    if sums:
+        lines.append(f"Sums over the queries, which are not compared: {', '.join(sums)}.")
     if len(report.modes) < 2:
         return lines
     if len(report.unranked) < len(report.measure_names):

@@ -5,18 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from trectools_plus.benchmark.report import BenchmarkReport, load_report
+from trectools_plus.benchmark.report.diagnostics import find_failing_of_mode
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
     LATENCY_FILE,
+    MODE_REPORTS_FOLDER,
     PER_QUERY_FILE,
     PLOTS_FOLDER,
     REPORT_FILE,
+    mode_report_name,
 )
 from trectools_plus.benchmark.run.output_folder import HTML_FILE as HTML_FILE
 from trectools_plus.benchmark.run.output_folder import MARKDOWN_FILE as MARKDOWN_FILE
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.html.page import PageFigure, write_html
 from trectools_plus.reporting.html.per_query import QueryEvidence
@@ -43,8 +46,8 @@ def write_reports(
             there is no folder ``visualizations``.
 
     Returns:
-        The files by name: ``json``, ``markdown``, ``html``, ``per_query``, ``checksums``, and each
-        plot by its file name.
+        The files by name: ``json``, ``markdown``, ``html``, ``per_query``, ``checksums``,
+        ``reports/<mode>.json``, and each plot by its file name.
 
     Raises:
         InputError: If a file cannot be written.
@@ -67,6 +70,7 @@ def write_reports(
             write_markdown(result.report, folder.partial / MARKDOWN_FILE)
             write_json(result.report, folder.partial / REPORT_FILE)
             load_report(folder.partial / REPORT_FILE)
+            modes = _write_mode_reports(result, folder.partial)
             images = _write_page(result, folder.partial, plots)
             if ir_metadata:
                 write_annotated_runs(result.report, folder.partial)
@@ -80,6 +84,7 @@ def write_reports(
         "html": folder.path / HTML_FILE,
         "per_query": folder.path / PER_QUERY_FILE,
         "checksums": folder.path / CHECKSUMS_FILE,
+        **{name: folder.path / name for name in modes},
         **{image.name: folder.path / image.relative_to(folder.partial) for image in images},
     }
 
@@ -92,6 +97,22 @@ def write_json(report: BenchmarkReport, path: str | Path) -> None:
     """
     with atomic_write(path) as stream:
         stream.write(render_json(report))
+
+
+def _write_mode_reports(result: BenchmarkResult, folder: Path) -> list[str]:
+    """Write the report of each mode; return the names of the files."""
+    report, dataset = result.report, result.dataset
+    names = []
+    make_folder(folder / MODE_REPORTS_FOLDER)
+    for mode in report.modes:
+        failing = (
+            report.failing_queries
+            if dataset is None
+            else find_failing_of_mode(report, mode, result.per_query, dataset, result.runs[mode])
+        )
+        names.append(mode_report_name(mode))
+        write_json(report.of_mode(mode, failing), folder / names[-1])
+    return names
 
 
 def _write_page(result: BenchmarkResult, folder: Path, plots: bool) -> list[Path]:

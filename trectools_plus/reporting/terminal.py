@@ -17,6 +17,7 @@ from trectools_plus.reporting.wording import (
     mode_notes,
     near_sentence,
     report_notes,
+    target_lines,
 )
 from trectools_plus.text import make_console, plural
 
@@ -139,7 +140,8 @@ def _modes_by_measures(by_measure: Table) -> Table:
 
 def _notes(report: BenchmarkReport) -> list[str]:
     """Return notes on groups, components, modes, findings and failing queries."""
-    notes = [f"Cannot be told apart on {line}." for line in group_lines(report)]
+    notes = target_lines(report)
+    notes += [f"Cannot be told apart on {line}." for line in group_lines(report)]
     notes += component_lines(report)
     notes += language_lines(report)
     notes += [f"Note: {line}" for line in report_notes(report)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from trectools_plus.benchmark.compare.method import alpha_of, describe_family
+from trectools_plus.benchmark.compare.method import EQUAL, alpha_of, describe_family
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     Comparison,
@@ -16,6 +16,7 @@ from trectools_plus.benchmark.report import (
     ModeResult,
     TargetResult,
     TermLabel,
+    UpliftResult,
 )
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.reporting.table import show, show_interval
@@ -131,6 +132,70 @@ def show_baseline(target: TargetResult) -> str:
         return "–"
     high = "" if target.baseline_high is None else f"–{target.baseline_high:g}"
     return f"{target.baseline:g}{high}"
+
+
+def show_level(target: TargetResult, level: str) -> str:
+    """Return a level with its name, if it has one: ``≥ 0.4``, or ``good > 0.5``; or a dash."""
+    value = getattr(target, level)
+    if value is None:
+        return "–"
+    name = (target.names or {}).get(level)
+    return f"{f'{name} ' if name else ''}{'>' if target.above else '≥'} {value:g}"
+
+
+TARGETS_EXPLANATION = (
+    "The default targets are typical results of BM25 on ad hoc collections. They are a rule of "
+    "thumb, not a property of these queries. Set other targets under {targets} in {file}."
+)
+
+
+def target_lines(report: BenchmarkReport) -> list[str]:
+    """State uplifts over the baseline and named levels, one line for each measure with them."""
+    lines = []
+    for measure in report.measure_names:
+        found = {
+            mode.label: target
+            for mode in report.modes.values()
+            if (target := mode.measures[measure].target) is not None
+        }
+        uplifts = {label: one.uplift for label, one in found.items() if one.uplift is not None}
+        for first in list(uplifts.values())[:1]:
+            shown = "; ".join(f"{label} {_show_uplift(one)}" for label, one in uplifts.items())
+            mode = report.modes.get(first.baseline)
+            baseline = first.baseline if mode is None else mode.label
+            lines.append(
+                f"Uplift over {baseline} on {measure} ({first.low:g}–{first.high:g} is "
+                f"meaningful): {shown}."
+            )
+        if (
+            not uplifts
+            and len(report.modes) > 1
+            and report.canonical_names[measure] in _measures_with_uplift(report)
+        ):
+            lines.append(
+                f"No uplift on {measure}: the baseline is unknown; name it with --baseline."
+            )
+        named = next((one for one in found.values() if one.names), None)
+        if named is not None:
+            levels = ", ".join(show_level(named, level) for level in ("competitive", "strong"))
+            shown = "; ".join(f"{label} {one.band or 'undefined'}" for label, one in found.items())
+            lines.append(f"{measure} ({levels}): {shown}.")
+    return lines
+
+
+def _measures_with_uplift(report: BenchmarkReport) -> set[str]:
+    """Return the canonical names of the measures whose target has a meaningful uplift."""
+    targets = report.manifest.config.get("targets") or {}
+    return {name for name, target in targets.items() if target and target.get("uplift")}
+
+
+def _show_uplift(uplift: UpliftResult) -> str:
+    if uplift.difference is None:
+        return "undefined"
+    if not uplift.meaningful:
+        return f"{show(uplift.difference, '+')}, below the range"
+    above = ", above the range" if uplift.difference > uplift.high + EQUAL else ""
+    return f"{show(uplift.difference, '+')}, meaningful{above}"
 
 
 def show_rank(rank: int | None) -> str:

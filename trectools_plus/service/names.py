@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from trectools_plus.formats.collection import CATALOGUE_PREFIX
+from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.measures.registry import plain_name
 
 _PLAIN = re.compile(r"(?P<label>[A-Za-z]+)(?:@(?P<cutoff>\d+))?")
@@ -50,7 +50,7 @@ def dataset_name(given: str) -> str:
         ``irds:…`` unchanged; otherwise the last part of the path, or ``dataset`` if that is empty
         or ``..``.
     """
-    if given.startswith(CATALOGUE_PREFIX):
+    if is_catalogue_name(given):
         return given
     name = Path(given).name
     return "dataset" if name in ("", "..") else name

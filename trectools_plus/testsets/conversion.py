@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.qrels import read_qrels, write_qrels
 from trectools_plus.formats.tables import Qrels, Topics
+from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
 from trectools_plus.formats.topics import read_topics, write_topics
 from trectools_plus.formats.writing import open_output, refuse_unwritable
 from trectools_plus.testsets.model import TestSet
@@ -195,21 +196,28 @@ def read_parts(
     *,
     metadata: Mapping[str, Any] | None = None,
     where: str | None = None,
+    options: TopicOptions = DEFAULTS,
+    note: Callable[[str], None] | None = None,
 ) -> TestSet:
     """Read topics and qrels as a test set.
 
     Args:
-        topics: TSV, JSON Lines or TREC; see :func:`trectools_plus.formats.topics.read_topics`.
-        qrels: Four columns, or three under BEIR's header.
+        topics: Topics in any format; see :func:`trectools_plus.formats.topics.read_topics`.
+        qrels: Qrels in any format; see :func:`trectools_plus.formats.qrels.read_qrels`.
         metadata: The metadata; by default the set is named after the file of topics.
         where: The name of the set in error messages.
+        options: The fields and the language of the topics.
+        note: Takes a description of unusual formats and fields.
 
     Raises:
         InputError: If a file cannot be read, or a judged query is not among the topics.
         FormatError: If a file is malformed, or the files are not a valid test set.
     """
     metadata = {"dataset_id": Path(topics).name.partition(".")[0], **(metadata or {})}
-    found = _without_empty_fields(read_topics(topics))
+    read = read_topics(topics, options)
+    if note is not None and read.read_as is not None:
+        note(f"{topics} {read.read_as}")
+    found = _without_empty_fields(read)
     return from_tables(found, _without_repeats(read_qrels(qrels)), metadata, where or str(topics))
 
 

@@ -1,14 +1,17 @@
-"""Load shipped test sets, and test sets from files in JSON or YAML."""
+"""Load shipped test sets, and test sets from files in JSON, YAML or CSV."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from trectools_plus.errors import FormatError, InputError
+from trectools_plus.arguments import show
+from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.nodes.documents import Syntax, load_value
 from trectools_plus.formats.nodes.model import TreeError
@@ -51,7 +54,7 @@ class ListedTestSet:
 def load_test_set(
     name_or_path: str | Path, *, text_field: TextField = "text", language: str | None = None
 ) -> TestSet:
-    """Load a shipped test set, or read a file in JSON or YAML.
+    """Load a shipped test set, or read a file in JSON, YAML or CSV.
 
     Args:
         name_or_path: A name, for example ``hpo-en-tiny``, or a file, compressed or not. The suffix
@@ -63,7 +66,7 @@ def load_test_set(
 
     Raises:
         InputError: If the set or file does not exist, or cannot be read.
-        FormatError: If the file is not JSON or YAML, a field is missing or invalid, or a query
+        FormatError: If the file is not JSON, YAML or CSV, a field is missing or invalid, or a query
             lacks the ``text_field``.
         UsageError: If the set declares another language for its texts.
     """
@@ -84,14 +87,25 @@ def find_test_set(name_or_path: str | Path) -> Path:
     Raises:
         InputError: If there is no shipped set and no file with this name.
     """
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise UsageError(
+            f"expected a name or a path but got {show(name_or_path)}",
+            remedy=f"give a file, or one of {', '.join(shipped_names())}",
+        )
     text = str(name_or_path)
+
+    def exists(path: str) -> bool:
+        with contextlib.suppress(OSError, ValueError):  # too long, or not valid as a path
+            return Path(path).exists()
+        return False
+
     if text in shipped_names():
         return _FOLDER / f"{text}{_ENDING}"
-    if text != "-" and not Path(text).exists():
+    if text != "-" and not exists(text):
         for ending in (".yaml", ".yml", ".json"):
-            if Path(f"{text}{ending}").is_file():
+            if exists(f"{text}{ending}"):
                 return Path(f"{text}{ending}")
-    if text != "-" and Path(text).name == text and "." not in text and not Path(text).exists():
+    if text != "-" and Path(text).name == text and "." not in text and not exists(text):
         raise InputError(
             "no such test set or file",
             where=text,
@@ -131,7 +145,7 @@ def read_test_set(path: str | Path) -> TestSet:
 
     Raises:
         InputError: If the file cannot be read.
-        FormatError: If the file is not JSON or YAML, or a field is missing or invalid.
+        FormatError: If the file is not JSON, YAML or CSV, or a field is missing or invalid.
     """
     return _read(path)[0]
 
@@ -144,15 +158,15 @@ def _read(path: str | Path, *, implied: bool = True) -> tuple[TestSet, list[str]
         implied: Use the language that the folder is named after, if the file declares none.
     """
     source = read_source(path)
-    syntax = _syntax_of(source)
-    view = read_view(source, syntax)
+    form = _form_of(source)
+    view = read_view(source, form)
     _refuse_errors(view)
     if view.cases is None:
         seen = ", ".join(view.frame["query_id"])[:60]
         raise FormatError(f"expected {_FORM} but got {seen}", path=source.path)
     built = _Content(source.path)
     try:
-        built.add_metadata(view.cases, syntax)
+        built.add_metadata(view.cases, "yaml" if form == "yaml" else "json")
         built.add_queries(view, view.cases)
         notes = built.add_language(view.implied_language) if implied else []
         return TestSet.model_validate(built.content), notes
@@ -166,11 +180,11 @@ def _read(path: str | Path, *, implied: bool = True) -> tuple[TestSet, list[str]
         raise FormatError(f"not valid JSON or YAML: {what}", path=source.path) from None
 
 
-def _syntax_of(source: Source) -> Syntax:
-    """Return the syntax of a test set, by its file name and first characters."""
+def _form_of(source: Source) -> Literal["json", "yaml", "csv"]:
+    """Return the format of a test set, by its file name and first characters."""
     start = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
     form = form_of(source.path, start)
-    if form == "json" or form == "yaml":
+    if form in ("json", "yaml", "csv"):
         return form
     return "json" if start.lstrip().startswith(("{", "[")) else "yaml"
 

@@ -29,6 +29,7 @@ from trectools_plus.formats.topic_schema import (
     TEXT_KEYS,
 )
 from trectools_plus.models import Model
+from trectools_plus.text import plural
 
 Category = Literal["exact_match", "synonym", "abbreviation", "layperson", "complex"]
 Difficulty = Literal["easy", "medium", "hard"]
@@ -114,6 +115,15 @@ class TestSet(_Model):
     """The metadata."""
     queries: tuple[TestQuery, ...] = Field(min_length=1)
     """The test cases."""
+
+    def __repr__(self) -> str:
+        """Name, version, language and size; ``queries`` has the content."""
+        facts = self.metadata
+        named = " ".join(part for part in (facts.dataset_id, facts.version) if part)
+        language = f", {facts.language}" if facts.language else ""
+        return f"<TestSet {named}: {plural(len(self.queries), 'query', 'queries')}{language}>"
+
+    __str__ = __repr__
 
     @model_validator(mode="after")
     def _check_queries(self) -> Self:

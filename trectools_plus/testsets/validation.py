@@ -101,7 +101,7 @@ class TestSetChecker:
 
 
 def validate_test_sets(
-    sets: Sequence[str | Path],
+    sets: str | Path | Sequence[str | Path],
     *,
     ontology: str | Path | None = None,
     apart: bool = False,
@@ -111,7 +111,7 @@ def validate_test_sets(
     """Check test sets: files, or names of shipped ones.
 
     Args:
-        sets: The sets; several are parts of a split.
+        sets: One or more sets; several are parts of a split.
         ontology: As in :class:`TestSetChecker`.
         apart: As in :class:`TestSetChecker`.
         unknown_terms: As in :class:`TestSetChecker`.
@@ -126,7 +126,7 @@ def validate_test_sets(
     checker = TestSetChecker(
         ontology, apart=apart, unknown_terms=unknown_terms, every_line=every_line
     )
-    for one in sets:
+    for one in [sets] if isinstance(sets, str | Path) else sets:
         yield checker.check(one)
 
 

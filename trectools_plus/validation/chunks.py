@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.lexer import BOM
 from trectools_plus.formats.files.source import Source, source_of
+from trectools_plus.formats.interchange.reading import lex_run
 from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.validation.catalogue import CATALOGUE
@@ -135,6 +137,9 @@ def read_file_start(path: str, chunks: Iterable[Chunk]) -> FileStart:
     Args:
         path: The run.
         chunks: Its chunks, in order.
+
+    Raises:
+        UsageError: If it is a table with a header, for example CSV, which is read as a whole.
     """
     data = b""
     n_rows = 0
@@ -153,6 +158,13 @@ def read_file_start(path: str, chunks: Iterable[Chunk]) -> FileStart:
             has_other = has_other or is_other
         if overlong is not None or (n_rows > 1 and len(data) >= SNIFFED_BYTES):
             break
+    origin = lex_run(Source(path, data)).origin
+    if origin is not None:
+        raise UsageError(
+            f"--low-memory reads only TREC form, and this is {origin.format}",
+            where=path,
+            remedy=f"leave it out, or convert the run: runs convert {path} --output run.txt",
+        )
     if overlong is not None:
         overlong = replace(overlong, line=data.count(b"\n") + 1)
     view = RunView.for_scoring(

@@ -11,8 +11,10 @@ from typing import Any
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.formats.writing import MAX_TAG_LENGTH
+from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.registry import SCOPES, Hit, Scope, Subject
@@ -174,7 +176,13 @@ def open_run(
 
 
 def open_qrels(path: str | Path) -> QrelsView | FileReport:
-    """Read and lex qrels; return a report if their compressed stream is damaged."""
+    """Read and lex qrels; return a report if their compressed stream is damaged.
+
+    Args:
+        path: The qrels; ``-`` is standard input, and ``irds:<id>`` a dataset of ``ir_datasets``.
+    """
+    if is_catalogue_name(path):
+        return QrelsView.of_table(open_catalogue(str(path)).read_qrels())
     try:
         source = read_source(path, partial=True)
     except FormatError as error:
@@ -221,6 +229,7 @@ def check_ids(
     run_ids: Sequence[str],
     qrels_ids: Sequence[str],
     *,
+    n_documents: int,
     judged: float | None,
     n_other_spellings: int,
 ) -> list[Finding]:
@@ -232,6 +241,7 @@ def check_ids(
         path: The run.
         run_ids: The run's query ids.
         qrels_ids: The query ids of the qrels.
+        n_documents: The number of results of judged queries.
         judged: The share of judged documents in the first 10, from 0 to 1; ``None`` if no document
             is judged for its query, but the files have document ids in common.
         n_other_spellings: The number of unjudged documents that are judged in another spelling.
@@ -242,8 +252,8 @@ def check_ids(
     pair = PairView(run, QrelsView.of_table(qrels))
     hits = {code: CATALOGUE[code].check(pair) for code in ("P102", "P103")}
     if judged is None:
-        why = "no document is judged for its query, but some are for other queries"
-        hits["P105"] = Hit(why, blocks_scoring=False)
+        what = f"0 of {plural(n_documents, 'document')} are judged for their query"
+        hits["P105"] = Hit(what, blocks_scoring=False)
     else:
         hits["P105"] = few_judged(judged)
     if n_other_spellings:

@@ -16,6 +16,7 @@ from trectools_plus.text import one_line, plural
 
 MAX_QUOTED = 3
 """Number of findings that an error message quotes."""
+_SHOWN = 5
 
 
 class Severity(StrEnum):
@@ -102,6 +103,7 @@ class FileReport:
         findings: At most one per rule, in the order of the catalogue.
         line_text: Returns the text of a line, by its number; only if all lines of findings were
             requested, because it keeps the content of the file in memory.
+        read_as: The format and the fields of topics that were read, if not the usual ones.
     """
 
     path: str
@@ -110,6 +112,18 @@ class FileReport:
     queries: int
     findings: tuple[Finding, ...]
     line_text: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
+    read_as: str | None = None
+
+    def __repr__(self) -> str:
+        """The file, its size and the first findings, a line each."""
+        rows, queries = plural(self.rows, "row"), plural(self.queries, "query", "queries")
+        found = plural(len(self.findings), "finding")
+        lines = [f"<FileReport of the {self.kind} {self.path}: {rows}, {queries}, {found}>"]
+        lines += [
+            f"  {one.severity} {one.code} {one_line(one.message)}" for one in self.findings[:_SHOWN]
+        ]
+        further = len(self.findings) - _SHOWN
+        return "\n".join([*lines, f"  … and {further} more"] if further > 0 else lines)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -168,6 +182,9 @@ NOTHING_JUDGED = "P105"
 _ABOUT_FIGURES = frozenset({"P111"})
 """Rules that report a property of the figures, which is not summarised with problems of files."""
 
+_MAY_LOWER = frozenset({"R112", "R114", "Q112", "Q114", "P105", "P106"})
+"""Rules on rows that are skipped, and on ids that may be meant as judged ones."""
+
 MAX_FILES_NAMED = 3
 """Number of files that a note names for each rule."""
 
@@ -195,13 +212,21 @@ def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = 
                 notes.append(f"{finding.path}: {one_line(finding.message)}; {why}")
             else:
                 found[kind].setdefault(finding.code, {})[finding.path] = None
-    n_findings = sum(len(paths) for of_kind in found.values() for paths in of_kind.values())
-    if n_findings:
-        verb = "changes" if n_findings == 1 else "change"
-        codes = ", ".join([*_codes(found["runs"]), *_codes(found["qrels"])])
+    counted = []
+    for lowers in (False, True):
+        of_group = {
+            kind: {code: paths for code, paths in files.items() if (code in _MAY_LOWER) == lowers}
+            for kind, files in found.items()
+        }
+        n_findings = sum(len(paths) for files in of_group.values() for paths in files.values())
+        if n_findings:
+            verb = "changes" if n_findings == 1 else "change"
+            what = "may lower figures" if lowers else f"{verb} no figure"
+            codes = ", ".join([*_codes(of_group["runs"]), *_codes(of_group["qrels"])])
+            counted.append(f"{plural(n_findings, 'finding')} that {what}: {codes}")
+    if counted:
         commands = " and ".join(f"`{kind} validate`" for kind in found if found[kind])
-        n_shown = plural(n_findings, "finding")
-        notes.append(f"{n_shown} that {verb} no figure: {codes}; see {commands}")
+        notes.append(f"{'; '.join(counted)}; see {commands}")
     return notes
 
 

@@ -8,7 +8,7 @@ of names to these. Files are validated when they are loaded.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from trectools_plus.errors import InputError, UsageError
@@ -34,12 +34,15 @@ def is_path(value: object) -> bool:
     return isinstance(value, str | os.PathLike)
 
 
-def as_qrels(qrels: Input, or_else: str | None = None) -> Qrels:
+def as_qrels(
+    qrels: Input, or_else: str | None = None, load: Callable[[str], Qrels] = load_qrels
+) -> Qrels:
     """Return judgments in any form as a table.
 
     Args:
         qrels: The judgments.
         or_else: What the calling function accepts instead, for the error message.
+        load: Reads and validates a file.
 
     Raises:
         UsageError: If it is a value of another type, or empty.
@@ -49,7 +52,7 @@ def as_qrels(qrels: Input, or_else: str | None = None) -> Qrels:
     if isinstance(qrels, Qrels):
         return qrels
     if is_path(qrels):
-        return load_qrels(os.fsdecode(qrels))
+        return load(os.fsdecode(qrels))
     _refuse_empty(qrels, "judgments")
     try:
         if isinstance(qrels, Run):
@@ -60,17 +63,18 @@ def as_qrels(qrels: Input, or_else: str | None = None) -> Qrels:
         raise
 
 
-def as_run(run: Input, name: str | None = None) -> Run:
+def as_run(run: Input, name: str | None = None, load: Callable[[str], Run] = load_run) -> Run:
     """Return one run in any form as a table; raises like :func:`as_qrels`.
 
     Args:
         run: The run.
         name: Its name in messages and output; by default that of the table or file, or ``run``.
+        load: Reads and validates a file.
     """
     if isinstance(run, Run):
         return run
     if is_path(run):
-        return load_run(os.fsdecode(run))
+        return load(os.fsdecode(run))
     if isinstance(run, Qrels) or _is_list_of_runs(run):
         raise unexpected(run, RUN, name)
     _refuse_empty(run, "results", name)
@@ -81,7 +85,7 @@ def as_run(run: Input, name: str | None = None) -> Run:
         raise
 
 
-def as_runs(runs: Input) -> dict[str, Run]:
+def as_runs(runs: Input, load: Callable[[str], Run] = load_run) -> dict[str, Run]:
     """Return one or several runs in any form, by name.
 
     A dictionary of dictionaries of numbers is one run. A dictionary of runs in any form, for
@@ -93,7 +97,7 @@ def as_runs(runs: Input) -> dict[str, Run]:
         FindingsError: If a file has an error that makes scores wrong or ambiguous.
     """
     named: dict[str, Run] = {}
-    for name, run in list_runs(runs):
+    for name, run in list_runs(runs, load):
         if name in named:
             raise UsageError(
                 f"two runs are named {name!r}",
@@ -104,19 +108,19 @@ def as_runs(runs: Input) -> dict[str, Run]:
     return named
 
 
-def list_runs(runs: Input) -> list[tuple[str, Run]]:
+def list_runs(runs: Input, load: Callable[[str], Run] = load_run) -> list[tuple[str, Run]]:
     """Return runs like :func:`as_runs`, with their names, which can be equal."""
     if isinstance(runs, Mapping) and not _is_one_run(runs):
-        return [(_name(name), as_run(run, _name(name))) for name, run in runs.items()]
+        return [(_name(name), as_run(run, _name(name), load)) for name, run in runs.items()]
     is_list = isinstance(runs, Iterable) and not isinstance(runs, Run | str | bytes | Mapping)
     if is_list and not is_frame(runs):
         items = list(runs)
         if not items:
             raise UsageError("no run is given", remedy="pass at least one run")
         if not all(map(is_record, items)):
-            return [(run.name, run) for run in map(as_run, items)]
+            return [(run.name, run) for run in (as_run(item, None, load) for item in items)]
         runs = items
-    run = as_run(runs)
+    run = as_run(runs, None, load)
     return [(run.name, run)]
 
 

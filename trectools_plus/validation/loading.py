@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run, Topics
+from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation.engine import (
     DEFAULT_MAX_DEPTH,
@@ -136,20 +137,32 @@ def load_qrels_with_findings(
     return Qrels(frame, path=str(path)), tuple(findings)
 
 
-def load_topics(path: str | Path) -> Topics:
+def load_topics(
+    path: str | Path,
+    *,
+    id_field: str | None = None,
+    text_fields: Sequence[str] = (),
+    language: str | None = None,
+) -> Topics:
     """Read topics and reject them if the validators find an error.
 
-    The content of the file decides its format: TSV (``id TAB text``), JSON Lines, TREC SGML or
-    TREC XML. Additional fields become text columns.
+    The content of the file decides its format: TSV (``id TAB text``), tables with a header, JSON
+    Lines, JSON, TREC SGML, XML and others, see ``docs/formats.md``. Additional fields become text
+    columns. ``read_as`` of the result describes unusual formats and fields.
 
     Args:
-        path: The topics; ``-`` is standard input, to which the validators are not applied.
+        path: The topics; ``-`` is standard input, to which the validators are not applied;
+            ``irds:<id>`` is a dataset of ``ir_datasets``.
+        id_field: The field with the id; by default, the names of the fields decide.
+        text_fields: The fields with the text, which are joined by blanks.
+        language: The language to choose if topics have texts in several, for example ``en``.
 
     Raises:
         FindingsError: If the file has an error; its ``findings`` list all of them.
-        FormatError: If the file is a test set, or the reader rejects its content.
+        FormatError: If the reader rejects the content of the file.
         InputError: If the file cannot be read.
     """
+    options = TopicOptions(id_field, tuple(text_fields), language)
     if str(path) != "-":
-        refuse_errors(validate_topics(path).findings)
-    return read_topics(path)
+        refuse_errors(validate_topics(path, options=options).findings)
+    return read_topics(path, options)

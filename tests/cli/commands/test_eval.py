@@ -360,3 +360,49 @@ def test_files_about_terms_that_are_of_no_use(terms, arguments, words):
         terms("eval", "terms.txt", "terms.run", *arguments)
     assert words in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+def test_counts_are_sums(run):
+    names = ("-m", "NumQ,num_ret,NumRel,NumRet(rel=1),num_rel_ret,RelRet@5,AP")
+    lines = [line.split() for line in run("eval", "qrels.txt", "a.run", *names).stdout.splitlines()]
+    assert ["NumQ", "(sum)", "3"] in lines
+    assert next(line for line in lines if line[:1] == ["num_ret"])[1:3] == ["(NumRet,", "sum)"]
+    document = json.loads(run("eval", "qrels.txt", "a.run", *names, "--format", "json").stdout)
+    assert document["runs"][0]["measures"]["NumQ"]["mean"] == 3.0
+    assert document["definitions"]["NumQ"]["aggregate"] == "sum"
+    assert "aggregate" not in document["definitions"]["AP"]
+    # As trec_eval -c, which counts query 4, for which the run has no results.
+    assert document["runs"][0]["measures"]["NumRel"]["mean"] == 4.0
+
+
+def test_findings_that_change_no_figure_are_one_note(run):
+    Path("c.run").write_text("qid Q0 docno rank score tag\n" + FIRST.replace(" 1 ", " - "))
+    Path("d.run").write_text("\ufeff" + SECOND.replace(" 1 ", " 0 "))
+    plain = run("eval", "qrels.txt", "a.run", "-m", "AP")
+    result = run("eval", "qrels.txt", "c.run", "-m", "AP")
+    assert result.stdout == plain.stdout
+    (line,) = [line for line in result.stderr.splitlines() if "figure" in line]
+    assert line == (
+        "note: 4 findings that change no figure: R105, R120, P103, Q131; see `runs validate` and "
+        "`qrels validate`"
+    )
+    result = run("eval", "qrels.txt", "c.run", "d.run", "-m", "AP")
+    assert "R105 (c.run), R120 (c.run), " in result.stderr
+    assert "F102 (d.run)" in result.stderr
+    assert run("eval", "qrels.txt", "c.run", "--low-memory", "-m", "AP").stdout == plain.stdout
+
+
+@pytest.mark.parametrize("option", [[], ["--low-memory"]])
+def test_strict_input_refuses_every_error(app, run, option):
+    Path("c.run").write_text(FIRST.replace(" b 1 ", " b 2 "))
+    for qrels, code in (("qrels.txt", "P103|R122"), ("other.txt", "R122")):
+        Path("other.txt").write_text("1 0 a 1\n2 0 a 1\n")
+        run("eval", qrels, "c.run", *option)
+        result = CliRunner().invoke(app, ["eval", qrels, "c.run", "--strict-input", *option])
+        assert isinstance(result.exception, CheckFailedError)
+        assert result.exception.exit_code == 1
+        assert re.search(code, str(result.exception))
+    Path("twice.txt").write_text("1 0 a 1.0\n2 0 a 1.0\n")
+    result = CliRunner().invoke(app, ["eval", "twice.txt", "a.run", "--strict-input", *option])
+    assert "Q111" in str(result.exception)
+    assert run("eval", "other.txt", "a.run", "--strict-input", *option).stdout

@@ -81,6 +81,24 @@ def test_the_fast_path_equals_the_module_csv(rows: list[tuple[str, ...]], separa
     assert slow.misshapen.is_empty()
 
 
+@given(rows=ROWS.filter(bool), separator=st.sampled_from("\t,;|"), spaces=st.booleans())
+def test_regular_quotes_equal_the_module_csv(
+    rows: list[tuple[str, ...]], separator: str, spaces: bool
+) -> None:
+    kept = [[value.replace('"', "") for value in row] for row in rows]
+    stream = io.StringIO()
+    quoting = csv.QUOTE_ALL if spaces else csv.QUOTE_MINIMAL
+    writer = csv.writer(stream, delimiter=separator, quoting=quoting, lineterminator="\n")
+    writer.writerows(kept)
+    header = find_header(f"qid{separator}text{separator}note\n", lambda names: "qid" in names)
+    assert header is not None
+    fast = delimited._split_regular_quotes(stream.getvalue(), header)
+    slow = delimited._read_quoted(stream.getvalue(), header)
+    if fast is not None:
+        assert fast.rows.rows() == slow.rows.rows()
+    assert fast is not None or any("\r" in value or "#" in value for row in kept for value in row)
+
+
 @pytest.mark.parametrize(
     ("names", "run", "qrels"),
     [

@@ -1,31 +1,38 @@
-"""XML elements as nodes, with their positions."""
+"""XML elements, with their positions."""
 
 from __future__ import annotations
 
 import pytest
 
-from trectools_plus.formats.nodes.model import Mapping, Scalar, TreeError
-from trectools_plus.formats.nodes.xml import parse_elements
+from trectools_plus.formats.nodes.model import TreeError
+from trectools_plus.formats.nodes.xml import parse_xml
 
 
-def _texts(element: Mapping) -> dict[str, str]:
-    return {
-        name: node.text for name, (_, node) in element.pairs.items() if isinstance(node, Scalar)
-    }
-
-
-def test_attributes_children_and_text_are_fields_with_their_places() -> None:
+def test_elements_have_attributes_children_texts_and_places() -> None:
     data = b'<all>\n <Topic Number="1">own <title>a <b>b</b></title>\n<desc/></Topic></all>'
-    (element,) = parse_elements(data, "topic")
-    assert _texts(element) == {"@number": "1", "": "own \n", "title": "a b", "desc": ""}
-    places = {name: (key.line, key.column) for name, (key, _) in element.pairs.items()}
-    assert places == {"@number": (2, 2), "": (2, 2), "title": (2, 24), "desc": (3, 1)}
+    outer, topic, title, inner, desc = parse_xml(data)
+    names = [element.name for element in (outer, topic, title, inner, desc)]
+    assert names == ["all", "topic", "title", "b", "desc"]
+    assert topic.attributes == {"number": "1"}
+    assert topic.children == [title, desc]
+    assert ("".join(topic.own_text), "".join(title.all_text)) == ("own \n", "a b")
+    places = [(element.line, element.column) for element in (topic, title, desc)]
+    assert places == [(2, 2), (2, 24), (3, 1)]
+    assert topic.start < title.start < title.end < desc.start < topic.end < outer.end
 
 
-def test_texts_of_one_name_are_joined_and_a_root_is_not_needed() -> None:
-    elements = parse_elements(b"<t><a>1</a><a>2</a></t>\n<t>x</t>", "t")
-    assert [_texts(element) for element in elements] == [{"": "", "a": "12"}, {"": "x"}]
-    assert [(element.line, element.column) for element in elements] == [(1, 1), (2, 1)]
+def test_a_root_is_not_needed() -> None:
+    elements = parse_xml(b"<t><a>1</a><a>2</a></t>\n<t>x</t>")
+    assert [element.name for element in elements] == ["t", "a", "a", "t"]
+    assert [(element.line, element.column) for element in elements if element.name == "t"] == [
+        (1, 1),
+        (2, 1),
+    ]
+
+
+def test_short_default_values_are_attributes() -> None:
+    (element,) = parse_xml(b"<!DOCTYPE t [<!ATTLIST t type (a|b) 'a'>]><t/>")
+    assert element.attributes == {"type": "a"}
 
 
 @pytest.mark.parametrize(
@@ -33,12 +40,16 @@ def test_texts_of_one_name_are_joined_and_a_root_is_not_needed() -> None:
     [
         (b"<t>\n<a>", "mismatched tag", 2),
         (b"<t>\n&x;</t>", "undefined entity", 2),
+        (b"<t>\n" + b"<a>" * 100 + b"</a>" * 100 + b"</t>", "nested more than", 2),
         (b'<!DOCTYPE t [\n<!ENTITY a "x">]><t/>', "declares an entity, 'a'", 2),
-        (b'<!DOCTYPE t [\n<!ATTLIST t a CDATA "x">]><t/>', "gives <t> a default a", 2),
+        (
+            b'<!DOCTYPE t [\n<!ATTLIST t a CDATA "' + b"x" * 300 + b'">]><t/>',
+            "gives <t> a long default a",
+            2,
+        ),
     ],
 )
 def test_refused(data: bytes, words: str, line: int) -> None:
     with pytest.raises(TreeError, match=words) as refused:
-        parse_elements(data, "t")
+        parse_xml(data)
     assert refused.value.line == line
-    assert refused.value.remedy

@@ -80,6 +80,16 @@ def test_a_run_with_errors_is_not_scored(client: TestClient, check_problem: Chec
     assert "/tmp" not in answer.text
 
 
+def test_findings_that_change_no_figure_are_notes(client: TestClient, check_problem: Check) -> None:
+    run = b"qid Q0 docno rank score tag\n1 Q0 a - 2.0 t\n1 Q0 b - 1.0 t\n"
+    files = {"run": run, "qrels": b"1 0 a 1\n1 0 b 0\n"}
+    answer = client.post("/v1/score", files=files).json()
+    assert answer["notes"] == ["2 findings that change no figure: R105, R120; see `runs validate`"]
+    refused = client.post("/v1/score", params={"strict_input": "true"}, files=files)
+    problem = check_problem(refused, 422, "findings")
+    assert [error["what"][:4] for error in problem["errors"]] == ["R105", "R120"]
+
+
 FILES = [
     ("run", "runs", RUNS / "lexical.run"),
     ("run", "runs", ROOT / "fixtures/runs-faulty/score-nan.run"),

@@ -33,7 +33,7 @@ def _summary(report: FileReport) -> list[tuple[str, str, int | None]]:
     ("content", "expected"),
     [
         (TSV.replace("\t", " "), ("T101", "error", 1)),
-        ("id,text\n1,first\n", ("T101", "error", 1)),
+        ("id,text\n1,first\n", ("T101", "warning", 1)),
         ("Topic-ID\tQuestion\n" + TSV, ("T103", "error", 1)),
         ("qid\tquery\ttext\n" + TSV, ("T103", "error", 1)),
         ("\tno id\n" + TSV, ("T105", "error", 1)),
@@ -104,7 +104,7 @@ def test_json_lines(content: str, expected: tuple[str, str, int], tmp_path: Path
             '<all>\n<topic number="1"><query>a</query></topic>\n<topic number="2"/>\n</all>\n',
             ("T105", "error", 3),
         ),
-        ("a.xml", '<topics>\n<topic number="1">a & b</topic></topics>\n', ("T104", "error", 2)),
+        ("a.xml", '<topics>\n<topic number="1">a & b</topic></topics>\n', ("T104", "warning", 2)),
         ("a.txt", SGML.replace("<title> b", "<title> "), ("T121", "error", 7)),
         ("a.txt", SGML.replace("<title> b", "<title>\nTopic:\n"), ("T121", "error", 7)),
         ("a.txt", SGML.replace("<title> b\n", ""), ("T105", "error", 5)),

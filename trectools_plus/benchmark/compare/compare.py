@@ -51,7 +51,7 @@ def compare_evaluation(
     test: str = ADJUSTED_TEST,
     **resampling: Unpack[ResamplingOptions],
 ) -> list[Comparison]:
-    """Compare the runs of an evaluation, query by query, on every measure.
+    """Compare the runs of an evaluation, query by query, on every measure except sums.
 
     Each difference gets five paired tests. The p-values of one of them are adjusted for the
     family: all comparisons on the same measure. A difference is significant if its adjusted p-value
@@ -112,10 +112,10 @@ def compare_pairs(
     Returns:
         As :func:`compare_evaluation`.
     """
-    if not pairs or not evaluation.measures:
+    measures = evaluation.compared_names
+    if not pairs or not measures:
         return []
     names = evaluation.run_names
-    measures = evaluation.measure_names
     cases = [(names[one], names[two], name) for one, two in pairs for name in measures]
     differences = np.column_stack(
         [

@@ -175,7 +175,11 @@ def compare_reports(
     names = str(first), str(second)
     refuse_incomparable(a.report, b.report, names)
     pairs = _pair_modes(a, b, names)
-    measures = [name for name in a.report.measure_names if b.report.find_measure(name) is not None]
+    measures = [
+        name
+        for name in a.report.measure_names
+        if b.report.find_measure(name) is not None and not a.report.is_sum(name)
+    ]
     if not measures:
         raise IncomparableError("the reports have no measure in common", where=" and ".join(names))
     scores = ReportScores(a, measures), ReportScores(b, measures)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Unpack, overload
 
+from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.benchmark.compare.method import ADJUSTED_TEST, DEFAULT_CORRECTION
 from trectools_plus.benchmark.report import Comparison
@@ -14,7 +15,7 @@ from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from trectools_plus.measures.parser import match_name
 from trectools_plus.statistics.arrays import ResamplingOptions
-from trectools_plus.validation.inputs import Input, as_qrels
+from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +50,7 @@ class Comparisons(Sequence[Comparison]):
             for system in self.systems
         }
 
+    @checked
     def find(self, baseline: str, contrast: str, measure: str) -> Comparison:
         """Return the comparison of two systems on a measure, in any spelling.
 
@@ -137,7 +139,8 @@ def compare(
             )
         evaluation = qrels
     else:
-        evaluation = evaluate(as_qrels(qrels, "an Evaluation"), runs, measures)
+        judged = qrels if is_path(qrels) else as_qrels(qrels, "an Evaluation")
+        evaluation = evaluate(judged, runs, measures)
     entries = compare_evaluation(
         evaluation, baseline, correction=correction, test=test, **resampling
     )

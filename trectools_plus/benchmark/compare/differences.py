@@ -105,7 +105,7 @@ def find_differences(
         {
             key: {
                 measure: _contribution(whole, by_case, (names[key], key[0], measure))
-                for measure in evaluation.measure_names
+                for measure in evaluation.compared_names
             }
             for key in rest
         },
@@ -212,7 +212,7 @@ def _choose_shown(
     else:
         pairs = list(combinations(modes, 2))
     return [
-        by_case[one, two, measure] for one, two in pairs for measure in evaluation.measure_names
+        by_case[one, two, measure] for one, two in pairs for measure in evaluation.compared_names
     ]
 
 

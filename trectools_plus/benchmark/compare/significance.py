@@ -22,7 +22,8 @@ def find_best(
 ) -> dict[str, str | None]:
     """Find the run with the best mean by measure.
 
-    ``None`` on a tie, with fewer than two runs, or where the means are over different queries.
+    ``None`` on a tie, with fewer than two runs, for sums, or where the means are over different
+    queries.
     Means that differ only by rounding (:data:`EQUAL`) are a tie: (0.2 + 0.6) / 2 is 0.4.
 
     Args:
@@ -33,7 +34,7 @@ def find_best(
         unranked = find_unranked(evaluation)
     best: dict[str, str | None] = {}
     for name in evaluation.measure_names:
-        if name in unranked:
+        if name in unranked or name not in evaluation.compared_names:
             best[name] = None
             continue
         means = _defined_means(evaluation, name)
@@ -86,7 +87,7 @@ def find_groups(
         unranked = find_unranked(evaluation)
     groups: dict[str, list[list[str]]] = {}
     for name in evaluation.measure_names:
-        if name in unranked:
+        if name in unranked or name not in evaluation.compared_names:
             groups[name] = []
             continue
         means = _defined_means(evaluation, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 import numpy as np
 import numpy.typing as npt
@@ -45,10 +46,12 @@ def make_strata(topics: Topics, evaluation: Evaluation, config: BenchmarkConfig)
     """
     query_ids = next(iter(evaluation.query_ids.values()))
     cases = [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
+    sums = {*evaluation.measure_names} - {*evaluation.compared_names}
     table = np.column_stack([evaluation.values(*case) for case in cases])
     return {
         field: {
-            value: summarise_stratum(table[rows], cases, config) for value, rows in values.items()
+            value: summarise_stratum(table[rows], cases, config, sums)
+            for value, rows in values.items()
         }
         for field, values in find_strata(topics, query_ids).items()
     }
@@ -98,7 +101,10 @@ def further_fields(topics: Topics) -> list[str]:
 
 
 def summarise_stratum(
-    table: FloatArray, cases: list[tuple[str, str]], config: BenchmarkConfig
+    table: FloatArray,
+    cases: list[tuple[str, str]],
+    config: BenchmarkConfig,
+    sums: Collection[str] = (),
 ) -> dict[str, dict[str, StratumResult]]:
     """Compute mean, number of queries and interval of each case in one stratum.
 
@@ -106,6 +112,7 @@ def summarise_stratum(
         table: Values of shape (queries, cases); ``nan`` is undefined.
         cases: Run and measure of each column.
         config: Confidence level, resamples and seed.
+        sums: The measures that are summed, without an interval.
 
     Returns:
         By run and measure.
@@ -116,8 +123,8 @@ def summarise_stratum(
         defined = table[~np.isnan(table[:, column]), column].tolist()
         results.setdefault(run, {})[name] = StratumResult(
             # Exactly rounded, as the mean over all queries.
-            mean=math.fsum(defined) / len(defined) if defined else None,
+            mean=math.fsum(defined) / (1 if name in sums else len(defined)) if defined else None,
             n=int(intervals.n[column]),
-            ci=interval_of(intervals, column),
+            ci=None if name in sums else interval_of(intervals, column),
         )
     return results

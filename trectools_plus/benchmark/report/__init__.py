@@ -37,6 +37,7 @@ from trectools_plus.benchmark.report.parts import (
     TermLabel,
     TieInfo,
     UnscoredStatus,
+    UpliftResult,
 )
 from trectools_plus.retrieval.fetch.outcome import Latency
 
@@ -72,6 +73,7 @@ __all__ = [
     "TieInfo",
     "UnscoredMode",
     "UnscoredStatus",
+    "UpliftResult",
     "load_report",
     "report_json_schema",
 ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.report import Diagnostics, FailingQuery
+from trectools_plus.benchmark.report import BenchmarkReport, Diagnostics, FailingQuery
 from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
@@ -63,22 +64,66 @@ def find_failing(
     measure = evaluation.measures[0]
     if not measure.higher_is_better:
         return []
-    names = evaluation.run_names
-    values = np.column_stack([evaluation.values(name, measure.name) for name in names])
-    failing = np.flatnonzero((values == 0).all(axis=1))
-    level = measure.relevance_level
+    values = {name: evaluation.values(name, measure.name) for name in runs}
+    query_ids = evaluation.query_ids[next(iter(runs))]
+    return _list_failing(
+        dataset, runs, (measure.requested_name, measure.relevance_level), query_ids, values
+    )
+
+
+def find_failing_of_mode(
+    report: BenchmarkReport, mode: str, per_query: pl.DataFrame, dataset: Dataset, run: Run
+) -> list[FailingQuery]:
+    """Find queries for which one mode scores 0 on the first measure, in the order of the qrels.
+
+    Args:
+        report: The report.
+        mode: One of its modes.
+        per_query: Columns ``run, query_id, measure, value``.
+        dataset: Judgments, and the texts of the queries where they are known.
+        run: The mode's run.
+    """
+    name = report.measure_names[0]
+    if not report.higher_is_better(name):
+        return []
+    level = report.modes[mode].measures[name].definition.relevance_level
+    found = per_query.filter(run=mode, measure=name)
+    values = found["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    query_ids = found["query_id"].to_list()
+    return _list_failing(dataset, {mode: run}, (name, level), query_ids, {mode: values})
+
+
+def _list_failing(
+    dataset: Dataset,
+    runs: Mapping[str, Run],
+    measure: tuple[str, int],
+    query_ids: Sequence[str],
+    values: Mapping[str, npt.NDArray[np.float64]],
+) -> list[FailingQuery]:
+    """List the queries with the value 0 in every run.
+
+    Args:
+        dataset: Judgments, and the texts of the queries where they are known.
+        runs: The runs, by name.
+        measure: Name and lowest relevant grade of the measure.
+        query_ids: The queries.
+        values: Their values, by run.
+    """
+    names = list(runs)
+    table = np.column_stack([values[name] for name in names])
+    failing = np.flatnonzero((table == 0).all(axis=1))
+    measure_name, level = measure
     first = _score(dataset.qrels, runs, "MinRank" if level == 1 else f"MinRank(rel={level})")
     ranks = np.column_stack([first.tables[name][:, 0] for name in names])
     # With missing=drop, the evaluation has fewer queries.
     rows = {query_id: row for row, query_id in enumerate(first.query_ids[names[0]])}
     texts = {} if dataset.topics is None else dataset.topics.to_dict()
-    query_ids = evaluation.query_ids[names[0]]
     return [
         FailingQuery(
             query_id=query_ids[index],
             text=texts.get(query_ids[index]),
-            measure=measure.requested_name,
-            values={name: float(values[index, column]) for column, name in enumerate(names)},
+            measure=measure_name,
+            values={name: float(table[index, column]) for column, name in enumerate(names)},
             first_relevant_rank={
                 name: None if np.isnan(rank) else int(rank)
                 for name, rank in zip(names, ranks[rows[query_ids[index]]], strict=True)

@@ -18,14 +18,15 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import hash_qrels, hash_query_fields
 from trectools_plus.benchmark.run.output_folder import (
     LATENCY_FILE,
+    MODE_REPORTS_FOLDER,
     PER_QUERY_FILE,
     QRELS_FILE,
     REPORT_FILE,
     OutputFolder,
 )
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.collection import CATALOGUE_PREFIX
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.progress import Progress, no_progress
@@ -45,7 +46,7 @@ class ReportFolder:
     """A report and the files beside it.
 
     Args:
-        path: ``BenchmarkReport.json``, or its folder.
+        path: ``BenchmarkReport.json``, its folder, or the report of a mode in ``reports/``.
 
     Attributes:
         path: The report's file.
@@ -68,8 +69,11 @@ class ReportFolder:
 
     @property
     def folder(self) -> Path:
-        """The folder of the report."""
-        return self.path.parent
+        """The folder of the benchmark, with the runs and the values per query."""
+        folder = self.path.parent
+        # Not for a benchmark in a folder that the user called "reports".
+        of_mode = folder.name == MODE_REPORTS_FOLDER and self.path.name != REPORT_FILE
+        return folder.parent if of_mode and (folder.parent / REPORT_FILE).is_file() else folder
 
     @cached_property
     def config(self) -> BenchmarkConfig:
@@ -262,6 +266,13 @@ class ReportScores:
         assert self._scored is not None
         return self._scored.definition(measure).higher_is_better
 
+    def _is_sum(self, measure: str) -> bool:
+        label = self._labels[measure]
+        if label is not None:
+            return self._source.report.is_sum(label)
+        assert self._scored is not None
+        return self._scored.definition(measure).aggregate == "sum"
+
     def values(self, mode: str, measure: str) -> pl.DataFrame | None:
         """Return columns ``query_id, value`` sorted by query; ``None`` without per-query values.
 
@@ -277,7 +288,8 @@ class ReportScores:
             return None
         found = table.filter(run=mode, measure=label).select("query_id", "value")
         defined = found["value"].drop_nulls().to_list()
-        mean = math.fsum(defined) / len(defined) if defined else None
+        count = 1 if self._is_sum(measure) else len(defined)
+        mean = math.fsum(defined) / count if defined else None
         reported = self.mean(mode, measure)
         if (mean is None) != (reported is None) or abs((mean or 0) - (reported or 0)) > _NEAR:
             raise InputError(
@@ -325,7 +337,7 @@ def read_report_topics(source: ReportFolder) -> Topics | None:
     if file is not None:
         if not Path(file.path).is_file() or sha256_file(file.path) != file.sha256:
             return None
-        return read_topics(file.path)
+        return read_topics(file.path, source.config.topic_options)
     if "query_fields" not in source.report.manifest.dataset.contents:
         return None
     try:
@@ -342,10 +354,8 @@ def _read_collection(source: ReportFolder) -> Topics | None:
         from trectools_plus.benchmark.run.hpo import HpoOptions, load_hpo_topics
 
         return load_hpo_topics(HpoOptions.of(config))
-    if config.dataset is not None and config.dataset.startswith(CATALOGUE_PREFIX):
-        from trectools_plus.formats.ir_datasets import CatalogueDataset
-
-        return CatalogueDataset(config.dataset.removeprefix(CATALOGUE_PREFIX)).read_topics()
+    if config.dataset is not None and is_catalogue_name(config.dataset):
+        return open_catalogue(config.dataset).read_topics()
     return None
 
 

@@ -7,6 +7,7 @@ accept version 1.0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -29,7 +30,7 @@ from trectools_plus.benchmark.report.parts import (
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
-from trectools_plus.text import html_table
+from trectools_plus.text import html_table, plural
 
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
 
@@ -146,6 +147,11 @@ class BenchmarkReport(ReportModel):
                 names[name] = figures.definition.name or name
         return names
 
+    def is_sum(self, measure: str) -> bool:
+        """Return whether the figures of one of the report's measures are sums, not means."""
+        found = (result.measures.get(measure) for result in self.modes.values())
+        return any(one is not None and one.definition.aggregate == "sum" for one in found)
+
     def find_measure(self, requested: str) -> str | None:
         """Return the report's name of a measure in any spelling; ``None`` if it has none."""
         from trectools_plus.measures.parser import match_name
@@ -156,6 +162,15 @@ class BenchmarkReport(ReportModel):
     def runs(self) -> list[RunInfo]:
         """Every run of the report: the runs of the modes, then those without a component."""
         return [*(one.run for one in self.modes.values()), *(one.run for one in self.components)]
+
+    def __repr__(self) -> str:
+        """The experiment, the modes and the numbers of measures and queries."""
+        queries = plural(self.manifest.dataset.queries, "query", "queries")
+        measures = plural(len(self.measure_names), "measure")
+        modes = ", ".join(self.modes)
+        return f"<BenchmarkReport {self.manifest.experiment_id}: {modes}; {measures}, {queries}>"
+
+    __str__ = __repr__
 
     def _repr_html_(self) -> str:
         """Return the means with their intervals, a row per mode, for notebooks."""
@@ -181,6 +196,38 @@ class BenchmarkReport(ReportModel):
             if measure in result.measures
         )
         return next((one.direction_of(measure) for one in definitions), True)
+
+    def of_mode(self, mode: str, failing: Sequence[FailingQuery]) -> BenchmarkReport:
+        """Return the report of one mode: its figures and diagnostics, without comparisons.
+
+        Args:
+            mode: One of the modes.
+            failing: The queries for which this mode scores 0 on the first measure.
+        """
+        return self.model_copy(
+            update={
+                "modes": {mode: self.modes[mode]},
+                "unscored": {},
+                "comparisons": [],
+                "best_mode": dict.fromkeys(self.best_mode),
+                "best_mode_significant": dict.fromkeys(self.best_mode_significant, False),
+                "unranked": [],
+                "groups": {},
+                "strata": {
+                    field: {
+                        value: {mode: modes[mode]}
+                        for value, modes in values.items()
+                        if mode in modes
+                    }
+                    for field, values in self.strata.items()
+                },
+                "failing_queries": list(failing),
+                "near_misses": self.near_misses
+                and [one for one in self.near_misses if one.mode == mode],
+                "components": [one for one in self.components if one.mode == mode],
+                "diagnosis": [one for one in self.diagnosis if one.mode == mode],
+            }
+        )
 
     def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
         """Return the comparison of exactly this pair and measure, or ``None``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 from pydantic import (
     ConfigDict,
@@ -109,6 +109,10 @@ class MeasureDefinition(ReportModel):
     """False if a lower value is better. Omitted otherwise, and in reports of earlier versions; in
     those, lower is better for MeanRank and MinRank."""
 
+    aggregate: Literal["sum"] | None = None
+    """``sum`` if the figure over all queries is the sum, which has no interval and is not compared.
+    Omitted if it is the mean."""
+
     def direction_of(self, name: str) -> bool:
         """Return whether a higher value of the measure of this name is better."""
         if self.higher_is_better is not None:
@@ -120,6 +124,8 @@ class MeasureDefinition(ReportModel):
         fields: dict[str, Any] = handler(self)
         if fields.get("higher_is_better", True) is not False:
             fields.pop("higher_is_better", None)
+        if fields.get("aggregate") is None:
+            fields.pop("aggregate", None)
         return fields
 
     @classmethod
@@ -127,12 +133,55 @@ class MeasureDefinition(ReportModel):
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         """Describe the fields, which the serializer would hide."""
-        shown = {key: value for key, value in core_schema.items() if key != "serialization"}
-        return handler(cast("CoreSchema", shown))
+        return handler(_without_serializer(core_schema))
 
 
-class TargetResult(ReportModel):
+class _WithoutUnset(ReportModel):
+    """A part of the report whose fields ``_optional`` are left out while they are null."""
+
+    _optional: ClassVar[tuple[str, ...]] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_unset(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = handler(self)
+        return {
+            name: value
+            for name, value in fields.items()
+            if value is not None or name not in self._optional
+        }
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Describe the fields, which the serializer would hide."""
+        return handler(_without_serializer(core_schema))
+
+
+def _without_serializer(core_schema: CoreSchema) -> CoreSchema:
+    shown = {key: value for key, value in core_schema.items() if key != "serialization"}
+    return cast("CoreSchema", shown)
+
+
+class UpliftResult(ReportModel):
+    """The difference of a mode's mean from that of the baseline, and the meaningful range."""
+
+    baseline: str
+    """The mode that is subtracted."""
+    difference: float | None
+    """Mean minus the baseline's mean; null if one of them is undefined."""
+    low: float
+    """A difference of at least this is meaningful."""
+    high: float
+    """Upper end of the range of differences that are typical of an improvement."""
+    meaningful: bool | None
+    """True if the difference is at least ``low``; null if it is undefined."""
+
+
+class TargetResult(_WithoutUnset):
     """A measure's target, and the levels that the mean and its interval reach."""
+
+    _optional = ("above", "names", "band", "uplift")
 
     baseline: float | None
     """The typical result of a plain BM25 baseline; null if unknown."""
@@ -149,13 +198,23 @@ class TargetResult(ReportModel):
     """The highest level that the lower end of the mean's interval reaches; null without one."""
     status_high: TargetStatus | None = None
     """The highest level that the upper end reaches; null without one."""
+    above: bool | None = None
+    """True if a mean must be above a level to reach it. Omitted otherwise."""
+    names: dict[str, str] | None = None
+    """Names of the levels, for example ``{"competitive": "good", "strong": "very good"}``; omitted
+    if they have none."""
+    band: str | None = None
+    """The name of the level that the mean reaches; omitted without names."""
+    uplift: UpliftResult | None = None
+    """The uplift over the baseline; omitted if the target has no range, or for the baseline."""
 
 
 class MeasureResult(ReportModel):
     """One measure of one mode, over all queries."""
 
     mean: float | None
-    """Arithmetic mean over the queries for which the measure is defined."""
+    """Arithmetic mean over the queries for which the measure is defined; their sum if the
+    definition's ``aggregate`` is ``sum``."""
     median: float | None
     """Median over the same queries."""
     std: float | None
@@ -163,7 +222,7 @@ class MeasureResult(ReportModel):
     n: int
     """Number of queries in the mean."""
     ci: ConfidenceInterval | None
-    """Bootstrap interval of the mean; null for fewer than two queries."""
+    """Bootstrap interval of the mean; null for a sum, and for fewer than two queries."""
     definition: MeasureDefinition
     """The definition of the measure."""
     target: TargetResult | None

@@ -20,9 +20,15 @@ from pydantic import (
 )
 
 from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
-from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
+from trectools_plus.benchmark.run.targets import (
+    DEFAULT_TARGETS,
+    PRESET_MEASURES,
+    Target,
+    find_presets,
+)
 from trectools_plus.choices import MODES, Correction, Missing, TestName, UnknownTerms
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.retrieval.backends.embedded.modes import check_modes, name_default_modes
 from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
@@ -102,10 +108,13 @@ class DataSettings(BackendSettings):
             used.
         unknown_terms: The treatment of ids that the test cases expect and the ontology does not
             contain: ``error``, or ``drop`` their judgments.
-        language: Use only the test cases in this language, as ISO 639-1 code.
+        language: Use only the test cases in this language, as ISO 639-1 code; of topics with texts
+            in several languages, the one to choose.
         corpus: Documents (JSONL).
-        topics: Queries (TSV, JSONL or TREC).
-        qrels: Judgments (TREC, or BEIR's TSV).
+        topics: Queries, in any format of ``topics validate``, or ``irds:<id>``.
+        id_field: The field of the topics with the id; by default, the names of fields decide.
+        text_fields: The fields of the topics with the text, which are joined.
+        qrels: Judgments (TREC, or BEIR's TSV), or ``irds:<id>``.
         runs: Existing runs by name, to compare instead of fetching.
 
     In Python, ``topics``, ``qrels`` and ``runs`` can also be tables, dictionaries or data frames;
@@ -118,6 +127,8 @@ class DataSettings(BackendSettings):
     language: str | None = None
     corpus: FileName | None = None
     topics: Annotated[FileName | None, BeforeValidator(store_topics)] = None
+    id_field: str | None = None
+    text_fields: Names = ()
     qrels: Annotated[FileName | None, BeforeValidator(store_qrels)] = None
     runs: Annotated[dict[str, FileName] | None, BeforeValidator(store_runs)] = None
 
@@ -149,6 +160,11 @@ class DataSettings(BackendSettings):
             )
         return runs
 
+    @property
+    def topic_options(self) -> TopicOptions:
+        """The fields and the language of the topics."""
+        return TopicOptions(self.id_field, tuple(self.text_fields), self.language)
+
     def check_data(self) -> None:
         """Check that the data are of one kind, with topics and qrels if that kind needs them.
 
@@ -163,6 +179,8 @@ class DataSettings(BackendSettings):
                 "no data given — give `dataset`, or `corpus` with `topics` and `qrels`, "
                 "or `runs` with `qrels`"
             )
+        if set(kinds) == {"dataset", "runs"}:
+            kinds = ["dataset"]  # it has the qrels, and the texts of the queries
         if len(kinds) > 1:
             named = " and ".join(f"`{kind}`" for kind in kinds)
             raise ValueError(f"{named} cannot be combined — give one of them")
@@ -218,6 +236,15 @@ _FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
 """Settings that apply to fetching only."""
 
 
+def _name_preset_measures(values: dict[str, Any]) -> dict[str, Any]:
+    presets = values.get("targets")
+    if values.get("measures") or values.get("cutoffs") or not isinstance(presets, str | list):
+        return values
+    names = split_list(presets) if isinstance(presets, str) else presets
+    measures = [PRESET_MEASURES[name] for name in names if name in PRESET_MEASURES]
+    return {**values, "measures": measures[0]} if measures else values
+
+
 def move_fusion(values: dict[str, Any]) -> dict[str, Any]:
     """Read settings of the fusion beside ``retrieval`` as if they were in it.
 
@@ -268,6 +295,7 @@ class BenchmarkConfig(DataSettings):
         resamples: Bootstrap resamples.
         seed: Seed of the resamples.
         targets: Targets by measure, which add to or replace the defaults; ``null`` removes one.
+            Or names of presets: ``trec-2025``, ``bands``.
         retrieval: Settings of the embedded modes.
         output_dir: Folder for all files; ``results/<experiment id>`` when not given.
     """
@@ -310,6 +338,22 @@ class BenchmarkConfig(DataSettings):
         share = level / 100 if 1 < level < 100 else DEFAULT_CONFIDENCE
         raise ValueError(f"expected a share between 0 and 1 but got {level:g} — write {share:g}")
 
+    @field_validator("targets", mode="before")
+    @classmethod
+    def _read_presets(cls, targets: Any, info: ValidationInfo) -> Any:
+        if not isinstance(targets, str | list | tuple):
+            return targets
+        data = info.data
+        terms = data.get("dataset") == "hpo" or data.get("ontology") is not None
+        names = data.get("measures") or name_default_measures(
+            terms=terms, cutoffs=data.get("cutoffs")
+        )
+        presets = split_list(targets) if isinstance(targets, str) else list(map(str, targets))
+        try:
+            return find_presets(presets, [measure.name for measure in _parsed(names)])
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+
     @field_validator("targets")
     @classmethod
     def _canonical_targets(cls, targets: dict[str, Target | None]) -> dict[str, Target | None]:
@@ -329,10 +373,13 @@ class BenchmarkConfig(DataSettings):
     @model_validator(mode="before")
     @classmethod
     def _name_modes(cls, given: Any) -> Any:
-        """Unless modes are named, use all retrievers, or the modes that the weights name."""
+        """Unless modes are named, use all retrievers, or the modes that the weights name.
+
+        Unless measures are named, use those of the presets of targets.
+        """
         if not isinstance(given, dict):
             return given
-        values = move_fusion(given)
+        values = _name_preset_measures(move_fusion(given))
         if "modes" in values:
             return values
         if values.get("retriever"):
@@ -354,8 +401,12 @@ class BenchmarkConfig(DataSettings):
         if self.test_file is not None and self.dataset != "hpo" and self.corpus is None:
             raise ValueError("`test_file` goes with the dataset hpo or `corpus` — name one of them")
         for name in _TEST_CASES:
-            if name in self.model_fields_set and self.dataset != "hpo":
+            of_topics = name == "language" and self.topics is not None
+            if name in self.model_fields_set and self.dataset != "hpo" and not of_topics:
                 raise ValueError(f"`{name}` goes with the dataset hpo only — leave it out")
+        for name in ("id_field", "text_fields"):
+            if getattr(self, name) and self.topics is None:
+                raise ValueError(f"`{name}` needs `topics` — leave it out")
         self._check_measures()
         self._check_names()
         return self
@@ -489,6 +540,8 @@ class BenchmarkConfig(DataSettings):
         unused |= set(_BACKEND) if self.is_embedded else set()
         unused |= set() if self.needs_corpus else {"retrieval"}
         # The default test is left out, so that hashes are those of versions without this setting.
+        fields = ("id_field", "text_fields")
+        unused |= {name for name in fields if not getattr(self, name)}
         unused |= {"test"} if self.test == "randomisation" else set()
         unused |= {
             name

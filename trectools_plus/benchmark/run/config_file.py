@@ -16,6 +16,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig, move_fusion
 from trectools_plus.benchmark.run.targets import Target
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.remote import is_address
+from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.nodes.documents import (
     find_line,
     load_texts,
@@ -49,7 +50,7 @@ _SUPERSEDES = {
 _MODELS_OF_BACKENDS = tuple(
     entry.setting for entry in BACKENDS.values() if entry.setting and entry.model
 )
-_FILE_ONLY = ("mode_names", "language", "targets", "retrieval", *_MODELS_OF_BACKENDS, "collapse")
+_FILE_ONLY = ("mode_names", "language", "retrieval", *_MODELS_OF_BACKENDS, "collapse")
 """Settings without an option on the command line."""
 
 _MODELS = ("embedding_model", "splade_model", "reranker_model")
@@ -85,6 +86,8 @@ class ConfigOptions(TypedDict, total=False):
     corpus: str | None
     topics: str | None
     qrels: str | None
+    id_field: str | None
+    text_fields: Sequence[str] | None
     runs: Mapping[str, str] | None
     modes: Sequence[str] | None
     mode_names: Mapping[str, str]
@@ -101,6 +104,7 @@ class ConfigOptions(TypedDict, total=False):
     confidence: float | None
     resamples: int | None
     seed: int | None
+    targets: str | None
     retrieval: Mapping[str, Any] | None
     backend: str | None
     retriever: Sequence[str] | None
@@ -264,7 +268,7 @@ def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
             for name, value in retrieval.items()
         }
     dataset = anchored.get("dataset")
-    if isinstance(dataset, str) and dataset != "hpo" and not dataset.startswith("irds:"):
+    if isinstance(dataset, str) and dataset != "hpo":
         anchored["dataset"] = _anchor(dataset, folder)
     runs = anchored.get("runs")
     if isinstance(runs, dict):
@@ -276,7 +280,9 @@ def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _anchor(path: str, folder: Path) -> str:
-    return path if path == "-" or is_address(path) else str(folder / Path(path).expanduser())
+    if path == "-" or is_address(path) or is_catalogue_name(path):
+        return path
+    return str(folder / Path(path).expanduser())
 
 
 class _Translator:

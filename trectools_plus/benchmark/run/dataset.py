@@ -13,7 +13,6 @@ from trectools_plus.benchmark.run.id_overlap import check_id_overlap
 from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import (
-    CATALOGUE_PREFIX,
     Collection,
     find_collection_files,
     load_collection,
@@ -21,7 +20,9 @@ from trectools_plus.formats.collection import (
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.documents import Documents, stream_documents
 from trectools_plus.formats.hashing import sha256_file, sha256_text
+from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
+from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
@@ -104,18 +105,22 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
     """
     name = config.dataset
     if name is None:
-        name = Path(config.corpus or config.qrels or "").name
+        judged = config.qrels or ""
+        name = judged if is_catalogue_name(judged) else Path(config.corpus or judged).name
         corpus = _open_corpus(config, config.corpus)
         if config.test_file is None:
-            dataset = _from_files(name, config.qrels, config.corpus, config.topics, corpus)
+            paths = (config.qrels, config.corpus, config.topics)
+            dataset = _from_files(name, paths, corpus, config.topic_options)
         else:
             dataset = _from_test_set(name, config, corpus)
-    elif name == "hpo" or name.startswith(CATALOGUE_PREFIX):
+    elif name == "hpo" or is_catalogue_name(name):
         dataset = _from_collection(config, name)
     else:
         files = find_collection_files(name)
-        paths = str(files.qrels), str(files.corpus), str(files.topics)
-        dataset = _from_files(name, *paths, _open_corpus(config, paths[1]))
+        corpus_path = None if config.runs is not None else str(files.corpus)
+        paths = str(files.qrels), corpus_path, str(files.topics)
+        corpus = _open_corpus(config, corpus_path)
+        dataset = _from_files(name, paths, corpus, config.topic_options)
     check_id_overlap(dataset.corpus, dataset.topics, dataset.qrels, dataset.id)
     given = _files({kind: getattr(config, kind) for kind in TERM_FILES})
     return replace(dataset, files={**dataset.files, **given})
@@ -138,11 +143,12 @@ def hash_query_fields(topics: Topics) -> str | None:
 
 def _from_files(
     name: str,
-    qrels_path: str | None,
-    corpus_path: str | None,
-    topics_path: str | None,
+    paths: tuple[str | None, str | None, str | None],
     corpus: Documents | None,
+    topic_options: TopicOptions,
 ) -> Dataset:
+    """Read the files of qrels, corpus and topics; the corpus is open already."""
+    qrels_path, corpus_path, topics_path = paths
     if qrels_path is None:
         raise InputError("no qrels given")
     qrels, findings = load_qrels_with_findings(qrels_path)
@@ -150,7 +156,7 @@ def _from_files(
     return Dataset(
         id=name,
         corpus=corpus,
-        topics=None if topics_path is None else read_topics(topics_path),
+        topics=None if topics_path is None else read_topics(topics_path, topic_options),
         qrels=qrels,
         files=_files(given),
         findings=record_findings(findings),
@@ -185,11 +191,11 @@ def _test_file(config: BenchmarkConfig) -> str | None:
 
 
 def _files(given: Mapping[str, str | None]) -> dict[str, SourceFile]:
-    """Return path and hash of each given file; standard input has neither."""
+    """Return path and hash of each given file; standard input and ``irds:`` have neither."""
     return {
         kind: SourceFile(path=path, sha256=sha256_file(path))
         for kind, path in given.items()
-        if path is not None and path != "-"
+        if path is not None and path != "-" and not is_catalogue_name(path)
     }
 
 
@@ -257,7 +263,9 @@ def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
     corpus: Documents | None
     notes: list[str] = []
     changed: list[Finding] = []
-    if config.streams_documents and (streamed := stream_documents(spec, None)) is not None:
+    if config.runs is not None and spec != "hpo":
+        corpus, collection = None, load_collection(spec, with_corpus=False)
+    elif config.streams_documents and (streamed := stream_documents(spec, None)) is not None:
         corpus, collection = streamed, load_collection(spec, with_corpus=False)
     elif spec == "hpo":
         from trectools_plus.benchmark.run.hpo import HpoOptions, load_hpo
@@ -268,7 +276,9 @@ def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
     else:
         collection = open_collection(spec)
         corpus = collection.corpus
-    if corpus is None:
+    if config.runs is not None:
+        corpus = None
+    elif corpus is None:
         raise InputError("the dataset has no documents to search", where=spec)
     findings = check_qrels(collection.qrels)
     refuse_errors(findings)

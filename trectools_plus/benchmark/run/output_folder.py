@@ -22,6 +22,7 @@ from trectools_plus.formats.hashing import sha256_file
 
 RUNS_FOLDER = "runs"
 COMPONENTS_FOLDER = "components"
+MODE_REPORTS_FOLDER = "reports"
 ANNOTATED_FOLDER = "annotated"
 PLOTS_FOLDER = "visualizations"
 PLOT_NAMES = ("measures", "precision_recall", "hit_rate", "differences", "strata")
@@ -156,9 +157,10 @@ class OutputFolder:
         ]
 
     def _stale_extras(self) -> list[Path]:
-        """List plots, latencies and annotated runs of an earlier benchmark."""
+        """List plots, latencies, annotated runs and reports of modes of an earlier benchmark."""
         report = self.path / REPORT_FILE
         files = [Path(ANNOTATED_FOLDER, name) for name in _read_runs(report)]
+        files += [Path(mode_report_name(mode)) for mode in _read_modes(report)]
         if report.is_file():
             files = [*map(Path, _PLOT_FILES), Path(LATENCY_FILE), *files]
         return [name for name in files if (self.path / name).is_file()]
@@ -199,19 +201,33 @@ def read_checksums(folder: Path) -> list[tuple[str, str]]:
     return [(digest, name) for digest, _, name in pairs]
 
 
-def find_report_files(folder: Path, runs: Iterable[RunInfo]) -> list[str]:
+def mode_report_name(mode: str) -> str:
+    """Return the file of a mode's report, relative to the folder of the benchmark."""
+    return f"{MODE_REPORTS_FOLDER}/{mode}.json"
+
+
+def find_report_files(folder: Path, runs: Iterable[RunInfo], modes: Iterable[str]) -> list[str]:
     """List the files of a report in its folder, without ``SHA256SUMS`` and files of the user.
 
     Args:
         folder: The folder of the report.
         runs: The runs of the report.
+        modes: The modes of the report.
     """
     written = [run.path for run in runs if run.path is not None]
     annotated = [f"{ANNOTATED_FOLDER}/{Path(name).name}" for name in written]
     names = [REPORT_FILE, MARKDOWN_FILE, HTML_FILE, PER_QUERY_FILE, LATENCY_FILE, QRELS_FILE]
-    return [
-        name for name in (*names, *written, *annotated, *_PLOT_FILES) if (folder / name).is_file()
-    ]
+    names += [*written, *annotated, *map(mode_report_name, modes), *_PLOT_FILES]
+    return [name for name in names if (folder / name).is_file()]
+
+
+def _read_modes(report: Path) -> list[str]:
+    """Return the modes of a report whose names are file names; empty without a valid report."""
+    try:
+        modes = list(json.loads(report.read_text(encoding="utf-8"))["modes"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return []
+    return [mode for mode in modes if Path(mode).name == mode]
 
 
 def _read_runs(report: Path, folder: str = RUNS_FOLDER) -> dict[str, str]:

@@ -55,6 +55,10 @@ class BenchmarkResult:
         """The output folder."""
         return self.folder.path
 
+    def __repr__(self) -> str:
+        """The report and the folder."""
+        return f"<BenchmarkResult {self.report!r} for {self.folder.path}>"
+
     def _repr_html_(self) -> str:
         """Return the report's table, for notebooks."""
         return self.report._repr_html_()

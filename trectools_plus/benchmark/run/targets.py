@@ -1,20 +1,35 @@
 """Targets: typical values of a measure, and the level that a mean reaches.
 
 The defaults describe ad hoc collections with BM25 as the baseline. They are a rule of thumb, not
-a property of your collection: set your own under ``targets:`` in ``benchmark.yaml``.
+a property of your collection: set your own under ``targets:`` in ``benchmark.yaml``, or name
+presets (:data:`PRESETS`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import ge, gt
 from types import MappingProxyType
 from typing import Any, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
-from trectools_plus.benchmark.report import TargetResult, TargetStatus
+from trectools_plus.benchmark.report import TargetResult, TargetStatus, UpliftResult
+from trectools_plus.choices import DEFAULT_MEASURES
+from trectools_plus.errors import UsageError
 from trectools_plus.models import Model
-from trectools_plus.retrieval.setting_types import Number
+from trectools_plus.retrieval.backends.embedded.modes import canonical_mode
+from trectools_plus.retrieval.setting_types import Flag, Number
+
+_ROUNDING = 1e-12
+"""Differences of means that are smaller are rounding errors."""
 
 
 class Target(Model):
@@ -27,6 +42,10 @@ class Target(Model):
         baseline_high: Upper end of that range; ``None`` if it is one value.
         competitive: A result of at least this is competitive ("good").
         strong: A result of at least this is strong; ``None`` if no such level is set.
+        above: Only a result above a level reaches it.
+        names: Names of the levels in texts: ``{"competitive": "good", "strong": "very good"}``.
+        uplift: The range of meaningful differences from the mean of the baseline mode; ``None`` if
+            unknown. A larger difference is meaningful too.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -35,6 +54,9 @@ class Target(Model):
     baseline_high: Number | None = Field(default=None, allow_inf_nan=False)
     competitive: Number = Field(allow_inf_nan=False)
     strong: Number | None = Field(default=None, allow_inf_nan=False)
+    above: Flag = False
+    names: dict[TargetStatus, str] | None = None
+    uplift: tuple[Number, Number] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -50,7 +72,19 @@ class Target(Model):
             raise ValueError(
                 f"expected baseline <= baseline_high <= competitive <= strong but got {shown}"
             )
+        if self.uplift is not None and not 0 < self.uplift[0] <= self.uplift[1]:
+            raise ValueError("expected an uplift of two ascending numbers above 0")
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_unset(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out unset fields that earlier versions did not have, so that hashes are equal."""
+        fields: dict[str, Any] = handler(self)
+        return {
+            name: value
+            for name, value in fields.items()
+            if value or name not in ("above", "names", "uplift")
+        }
 
 
 DEFAULT_TARGETS: Mapping[str, Target] = MappingProxyType(
@@ -64,6 +98,104 @@ DEFAULT_TARGETS: Mapping[str, Target] = MappingProxyType(
         "HitRate@10": Target(baseline=0.70, baseline_high=0.75, competitive=0.80),
     }
 )
+
+
+TREC_2025 = "trec-2025"
+_UPLIFTS = {"AP@100": (0.03, 0.05)}
+"""Meaningful differences from the mean of the baseline, by measure of :data:`TREC_2025`."""
+_BANDS = Target(
+    competitive=0.5, strong=0.8, above=True, names={"competitive": "good", "strong": "very good"}
+)
+
+Targets = dict[str, Target | None]
+
+
+def _trec_2025(measures: Iterable[str]) -> Targets:
+    """Return the default targets, with the meaningful uplift of MAP@100.
+
+    The levels of nDCG@10 also apply to its variant with exponential gain.
+    """
+    levels: dict[str, Target] = {**DEFAULT_TARGETS}
+    levels["nDCG(dcg='exp-log2')@10"] = levels["nDCG@10"]
+    for name, uplift in _UPLIFTS.items():
+        levels[name] = levels[name].model_copy(update={"uplift": uplift})
+    return {name: levels[name] for name in measures if name in levels}
+
+
+def _bands(measures: Iterable[str]) -> Targets:
+    """Return the bands of nDCG, at any cutoff: above 0.8 very good, above 0.5 good."""
+    return {name: _BANDS for name in measures if re.split("[(@]", name)[0] == "nDCG"}
+
+
+PRESETS: Mapping[str, Callable[[Iterable[str]], Targets]] = MappingProxyType(
+    {TREC_2025: _trec_2025, "bands": _bands}
+)
+"""Functions that return the targets of a preset for measures by canonical name."""
+
+PRESET_MEASURES = MappingProxyType({TREC_2025: DEFAULT_MEASURES})
+"""Default measures of a benchmark with a preset."""
+
+
+def find_presets(names: Sequence[str], measures: Iterable[str]) -> Targets:
+    """Return the targets of presets, which replace the default targets.
+
+    Args:
+        names: Names of :data:`PRESETS`; for the same measure, the last one counts.
+        measures: The measures of the benchmark, by canonical name.
+
+    Raises:
+        UsageError: If there is no such preset.
+    """
+    measures = list(measures)
+    found: Targets = dict.fromkeys(DEFAULT_TARGETS)
+    for name in names:
+        if name not in PRESETS:
+            raise UsageError(
+                f"unknown preset '{name}'",
+                remedy=f"use {' or '.join(PRESETS)}, or a mapping of measures to their levels",
+            )
+        found |= PRESETS[name](measures)
+    return found
+
+
+def find_uplift_baseline(baselines: Sequence[str], modes: Sequence[str]) -> str | None:
+    """Return the mode that uplifts are measured from.
+
+    Args:
+        baselines: The baselines of the configuration.
+        modes: The scored modes.
+
+    Returns:
+        The first baseline; without one, the only mode or run that is called lexical or BM25 (in
+        any case); ``None`` if there is none.
+    """
+    named = [mode for mode in baselines if mode in modes]
+    if named:
+        return named[0]
+    lexical = [mode for mode in modes if canonical_mode(mode.casefold()) == "lexical"]
+    return lexical[0] if len(lexical) == 1 else None
+
+
+def judge_uplift(
+    mean: float | None, baseline: tuple[str, float | None], range_: tuple[float, float]
+) -> UpliftResult:
+    """Return the difference from the baseline, and whether it is meaningful.
+
+    Args:
+        mean: The mode's mean; ``None`` if undefined.
+        baseline: Name and mean of the baseline.
+        range_: The target's range of meaningful differences.
+    """
+    name, of_baseline = baseline
+    low, high = range_
+    difference = None if mean is None or of_baseline is None else mean - of_baseline
+    return UpliftResult(
+        baseline=name,
+        difference=difference,
+        low=low,
+        high=high,
+        meaningful=None if difference is None else difference >= low - _ROUNDING,
+    )
 
 
 def judge_mean(
@@ -85,9 +217,11 @@ def judge_mean(
             the worse one, so ``status_low`` is its level.
     """
     worse, better = (low, high) if higher_is_better else (high, low)
+    status = _status(mean, target, higher_is_better=higher_is_better)
     return TargetResult(
-        **target.model_dump(),
-        status=_status(mean, target, higher_is_better=higher_is_better),
+        **target.model_dump(exclude={"uplift"}),
+        status=status,
+        band=_name(status, target.names) if status and target.names else None,
         status_low=_status(worse, target, higher_is_better=higher_is_better),
         status_high=_status(better, target, higher_is_better=higher_is_better),
     )
@@ -104,7 +238,7 @@ def describe_status(target: TargetResult) -> str:
     if target.status is None:
         return "undefined"
     low, mean, high = (
-        (status or target.status).replace("_", " ")
+        _name(status or target.status, target.names)
         for status in (target.status_low, target.status, target.status_high)
     )
     if low != mean != high:
@@ -114,15 +248,23 @@ def describe_status(target: TargetResult) -> str:
     return mean if high == mean else f"{mean}; the interval reaches {high}"
 
 
+def _name(status: str, names: Mapping[Any, str] | None) -> str:
+    """Return a status in words, with the names of the levels: ``below good``."""
+    level = status.removeprefix("below_")
+    named = (names or {}).get(level, level)
+    return named if level == status else f"below {named}"
+
+
 def _status(mean: float | None, target: Target, *, higher_is_better: bool) -> TargetStatus | None:
     if mean is None:
         return None
     if not higher_is_better:  # one level, see BenchmarkConfig
         return "competitive" if mean <= target.competitive else "below_competitive"
-    if target.strong is not None and mean >= target.strong:
+    reaches = gt if target.above else ge
+    if target.strong is not None and reaches(mean, target.strong):
         return "strong"
-    if mean >= target.competitive:
+    if reaches(mean, target.competitive):
         return "competitive"
     if target.baseline is None:
         return "below_competitive"
-    return "baseline" if mean >= target.baseline else "below_baseline"
+    return "baseline" if reaches(mean, target.baseline) else "below_baseline"

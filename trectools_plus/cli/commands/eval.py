@@ -194,9 +194,10 @@ def as_table(evaluation: measures.Evaluation, *, per_query: bool) -> Iterator[st
 
 
 def _label(measure: measures.Measure) -> str:
-    """Return the name as requested, followed by the canonical name if that differs."""
-    requested = measure.requested_name
-    return requested if requested == measure.name else f"{requested} ({measure.name})"
+    """Return the name as requested, followed by the canonical name if that differs, and "sum"."""
+    further = [] if measure.requested_name == measure.name else [measure.name]
+    further += ["sum"] if measure.aggregate == "sum" else []
+    return f"{measure.requested_name} ({', '.join(further)})" if further else measure.requested_name
 
 
 def _query_lines(evaluation: measures.Evaluation, run: str) -> Iterator[str]:
@@ -236,7 +237,9 @@ def _short(cell: str) -> str:
 
 
 def _mean_cell(evaluation: measures.Evaluation, run: str, measure: str) -> str:
-    figure = _figure(evaluation.mean(run, measure))
+    value = evaluation.mean(run, measure)
+    is_sum = evaluation.definition(measure).aggregate == "sum" and not math.isnan(value)
+    figure = f"{value:.0f}" if is_sum else _figure(value)
     n = evaluation.n(run, measure)
     return figure if n == evaluation.counts[run].n_scored else f"{figure} (n={n})"
 

@@ -10,6 +10,7 @@ import typer
 from trectools_plus import formats, validation
 from trectools_plus.choices import OnConflict, QrelsFormat
 from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.topics import TopicFieldOptions
 from trectools_plus.cli.options.validation import FIXES, FixOptions, RuleOptions, find_readable
 from trectools_plus.cli.validation import (
     Fixer,
@@ -33,6 +34,7 @@ def qrels_validate(
     topics: Annotated[
         str | None, typer.Option(metavar="FILE", help="Check query ids against topics.")
     ] = None,
+    fields: TopicFieldOptions,
     rules: RuleOptions,
     output: FixOptions,
     on_conflict: Annotated[
@@ -73,7 +75,7 @@ def qrels_validate(
         return validation.fix_qrels(path, target, codes=codes, options=options, run=run)
 
     fixer = Fixer(output, qrels, fix, (run, topics, choices.settings_file))
-    references = References(topics=topics, run=run)
+    references = References(topics=topics, topic_options=fields.options(), run=run)
     reports = _check(map(fixer.fixed, qrels), references, choices, every=output.every)
     finish(reports, choices, output, n_files=len(qrels), fixer=fixer, unread=unread)
 

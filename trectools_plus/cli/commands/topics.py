@@ -8,8 +8,10 @@ import typer
 
 from trectools_plus import validation
 from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.topics import TopicFieldOptions
 from trectools_plus.cli.options.validation import FixOptions, RuleOptions, find_readable
 from trectools_plus.cli.validation import Fixer, finish
+from trectools_plus.cli.verbosity import note
 
 
 @with_groups
@@ -21,6 +23,7 @@ def topics_validate(
             metavar="FILE...", help="Files of topics or test sets; - is standard input."
         ),
     ],
+    fields: TopicFieldOptions,
     rules: RuleOptions,
     output: FixOptions,
 ) -> None:
@@ -36,6 +39,7 @@ def topics_validate(
     Examples:
       trectools-plus topics validate topics.tsv
       trectools-plus topics validate testset.yaml --strict --format json
+      trectools-plus topics validate topics.xml --text-fields disease,gene
       trectools-plus topics validate topics.tsv --fix fixed.tsv --fix T113
     """
     choices = rules.choices()
@@ -46,7 +50,13 @@ def topics_validate(
         return validation.fix_topics(path, target, codes=codes, options=options)
 
     fixer = Fixer(output, topics, fix, (choices.settings_file,))
-    reports = (
-        validation.validate_topics(fixer.fixed(path), every_line=output.every) for path in topics
-    )
+    options = fields.options()
+
+    def check(path: str) -> validation.FileReport:
+        report = validation.validate_topics(path, every_line=output.every, options=options)
+        if report.read_as is not None:
+            note(f"{path} {report.read_as}")
+        return report
+
+    reports = (check(fixer.fixed(path)) for path in topics)
     finish(reports, choices, output, n_files=len(topics), fixer=fixer, unread=unread)

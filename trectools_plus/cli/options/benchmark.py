@@ -72,6 +72,16 @@ Seed = Annotated[
         metavar="N", help="Seed of the random numbers.  [default: 42]", rich_help_panel=FIGURES
     ),
 ]
+TargetPresets = Annotated[
+    str | None,
+    typer.Option(
+        "--targets",
+        metavar="NAMES",
+        help="Targets instead of the default ones: trec-2025 (with the meaningful uplift of "
+        "MAP@100 over the baseline), bands (nDCG above 0.5 good, above 0.8 very good), or both.",
+        rich_help_panel=FIGURES,
+    ),
+]
 NoCache = Annotated[
     bool,
     typer.Option(
@@ -92,6 +102,7 @@ class FigureOptions:
     confidence: Confidence = None
     resamples: Resamples = None
     seed: Seed = None
+    targets: TargetPresets = None
 
     def settings(self) -> benchmark.ConfigOptions:
         """Return the options as settings; ``None`` where an option is absent."""
@@ -102,4 +113,5 @@ class FigureOptions:
             "confidence": self.confidence,
             "resamples": self.resamples,
             "seed": self.seed,
+            "targets": self.targets,
         }

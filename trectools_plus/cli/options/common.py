@@ -70,7 +70,11 @@ CorpusFile = Annotated[
 ]
 TopicsFile = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="Queries: TSV, JSONL or TREC.", rich_help_panel=DATA),
+    typer.Option(
+        metavar="FILE",
+        help="Queries: TSV, CSV, JSONL, JSON, TREC SGML or XML, or irds:<ir_datasets id>.",
+        rich_help_panel=DATA,
+    ),
 ]
 HpoTestSet = Annotated[
     str | None,

@@ -211,7 +211,7 @@ def find_readable(
 
 def _find_error(path: str) -> InputError | None:
     """Return the reason why a path is not a readable file; ``None`` if it is one."""
-    if path == "-":
+    if path == "-" or formats.is_catalogue_name(path):
         return None
     if formats.is_address(path):
         try:

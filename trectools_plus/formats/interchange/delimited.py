@@ -134,21 +134,29 @@ def read_table(text: str, header: Header) -> Table:
     body = lines[header.line] if len(lines) > header.line else ""
     if '"' not in body or header.separator == BLANKS:
         return _split(body, header)
+    regular = _split_regular_quotes(body, header)
+    if regular is not None:
+        return regular
     try:
         return _read_quoted(body, header)
     except _StrayQuoteError:
         return _split(body, header)
 
 
-def _split(body: str, header: Header) -> Table:
-    """Split all lines at once."""
-    n_columns = len(header.names)
+def _lines_of(body: str, header: Header) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return ``line, text`` of the lines with data, and of the comments."""
     texts = pl.Series("text", [body]).str.split("\n").explode().str.strip_suffix("\r")
     first = header.line + 1
     lines = pl.int_range(first, first + texts.len(), dtype=pl.UInt32, eager=True).alias("line")
     frame = pl.DataFrame([lines, texts]).filter(pl.col("text").str.contains(r"[^ \t\x0b\x0c]"))
     is_comment = pl.col("text").str.starts_with("#")
-    comments, frame = frame.filter(is_comment), frame.filter(~is_comment)
+    return frame.filter(~is_comment), frame.filter(is_comment)
+
+
+def _split(body: str, header: Header) -> Table:
+    """Split all lines at once."""
+    n_columns = len(header.names)
+    frame, comments = _lines_of(body, header)
     text, separator = pl.col("text"), header.separator
     if separator == BLANKS:
         text, separator = text.str.strip_chars(" \t\x0b\x0c"), "\t"
@@ -179,6 +187,28 @@ def _split(body: str, header: Header) -> Table:
         ]
     )
     return Table(header, rows, misshapen, comments, is_quoted=False)
+
+
+def _split_regular_quotes(body: str, header: Header) -> Table | None:
+    """Split all lines at once if each value in quotes is on one line and has no quotes in it."""
+    one = re.escape(header.separator)
+    value = rf'(?:"[^"]*"|[^"{one}]*)'
+    n_others = len(header.names) - 1
+    frame, comments = _lines_of(body, header)
+    if not frame["text"].str.contains(rf"^{value}(?:{one}{value}){{{n_others}}}$").all():
+        return None
+    names = [f"c{number}" for number in range(1, len(header.names) + 1)]
+    if frame.is_empty():
+        values = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    else:
+        values = pl.read_csv(
+            frame["text"].str.join("\n").item().encode(),
+            has_header=False,
+            separator=header.separator,
+            schema=dict.fromkeys(names, pl.String),
+        )
+    rows = frame.select("line").hstack(values.select(pl.all().fill_null("").str.strip_chars(" \t")))
+    return Table(header, rows, pl.DataFrame(schema=_LINES), comments, is_quoted=True)
 
 
 class _StrayQuoteError(Exception):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trectools_plus.arguments import show
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.interchange.names import (
     CORPUS_FIELDS,
@@ -156,15 +157,6 @@ def unexpected(value: object, kind: Kind, where: str | None = None) -> UsageErro
     )
 
 
-def show(value: object) -> str:
-    """Return type and value on one short line."""
-    try:
-        shown = " ".join(repr(value).split())
-    except Exception:
-        shown = ""
-    return f"{type(value).__name__} {shown if len(shown) <= 40 else shown[:39] + '…'}".rstrip()
-
-
 def _renamed(frame: pl.DataFrame, kind: Kind) -> pl.DataFrame:
     """Return a frame whose columns have the names of this package."""
     missing = [name for name in kind.fields if name not in frame.columns]
@@ -249,7 +241,7 @@ def _column(name: str, values: Sequence[Any], kind: Kind) -> pl.Series:
     done: list[Any] = []
     try:
         done.extend(map(_as_number if numeric else _as_text, values))
-        if name == "score" or (numeric and float in set(map(type, done))):
+        if name == "score" or (numeric and any(isinstance(one, float) for one in done)):
             done = list(map(float, done))
         return pl.Series(name, done, strict=True)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:

@@ -274,7 +274,7 @@ def _with_lines(rows: JsonRows, text: str) -> JsonRows:
     if len(starts) != len(rows.rows):
         rows.has_lines = False
         return rows
-    ends = np.flatnonzero(np.array([character == "\n" for character in text]))
+    ends = np.flatnonzero(np.frombuffer(text.encode("utf-32-le", "replace"), "<u4") == ord("\n"))
     lines = np.searchsorted(ends, starts) + 1
     rows.rows = [(*row[:5], int(line)) for row, line in zip(rows.rows, lines, strict=True)]
     return rows

@@ -1,4 +1,4 @@
-"""Find the XML elements with a given name, and return each as a mapping."""
+"""Parse XML to elements with positions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import re
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from trectools_plus.formats.nodes.model import Mapping, Scalar, TreeError
+from trectools_plus.formats.files.limits import MAX_DEPTH
+from trectools_plus.formats.nodes.model import MAX_NODES, TreeError
 from trectools_plus.text import shortened
 
+MAX_DEFAULTS = 200
+"""The greatest total length of default values, which the parser adds to every element."""
 _BLANKS = re.compile(rb"\s*")
 _SKIPPED = {b"<!--": b"-->", b"<?": b"?>"}
 # With this declaration, an undefined entity is an error; otherwise expat skips it silently.
@@ -17,86 +20,80 @@ _UNDEFINED = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
 _NO_ENTITY = "write the character itself (&amp; for &), because DTDs are not read"
 
 
-@dataclass(slots=True)
-class _Element:
-    """An element that is being read.
+@dataclass(slots=True, eq=False)
+class Element:
+    """An element of XML.
 
     Attributes:
+        name: Its name in lower case.
         line: The line where it starts, from 1.
-        column: Its column in characters, from 1.
+        column: The column where it starts, from 1.
         attributes: Its attributes, names in lower case.
-        texts: The parts of the text of each child by its name; the element's own text has the
-            empty name.
-        places: Line and column of the first child with each name.
+        start: Its number in the order of start and end tags.
+        end: The number of its end tag.
+        children: The elements in it.
+        own_text: The text in it, but not in its children.
+        all_text: The text in it and in its children.
     """
 
+    name: str
     line: int
     column: int
     attributes: dict[str, str]
-    texts: dict[str, list[str]] = field(default_factory=lambda: {"": []})
-    places: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    def as_node(self) -> Mapping:
-        """Return the element as a mapping of texts."""
-        here = self.line, self.column
-        found = {f"@{name}": (here, value) for name, value in self.attributes.items()}
-        found |= {
-            name: (self.places.get(name, here), "".join(parts))
-            for name, parts in self.texts.items()
-        }
-        pairs = {
-            name: (Scalar(*place, name), Scalar(*place, text))
-            for name, (place, text) in found.items()
-        }
-        return Mapping(*here, pairs)  # type: ignore[arg-type]
+    start: int
+    end: int = 0
+    children: list[Element] = field(default_factory=list)
+    own_text: list[str] = field(default_factory=list)
+    all_text: list[str] = field(default_factory=list)
 
 
-def parse_elements(data: bytes, tag: str) -> list[Mapping]:
-    """Find all elements with a given name.
+def parse_xml(data: bytes) -> list[Element]:
+    """Parse a document.
 
     Args:
         data: The file, in UTF-8; it may be a sequence of elements without a root.
-        tag: The name in lower case; the file may use upper or lower case.
 
     Returns:
-        The elements in the order of the file. A mapping has the attributes of an element under
-        ``@name``, the texts of its children under their names, and its own text under the empty
-        name. Names are in lower case; texts of children with the same name are joined, and text
-        that is nested deeper belongs to the child.
+        All elements in the order of their start tags.
 
     Raises:
-        TreeError: If the XML is not well-formed, or a document type declares entities or default
-            values.
+        TreeError: If the XML is not well-formed or too deep, or a document type declares entities
+            or default values.
     """
-    found: list[_Element] = []
-    open_tags: list[str] = []
-    depths: list[int] = []  # positions in open_tags of the open elements with this name
+    found: list[Element] = []
+    opened: list[Element] = []
+    n_tags = 0
 
     parser = expat.ParserCreate("utf-8")
     before, data, after = _with_root(data)
+    is_added = bool(after)
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        open_tags.append(name.lower())
+        nonlocal n_tags
+        n_tags += 1
         line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
-        place = line, column - len(before) if line == 1 else column
-        if open_tags[-1] == tag:
-            lowered = {key.lower(): value for key, value in attributes.items()}
-            found.append(_Element(*place, lowered))
-            depths.append(len(open_tags) - 1)
-        elif depths and len(open_tags) == depths[0] + 2:
-            found[-1].texts.setdefault(open_tags[-1], [])
-            found[-1].places.setdefault(open_tags[-1], place)
+        column = column - len(before) if line == 1 else column
+        lowered = {key.lower(): value for key, value in attributes.items()}
+        element = Element(name.lower(), line, column, lowered, n_tags)
+        if len(opened) > MAX_DEPTH:
+            raise TreeError(f"invalid XML: nested more than {MAX_DEPTH} deep", line, column)
+        if len(found) > MAX_NODES:
+            raise TreeError(f"invalid XML: more than {MAX_NODES:,} elements", line, column)
+        if opened:
+            opened[-1].children.append(element)
+        opened.append(element)
+        found.append(element)
 
     def end(_: str) -> None:
-        open_tags.pop()
-        if depths and depths[-1] == len(open_tags):
-            depths.pop()
+        nonlocal n_tags
+        n_tags += 1
+        opened.pop().end = n_tags
 
     def characters(text: str) -> None:
-        if depths:
-            # Text that is nested deeper belongs to the element's direct child.
-            child = open_tags[depths[0] + 1 : depths[0] + 2]
-            found[-1].texts.setdefault("".join(child), []).append(text)
+        if opened:
+            opened[-1].own_text.append(text)
+        for element in opened:
+            element.all_text.append(text)
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
@@ -115,7 +112,7 @@ def parse_elements(data: bytes, tag: str) -> list[Mapping]:
             if error.code == _UNDEFINED
             else "close every tag, and write &amp; for & and &lt; for <",
         ) from error
-    return [element.as_node() for element in found]
+    return found[1:] if is_added else found
 
 
 def _with_root(data: bytes) -> tuple[bytes, bytes, bytes]:
@@ -145,10 +142,11 @@ def _has_document_type(data: bytes) -> bool:
 
 
 def _refuse_declarations(parser: expat.XMLParserType) -> None:
-    """Refuse entities and default values; a reference to a DTD is allowed, but not read.
+    """Refuse entities and long default values; a reference to a DTD is allowed, but not read.
 
     Entities that contain other entities, and long default values, could fill the memory.
     """
+    n_default = 0
 
     def refuse(what: str, remedy: str) -> None:
         raise TreeError(what, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1, remedy)
@@ -158,8 +156,10 @@ def _refuse_declarations(parser: expat.XMLParserType) -> None:
         refuse(what, "write the characters themselves, and remove the declaration")
 
     def attributes(tag: str, name: str, _: str, default: str | None, __: int) -> None:
-        if default is not None:
-            what = f"the document type gives <{shortened(tag)}> a default {shortened(name)}"
+        nonlocal n_default
+        n_default += len(default or "")
+        if n_default > MAX_DEFAULTS:
+            what = f"the document type gives <{shortened(tag)}> a long default {shortened(name)}"
             refuse(what, "write the attribute in each element, and remove the declaration")
 
     parser.EntityDeclHandler = entity

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,8 @@ import polars as pl
 
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.judged import SCORED_QUERY_LEVEL, JudgedQueries, RankedRun
+
+Aggregate = Literal["mean", "sum"]
 
 MAX_CUTOFF = 2**31 - 1
 """The deepest cutoff that trec_eval accepts on every platform."""
@@ -61,6 +63,7 @@ class Definition:
             document; see ``trec_eval_sums``.
         higher_is_better: Whether a higher value is better; false for costs and ranks.
         see_also: Another measure that some tools call by the same name; ``None`` if there is none.
+        aggregate: The figure over all queries: the ``mean`` of their values, or the ``sum``.
     """
 
     name: str
@@ -76,14 +79,24 @@ class Definition:
     alias: str | None = None
     higher_is_better: bool = True
     see_also: str | None = None
+    aggregate: Aggregate = "mean"
+
+    def __repr__(self) -> str:
+        """The name, the formula and what else decides the figures, on a few lines."""
+        lines = [f"{self.name}: {self.formula}", f"  gain: {self.gain}"]
+        lines.append(f"  denominator: {self.denominator}")
+        lines.append(f"  relevant: grade {self.relevance_level} or more; by {self.provider}")
+        return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values.
 
-        ``higher_is_better`` is left out if it is true, and ``see_also`` always, because reports do
-        not need it.
+        ``higher_is_better`` is left out if it is true, ``aggregate`` if it is the mean, and
+        ``see_also`` always, because reports do not need it.
         """
         fields = asdict(self)
+        if self.aggregate == "mean":
+            del fields["aggregate"]
         del fields["see_also"]
         if self.higher_is_better:
             del fields["higher_is_better"]
@@ -147,6 +160,8 @@ class Measure(ABC):
         sees_unjudged: Whether it can score a run without judged documents.
         higher_is_better: Whether a higher value is better; false for costs and ranks. It
             determines best modes, gates, marks and plots.
+        aggregate: The figure over all queries: the ``mean`` of their values, or their ``sum``,
+            which has no interval and is not compared.
         provider: The library or module that computes it.
     """
 
@@ -159,6 +174,7 @@ class Measure(ABC):
     value_without_results: float = 0.0
     sees_unjudged: bool = False
     higher_is_better: bool = True
+    aggregate: Aggregate = "mean"
 
     @property
     @abstractmethod
@@ -187,8 +203,26 @@ class Measure(ABC):
     def definition(self) -> Definition:
         """The exact meaning of its figures."""
         return replace(
-            self._definition, alias=self.alias, higher_is_better=bool(self.higher_is_better)
+            self._definition,
+            alias=self.alias,
+            higher_is_better=bool(self.higher_is_better),
+            aggregate=self.aggregate,
         )
+
+    def values_without_results(
+        self,
+        query: npt.NDArray[np.integer],  # noqa: ARG002
+        grade: npt.NDArray[np.integer],  # noqa: ARG002
+        n_queries: int,
+    ) -> FloatArray:
+        """Return each query's value if the run returned nothing for it.
+
+        Args:
+            query: The query of each judgment, as a position.
+            grade: The grade of each judgment.
+            n_queries: The number of queries.
+        """
+        return np.full(n_queries, self.value_without_results)
 
     @property
     def notes_on_names(self) -> list[str]:

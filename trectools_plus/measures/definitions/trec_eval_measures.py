@@ -148,6 +148,7 @@ class StandardMeasure:
         plain_name: The name in service answers and metrics; ``None`` for the canonical name.
         see_also: Another measure that some tools call by the same name; ``{at}`` is replaced by
             the cutoff.
+        aggregate: The figure over all queries, as in ``ir_measures``.
     """
 
     label: str
@@ -161,6 +162,7 @@ class StandardMeasure:
     cutoff_parameter: str = "cutoff"
     plain_name: str | None = None
     see_also: str | None = None
+    aggregate: Literal["mean", "sum"] = "mean"
 
     @property
     def sees_tail(self) -> bool:
@@ -308,28 +310,29 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "num_ret",
         None,
         "number of documents retrieved; with rel=g only those of grade g or more. "
-        "The summary is the mean; trec_eval prints the sum",
+        "The summary is the sum over the queries",
         "none",
         "1 per document that is counted",
         {"rel": None},
+        aggregate="sum",
     ),
     StandardMeasure(
         "NumRel",
         "num_rel",
         None,
-        "number of relevant documents in the qrels. "
-        "The summary is the mean; trec_eval prints the sum",
+        "number of relevant documents in the qrels. The summary is the sum over the queries",
         "none",
         defaults={"rel": 1},
+        aggregate="sum",
     ),
     StandardMeasure(
         "NumQ",
         "num_q",
         None,
-        "1 for each query. "
-        "The summary is the mean; trec_eval prints the sum, the number of queries",
+        "1 for each query. The summary is the sum, the number of queries",
         "none",
         "none",
         {},
+        aggregate="sum",
     ),
 )

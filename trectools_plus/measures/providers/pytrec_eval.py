@@ -19,6 +19,7 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import (
@@ -240,6 +241,7 @@ class TrecEvalMeasure(Measure):
         self, standard: StandardMeasure, cutoff: Any, parameters: Mapping[str, Any]
     ) -> None:
         self.standard = standard
+        self.aggregate = standard.aggregate
         if isinstance(parameters.get("dcg"), str):
             parameters = {**parameters, "dcg": parameters["dcg"].lower()}
         self.parameters: dict[str, Any] = {**standard.defaults, **parameters}
@@ -268,6 +270,17 @@ class TrecEvalMeasure(Measure):
         if parameters.get("gains") is not None:
             parameters["gains"] = _Verbatim(_spell_gains(parameters["gains"]))
         return canonical_name(self.standard.label, parameters, defaults, at)
+
+    def values_without_results(
+        self, query: npt.NDArray[np.integer], grade: npt.NDArray[np.integer], n_queries: int
+    ) -> FloatArray:
+        """Return the numbers that depend on the qrels only, as ``trec_eval -c``; 0 for others."""
+        if self.standard.label == "NumQ":
+            return np.ones(n_queries)
+        if self.standard.label == "NumRel":
+            relevant = query[grade >= self.relevance_level]
+            return np.bincount(relevant, minlength=n_queries).astype(np.float64)
+        return super().values_without_results(query, grade, n_queries)
 
     @property
     def judged_only(self) -> bool:

@@ -250,13 +250,14 @@ class _Summary:
         self._path = path
         self._found: list[ChunkFindings] = []
         self._query_ids: list[str] = []
-        self._n_judged = self._n_other_spellings = 0
+        self._n_documents = self._n_judged = self._n_other_spellings = 0
         self._at_cutoff = np.zeros(2, np.int64)
 
     def add(self, chunk: JudgedChunk) -> None:
         """Add a chunk."""
         self._found.append(chunk.found)
         self._query_ids += chunk.query_ids
+        self._n_documents += int(chunk.lengths[chunk.number >= 0].sum())
         self._n_judged += len(chunk.judgments)
         self._n_other_spellings += chunk.n_other_spellings
         judged = np.count_nonzero(chunk.ranks <= JUDGED_CUTOFF)
@@ -275,6 +276,7 @@ class _Summary:
             self._path,
             self._query_ids,
             qrels.query_ids,
+            n_documents=self._n_documents,
             judged=judged / shown if self._n_judged and shown else None,
             n_other_spellings=self._n_other_spellings,
         )
@@ -337,7 +339,8 @@ def _table(
 ) -> FloatArray:
     """Return the values of all scored queries; without results, ``value_without_results``."""
     table = np.empty((len(qrels.query_ids), len(measures)))
-    table[:] = [measure.value_without_results for measure in measures]
+    for column, measure in enumerate(measures):
+        table[:, column] = measure.values_without_results(qrels.query, qrels.relevance, len(table))
     for numbers, scores in tables:
         table[numbers] = scores()
     return table[qrels.is_scored]

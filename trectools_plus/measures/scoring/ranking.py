@@ -86,6 +86,12 @@ def deepest_rank_needed(measures: Sequence[Measure]) -> int | None:
 
 
 def _table(measures: Sequence[Measure], run: RankedRun) -> FloatArray:
-    without_results = [measure.value_without_results for measure in measures]
-    has_results = run.judged.retrieved[:, None] > 0
-    return np.where(has_results, score_by_provider(measures, run), without_results)
+    values = score_by_provider(measures, run)
+    judged, count = run.judged, len(run.judged.retrieved)
+    has_results = judged.retrieved[:, None] > 0
+    without_results = np.empty((count, len(measures)))
+    for column, measure in enumerate(measures):
+        without_results[:, column] = measure.values_without_results(
+            judged.query, judged.grade, count
+        )
+    return np.where(has_results, values, without_results)

@@ -33,6 +33,7 @@ from trectools_plus.reporting.table import Table, show, show_interval
 from trectools_plus.reporting.wording import (
     COMPONENTS_EXPLANATION,
     NONE_NEAR,
+    TARGETS_EXPLANATION,
     TEST_NAMES,
     choose_comparisons,
     collect_findings,
@@ -52,8 +53,10 @@ from trectools_plus.reporting.wording import (
     show_baseline,
     show_contribution,
     show_difference_interval,
+    show_level,
     show_p,
     show_rank,
+    target_lines,
 )
 from trectools_plus.statistics.power import advise_on_size
 from trectools_plus.text import plural
@@ -120,8 +123,8 @@ def _targets(report: BenchmarkReport) -> str:
             [
                 measure,
                 show_baseline(target),
-                f"≥ {target.competitive:g}",
-                "–" if target.strong is None else f"≥ {target.strong:g}",
+                show_level(target, "competitive"),
+                show_level(target, "strong"),
                 *(_show_status(result, measure) for result in report.modes.values()),
             ]
         )
@@ -131,9 +134,9 @@ def _targets(report: BenchmarkReport) -> str:
     return (
         "## Targets\n\n"
         + markdown_table(["Metric", "Typical baseline", "Competitive", "Strong", *labels], rows)
-        + "\n\nThe default targets are typical results of BM25 on ad hoc collections. They are a "
-        "rule of thumb, not a property of these queries. Set other targets under `targets:` in "
-        "`benchmark.yaml`."
+        + "".join(f"\n\n{escape(line)}" for line in target_lines(report))
+        + "\n\n"
+        + TARGETS_EXPLANATION.format(targets="`targets:`", file="`benchmark.yaml`")
     )
 
 

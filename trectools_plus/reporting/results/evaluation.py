@@ -81,5 +81,8 @@ def _or_none(value: float) -> float | None:
 def _sha256(path: str | None) -> str | None:
     """Return the hash of a file; ``None`` for standard input, which cannot be read again."""
     from trectools_plus.formats.hashing import sha256_file
+    from trectools_plus.formats.ir_datasets import is_catalogue_name
 
-    return None if path in (None, "-") else sha256_file(path)
+    if path in (None, "-") or is_catalogue_name(path):
+        return None
+    return sha256_file(path)

@@ -124,6 +124,10 @@ class FetchedRun(FetchOutcome):
     run: Run
     without: dict[str, Run] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        """The mode, its status and the number of results."""
+        return f"<FetchedRun {self.run.name}: {self.status}, {plural(self.results, 'result')}>"
+
 
 class AnsweredRun:
     """The answers of one mode as a run that is produced a thousand queries at a time.

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
+from trectools_plus.formats.collection import find_collection_files
 from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.hashing import (
     ROWS_PER_STEP,
@@ -20,8 +20,9 @@ from trectools_plus.formats.hashing import (
     sha256_columns,
     sha256_frames,
 )
-from trectools_plus.formats.ir_datasets import CatalogueDataset
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
+from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
 from trectools_plus.formats.topics import iter_topics
 from trectools_plus.retrieval.source import Query, check_ids
 
@@ -39,11 +40,16 @@ class StreamedTopics:
     Args:
         read: Returns a new iterator over all queries.
         path: The source of the queries, as the user named it.
+
+    Attributes:
+        read_as: The format and the fields that were read, if they are not the usual ones; set by
+            the first pass.
     """
 
     def __init__(self, read: Callable[[], Iterator[Query]], path: str) -> None:
         self._read = read
         self.path = path
+        self.read_as: str | None = None
         self._repeated: frozenset[str] = frozenset()
         self._count: int | None = None
         self._sha256 = ""
@@ -143,12 +149,15 @@ AnyTopics = Topics | StreamedTopics
 """Queries in memory or streamed."""
 
 
-def stream_topics(dataset: str | None, file: str | None) -> StreamedTopics | None:
+def stream_topics(
+    dataset: str | None, file: str | None, options: TopicOptions = DEFAULTS
+) -> StreamedTopics | None:
     """Return the queries of a dataset or a file as a stream.
 
     Args:
         dataset: ``irds:<id>``, a folder, or ``hpo``; ignored if there is a file.
-        file: The path or address of topics.
+        file: The path or address of topics, or ``irds:<id>``.
+        options: The fields and the language of the topics in the file.
 
     Returns:
         ``None`` if there are neither, if the file is a pipe, which cannot be read twice, or for
@@ -158,22 +167,29 @@ def stream_topics(dataset: str | None, file: str | None) -> StreamedTopics | Non
         UsageError: If the dataset does not exist.
         InputError: If a part of the dataset is missing.
     """
-    if file is not None:
-        return _stream_file(file) if can_be_read_twice(file) else None
+    if file is not None and not is_catalogue_name(file):
+        return _stream_file(file, options) if can_be_read_twice(file) else None
+    dataset = dataset if file is None else file
     if dataset is None or dataset == "hpo":
         return None
-    if dataset.startswith(CATALOGUE_PREFIX):
-        catalogue = CatalogueDataset(dataset.removeprefix(CATALOGUE_PREFIX))
+    if is_catalogue_name(dataset):
+        catalogue = open_catalogue(dataset)
         return StreamedTopics(
             lambda: (Query(*pair) for pair in catalogue.iter_queries()), catalogue.name
         )
     return _stream_file(str(find_collection_files(dataset).topics))
 
 
-def _stream_file(path: str) -> StreamedTopics:
-    return StreamedTopics(
-        lambda: (Query(topic.query_id, topic.text) for topic in iter_topics(path)), path
-    )
+def _stream_file(path: str, options: TopicOptions = DEFAULTS) -> StreamedTopics:
+    def read() -> Iterator[Query]:
+        found = iter_topics(path, options, note)
+        return (Query(topic.query_id, topic.text) for topic in found)
+
+    def note(read_as: str) -> None:
+        topics.read_as = read_as
+
+    topics = StreamedTopics(read, path)
+    return topics
 
 
 def iter_queries(topics: AnyTopics) -> Iterator[Query]:

@@ -15,6 +15,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.arguments import checked
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
@@ -221,6 +222,7 @@ class MultiVectorRetriever:
 
     name = "multi-vector"
 
+    @checked
     def __init__(
         self,
         parts: TextParts,

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
+from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding
@@ -18,11 +20,14 @@ _NOT_FOR_TEST_SETS = frozenset({"Q134"})
 """Rules that do not apply to test sets, which usually contain only relevant documents."""
 
 
-def validate_topics(path: str | Path, *, every_line: bool = False) -> FileReport:
-    """Check topics (TSV, JSON Lines, TREC SGML or XML) or a test set (YAML, JSON).
+def validate_topics(
+    path: str | Path, *, every_line: bool = False, options: TopicOptions = DEFAULTS
+) -> FileReport:
+    """Check topics in any format of :func:`trectools_plus.load_topics`, or a test set.
 
     Args:
         path: The file; ``-`` is standard input.
+        options: The fields with id and text, and the language.
         every_line: Put the line numbers of all places into findings, not only the first few.
 
     Returns:
@@ -32,17 +37,28 @@ def validate_topics(path: str | Path, *, every_line: bool = False) -> FileReport
     Raises:
         InputError: If the file cannot be read at all: missing, a folder, no permission.
     """
+    if is_catalogue_name(path):
+        topics_table = open_catalogue(str(path)).read_topics()
+        return FileReport(str(path), "topics", len(topics_table), len(topics_table), ())
     try:
         source = read_source(path, partial=True)
     except FormatError as error:
         return damaged_report(error, "topics")
-    topics = read_view(source)
+    topics = read_view(source, options=options)
     topics.every_line = every_line
     findings = check_topics(topics)
     index = topics.line_index if every_line else None
     line_text = None if index is None else index.text
     n_rows, n_queries = topics.n_rows, topics.n_queries
-    return FileReport(topics.path, topics.kind, n_rows, n_queries, tuple(findings), line_text)
+    return FileReport(
+        topics.path,
+        topics.kind,
+        n_rows,
+        n_queries,
+        tuple(findings),
+        line_text,
+        read_as=topics.read_as,
+    )
 
 
 def check_topics(topics: TopicsView) -> list[Finding]:

@@ -8,24 +8,52 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, Literal, NoReturn
 
 import polars as pl
 
-from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.numbers import DECIMAL
 from trectools_plus.formats.files.limits import Overlong
 from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.interchange.delimited import Header
+from trectools_plus.formats.interchange.tree import (
+    find_topics_header,
+    has_judgments,
+    parse_cases,
+)
 from trectools_plus.formats.nodes.documents import Syntax, parse_document
 from trectools_plus.formats.nodes.json import parse_json
-from trectools_plus.formats.nodes.model import Mapping, TreeError, describe
-from trectools_plus.formats.nodes.xml import parse_elements
-from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, Form, form_of, is_header
-from trectools_plus.formats.topics import Topic, iter_sgml, xml_topic
+from trectools_plus.formats.nodes.model import Mapping, TreeError
+from trectools_plus.formats.nodes.model import describe as describe_node
+from trectools_plus.formats.topic_records.fields import Choice, choose_fields
+from trectools_plus.formats.topic_records.model import (
+    DEFAULTS,
+    Report,
+    Topic,
+    TopicOptions,
+    TopicProblem,
+)
+from trectools_plus.formats.topic_records.reading import (
+    describe,
+    find_topics,
+    make_line_topics,
+    make_topics,
+    records_of_tree,
+)
+from trectools_plus.formats.topic_records.trees import plain_choice, records_of_line
+from trectools_plus.formats.topic_schema import (
+    LINE_FORMS,
+    LINE_ID_KEYS,
+    TEXT_KEYS,
+    Form,
+    form_of,
+    is_header,
+)
 from trectools_plus.text import listed, quoted, visible
-from trectools_plus.validation.registry import FixName
+from trectools_plus.validation.registry import FixName, SeverityName
 from trectools_plus.validation.topics.cases import read_test_set
 from trectools_plus.validation.topics.fields import (
     Entry,
@@ -64,15 +92,17 @@ _OTHER_KINDS = {
 }
 _LINES_CHECKED = 100
 """Number of lines that are checked to recognise runs and qrels."""
-_TOP = re.compile("<top>", re.IGNORECASE)
 
 
-def read_view(source: Source, form: Form | None = None) -> TopicsView:
+def read_view(
+    source: Source, form: Form | None = None, options: TopicOptions = DEFAULTS
+) -> TopicsView:
     """Read topics or a test set from a file with any content.
 
     Args:
         source: The file.
         form: Its form, if known.
+        options: The fields with id and text, and the language.
     """
     columns = scan_columns(source, _N_FIELDS)
     text = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
@@ -81,10 +111,10 @@ def read_view(source: Source, form: Form | None = None) -> TopicsView:
     if wide_encoding(columns) is not None or has_only_bare_cr(columns):
         # A finding about the encoding or line ends explains all other problems.
         return TopicsView(columns, form, Content.empty(), Shape("not-text", first_line=1))
-    if source.overlong is not None and form not in ("tsv", "jsonl"):
+    if source.overlong is not None and form not in LINE_FORMS:
         return TopicsView(columns, form, Content.empty(), Shape(first_line=source.overlong.line))
     # F106 reports NUL bytes, so they must not stop the parser.
-    content = _read(text.replace("\0", "\ufffd"), form)
+    content = _read(text.replace("\0", "\ufffd"), form, options)
     shape = Shape(first_line=_first_line(text, form, content))
     return TopicsView(columns, form, content, shape)
 
@@ -93,35 +123,47 @@ def _head(overlong: Overlong) -> str:
     return overlong.head.decode("utf-8", "replace")
 
 
-def _read(text: str, form: Form) -> Content:
+def _read(text: str, form: Form, options: TopicOptions) -> Content:
     if form == "tsv":
         return read_tsv(text)
     if form == "jsonl":
-        return JsonLines().read(text)
-    if form == "sgml":
-        return read_sgml(text)
-    if form == "xml":
-        return _read_xml(text)
-    return _read_tree(text, form)
+        return JsonLines(options=options).read(text)
+    if form == "json" or form == "yaml":
+        return _read_tree(text, form, options)
+    if form == "csv":
+        header = find_topics_header(text)
+        if header is not None and has_judgments(header.names):
+            return _read_cases(text, header)
+    return read_found(text, form, options)
 
 
-def _read_xml(text: str) -> Content:
-    if not re.search(r"<topic\b", text, re.IGNORECASE):
-        problems = Problems()
-        remedy = "Give topics as TSV, JSON Lines, TREC SGML or TREC XML"
-        what = "expected <top> or <topic> elements but got none"
-        problems.add("T104", Problem(1, what, remedy=remedy))
-        return Content.empty(problems)
-    return read_xml(text)
-
-
-def _read_tree(text: str, syntax: Syntax) -> Content:
+def _read_cases(text: str, header: Header) -> Content:
+    """Read a table of test cases."""
     try:
-        return read_test_set(parse_document(text, syntax))
+        return read_test_set(parse_cases(text, header))
     except TreeError as error:
         problems = Problems()
+        remedy = _capitalised(error.remedy)
+        problems.add("T104", Problem(error.line, error.what, error.column, remedy=remedy))
+        return Content.empty(problems, "testset")
+
+
+def _read_tree(text: str, form: Literal["json", "yaml"], options: TopicOptions) -> Content:
+    problems = Problems()
+    syntax: Syntax = form
+    try:
+        tree = parse_document(text, syntax)
+    except TreeError as error:
         problems.add("T104", Problem(error.line, error.what, error.column))
         return Content.empty(problems, "testset")
+    report = recorder(problems)
+    records = records_of_tree(tree, syntax.upper(), options, report)
+    if records is None:
+        return read_test_set(tree)
+    report_repeated_keys(tree, problems)
+    report_constants(tree, problems)
+    topics, read_as = make_topics(records, options, report)
+    return content_of(topics, problems, read_as)
 
 
 def _first_line(text: str, form: Form, content: Content) -> int | None:
@@ -240,10 +282,12 @@ class JsonLines:
 
     Args:
         problems: Collects the problems; a new collection if not given.
+        options: The fields with id and text, and the language.
     """
 
-    def __init__(self, problems: Problems | None = None) -> None:
+    def __init__(self, problems: Problems | None = None, options: TopicOptions = DEFAULTS) -> None:
         self._problems = Problems() if problems is None else problems
+        self._options = options
         self._entries: list[tuple[int, str | None, str | None, int]] = []
         self._id_key = self._text_key = ""
 
@@ -253,12 +297,47 @@ class JsonLines:
         Args:
             text: The file, without byte order mark.
         """
-        for number, line in enumerate(text.split("\n"), 1):
-            # F108 reports blank lines.
-            if line.strip(" \t\r\v\f"):
-                self._read_line(number, line.removesuffix("\r"))
+        lines = (
+            (number, line.removesuffix("\r"))
+            for number, line in enumerate(text.split("\n"), 1)
+            if line.strip(" \t\r\v\f")  # F108 reports blank lines
+        )
+        read_as = None
+        for first in lines:
+            choice = self._choose(first[1])
+            if choice is not None and not choice.text_fields:
+                found = make_line_topics(chain([first], lines), self._options, self._report())
+                return content_of(found[0], self._problems, found[1])
+            if choice is not None:
+                self._id_key, self._text_key = choice.id_field or "", choice.text_fields[0]
+                read_as = None if choice.is_usual else choice
+            for number, line in chain([first], lines):
+                self._read_line(number, line)
         entries = pl.DataFrame(self._entries, schema=ENTRIES_SCHEMA, orient="row")
-        return Content(entries, self._problems)
+        note = None if read_as is None else describe("JSON Lines", read_as, len(self._entries))
+        return Content(entries, self._problems, read_as=note)
+
+    def _report(self) -> Report:
+        return recorder(self._problems)
+
+    def _choose(self, line: str) -> Choice | None:
+        """Return the fields of the first line: no text if its records are nested or joined.
+
+        ``None`` if it has no known field for id or text.
+        """
+        try:
+            tree = parse_json(line)
+        except TreeError:
+            return None
+        if not isinstance(tree.root, Mapping):
+            return None
+        choice = plain_choice(tree.root, tree.n_values, self._options)
+        if choice is not None:
+            return choice
+        records, _, _ = records_of_line(tree.root, tree.n_values, self._options)
+        found = choose_fields(records, self._options)
+        has_id = found.id_field is not None or any(one.query_id is not None for one in records)
+        return Choice(None, (), is_usual=False) if found.text_fields and has_id else None
 
     def _read_line(self, number: int, line: str) -> None:
         try:
@@ -286,7 +365,7 @@ class JsonLines:
         report_repeated_keys(tree, self._problems)
         report_constants(tree, self._problems)
         if not isinstance(tree.root, Mapping):
-            what = f"expected a JSON object but got {describe(tree.root) if tree.root else ''}"
+            what = f"expected a JSON object but got {describe_node(tree.root) if tree.root else ''}"
             self._problems.add("T104", Problem(number, what))
             return
         self._add(number, tree.root)
@@ -335,57 +414,52 @@ _DECODER = json.JSONDecoder(
 )
 
 
-class _Collector:
-    def __init__(self) -> None:
-        self.problems = Problems()
-        self._entries: list[tuple[int, str | None, str | None, int]] = []
+def read_found(text: str, form: Form, options: TopicOptions = DEFAULTS) -> Content:
+    """Read topics in markup, or in lines other than TSV and JSON Lines.
 
-    def take(self, line: int, make: Callable[[], Topic]) -> None:
-        try:
-            topic = make()
-        except FormatError as error:
-            code = "T105" if "missing" in error.what else "T104"
-            self.problems.add(code, Problem(line, error.what, remedy=_capitalised(error.remedy)))
-            self._entries.append((line, None, None, line))
-            return
-        text_line = line if topic.text_line is None else line - topic.line + topic.text_line
-        if not topic.text:
-            self.problems.add(
-                "T121", Problem(text_line, no_text(topic.query_id), query_id=topic.query_id)
-            )
-        self._entries.append((line, topic.query_id, topic.text, text_line))
-
-    def content(self) -> Content:
-        entries = pl.DataFrame(self._entries, schema=ENTRIES_SCHEMA, orient="row")
-        return Content(entries, self.problems)
+    Args:
+        text: The file, without byte order mark.
+        form: Its form.
+        options: The fields with id and text, and the language.
+    """
+    problems = Problems()
+    topics, read_as = find_topics(text, form, options, recorder(problems))
+    return content_of(topics, problems, read_as)
 
 
-def read_sgml(text: str) -> Content:
-    """Read ``<top>`` blocks."""
-    found = _Collector()
-    starts = [match.start() for match in _TOP.finditer(text)]
-    line, before = 1, 0
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        line += text.count("\n", before, start)
-        before = start
-        found.take(line, lambda block=text[start:end]: next(iter_sgml(block, "")))  # type: ignore[misc]
-    return found.content()
+def recorder(problems: Problems) -> Report:
+    """Return a function that records the problems that the reader of topics reports."""
+
+    def report(found: TopicProblem) -> None:
+        severity: SeverityName | None = "warning" if found.is_warning else None
+        remedy = _capitalised(found.remedy)
+        problems.add(
+            found.code,
+            Problem(
+                found.line,
+                found.what,
+                found.column,
+                found.query_id,
+                severity=severity,
+                remedy=remedy,
+                fix="no",
+            ),
+        )
+
+    return report
 
 
-def read_xml(text: str) -> Content:
-    """Read ``<topic>`` elements."""
-    found = _Collector()
-    # The parser counts a bare CR as a line end, which would change its line numbers.
-    text = re.sub("\r(?!\n)", " ", text)
-    try:
-        elements = parse_elements(text.encode(), "topic")
-    except TreeError as error:
-        problem = Problem(error.line, error.what, error.column, remedy=_capitalised(error.remedy))
-        found.problems.add("T104", problem)
-        return found.content()
-    for element in elements:
-        found.take(element.line, lambda one=element: xml_topic(one, ""))  # type: ignore[misc]
-    return found.content()
+def content_of(topics: Sequence[Topic], problems: Problems, read_as: str | None) -> Content:
+    """Return the content of topics that were read; reports empty texts."""
+    entries = []
+    for topic in topics:
+        text_line = topic.text_line or topic.line
+        if not topic.text.strip():
+            what = no_text(topic.query_id)
+            problems.add("T121", Problem(text_line, what, query_id=topic.query_id))
+        entries.append((topic.line, topic.query_id, topic.text, text_line))
+    frame = pl.DataFrame(entries, schema=ENTRIES_SCHEMA, orient="row")
+    return Content(frame, problems, read_as=read_as)
 
 
 def _capitalised(text: str | None) -> str | None:

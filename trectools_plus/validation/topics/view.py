@@ -13,7 +13,7 @@ import polars as pl
 
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.nodes.model import Node
-from trectools_plus.formats.topic_schema import Form
+from trectools_plus.formats.topic_schema import LINE_FORMS, Form
 from trectools_plus.validation.registry import FixName, SeverityName
 from trectools_plus.validation.texts import language_of_folder
 from trectools_plus.validation.views.qrels import QrelsView
@@ -145,6 +145,7 @@ class Content:
         languages: ``line, query_id, language`` of each language declared in a test set; without a
             query id for the metadata.
         cases: Further data of the cases of a test set; ``None`` for files without cases.
+        read_as: The format and the fields that were read, if they are not the usual ones.
     """
 
     entries: pl.DataFrame
@@ -153,6 +154,7 @@ class Content:
     kind: Kind = "topics"
     languages: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LANGUAGES_SCHEMA))
     cases: Cases | None = None
+    read_as: str | None = None
 
     @classmethod
     def empty(cls, problems: Problems | None = None, kind: Kind = "topics") -> Content:
@@ -177,13 +179,14 @@ class TopicsView(TableView):
         implied_language: The language that the folder of a test set is named after, and the name of
             the folder; ``None`` if the set declares a language.
         cases: Further data of the cases of a test set; ``None`` for files without cases.
+        read_as: The format and the fields that were read, if they are not the usual ones.
     """
 
     def __init__(self, columns: Columns, form: Form, content: Content, shape: Shape) -> None:
         super().__init__(columns.source.path, columns, shape)
         self.kind = content.kind
         self.form = form
-        self.is_line_based = form in ("tsv", "jsonl")
+        self.is_line_based = form in LINE_FORMS
         self.has_comments = form == "tsv"
         self.frame = content.entries
         self.problems = content.problems
@@ -192,6 +195,7 @@ class TopicsView(TableView):
         if content.cases is not None and content.languages.is_empty():
             self.implied_language = language_of_folder(columns.source.path)
         self.cases = content.cases
+        self.read_as = content.read_as
         self.judgments = None
         if content.judgments is not None:
             self.judgments = JudgmentsView(columns.source.path, content.judgments)
@@ -218,3 +222,8 @@ class JudgmentsView(QrelsView):
         super().__init__(path, None, Shape(), frame)
         # Replaces the cached property of the base class, which needs a file with columns.
         self.__dict__["line_numbers"] = table["line"].to_numpy()
+
+    @property
+    def lines_are_known(self) -> bool:
+        """True, because the reader of test sets knows the line of each judgment."""
+        return True

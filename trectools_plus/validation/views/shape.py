@@ -6,6 +6,7 @@ report nothing, because all misshapen rows have the same cause.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -121,12 +122,22 @@ def other_format(data: bytes, n_rows: int) -> str | None:
         if all(_is_separated(line, separator, strict=n_rows > 0) for line in sample):
             return name
     if n_rows:
-        return None
+        return "JSON" if _is_json_object(lines[0]) else None
     if re.match(r"<(?:!doctype|html|head|body|\?xml|[a-z]+[ >])", head, re.IGNORECASE):
         return "HTML or XML"
     if re.match(r'[{\[]\s*(?:["\[{}\]]|-?\d|$)', head):
         return "JSON"
     return None
+
+
+def _is_json_object(line: str) -> bool:
+    """Return whether a line is a JSON object with a key, as in JSON Lines."""
+    if not line.startswith('{"'):
+        return False
+    try:
+        return bool(json.loads(line))
+    except (ValueError, RecursionError):
+        return False
 
 
 def _is_separated(line: str, separator: str, *, strict: bool) -> bool:

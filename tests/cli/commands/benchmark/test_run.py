@@ -286,3 +286,25 @@ def test_runs_of_terms_with_an_ontology(call: Call, tmp_path: Path) -> None:
     code, _, err = call(*given, "--annotations", "x.hpoa")
     assert code == 2
     assert "no measure uses the annotations — --annotations" in err
+
+
+def test_given_runs_with_errors_that_change_no_figure(call: Call, tmp_path: Path) -> None:
+    rows = "1 Q0 a - 2.0 t\n1 Q0 b - 1.0 t\n2 Q0 b - 2.0 t\n2 Q0 a - 1.0 t\n"
+    (tmp_path / "q.txt").write_text("1 0 a 2.0\n1 0 b 0.0\n2 0 a 1.0\n2 0 b 0.0\n")
+    (tmp_path / "a.run").write_text("qid Q0 docno rank score tag\n" + rows)
+    given = ["--runs", "a.run", "--qrels", "q.txt", "--output-dir", "out", "--format", "json"]
+    code, _, err = call(*given)
+    assert code == 0, err
+    notes = [line for line in err.splitlines() if line.startswith("note:")]
+    assert notes == [
+        "note: 3 findings that change no figure: R105, R120, Q111; see `runs validate` and "
+        "`qrels validate`"
+    ]
+    (tmp_path / "clean.txt").write_text("1 0 a 2\n1 0 b 0\n2 0 a 1\n2 0 b 0\n")
+    given[3] = "clean.txt"
+    assert call(*given)[0] == 0
+    for cached in ([], ["--no-cache"]):
+        code, _, err = call(*given, "--strict-input", *cached)
+        assert code == 1
+        assert "R105" in err
+        assert "R120" in err

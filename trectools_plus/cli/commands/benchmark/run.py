@@ -38,6 +38,7 @@ from trectools_plus.cli.options.common import (
 )
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions
+from trectools_plus.cli.options.topics import IdField, TextFields, TopicsLanguage
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import CheckFailedError, UsageError
@@ -57,6 +58,9 @@ def benchmark_run(
     corpus: CorpusFile = None,
     topics: TopicsFile = None,
     qrels: QrelsFile = None,
+    id_field: IdField = None,
+    text_fields: TextFields = None,
+    language: TopicsLanguage = None,
     test_file: HpoTestSet = None,
     unknown_terms: UnknownTermsChoice = None,
     ontology: OntologyFile = None,
@@ -65,8 +69,8 @@ def benchmark_run(
         list[str] | None,
         typer.Option(
             metavar="NAME=FILE...",
-            help="Run files to compare instead of searching; needs --qrels. Without NAME=, a run "
-            "is named after its file.",
+            help="Run files to compare instead of searching; needs --qrels or "
+            "--dataset. Without NAME=, a run is named after its file.",
         ),
     ] = None,
     modes: Modes = None,
@@ -149,14 +153,15 @@ def benchmark_run(
     """Every mode searches the same documents for the same queries. Its run is validated and scored;
     every mean has a bootstrap interval, and every difference is computed query by query. The
     command writes BenchmarkReport.html, BenchmarkReport.json, BenchmarkComparison.md,
-    per_query.parquet, qrels.txt, runs/<mode>.run and visualizations/*.png and *.svg. Without data,
-    the dataset is hpo.
+    reports/<mode>.json, per_query.parquet, qrels.txt, runs/<mode>.run and visualizations/*.png and
+    *.svg. Without data, the dataset is hpo.
 
     \b
     Examples:
       benchmark run --dataset hpo --modes lexical,vector,hybrid --cutoffs 1,5,20
       benchmark run --corpus corpus.jsonl --topics topics.tsv --qrels qrels.txt
       benchmark run --runs bm25=bm25.run --runs mine=mine.run --qrels qrels.txt --baseline bm25
+      benchmark run --dataset irds:cranfield --runs bm25=bm25.run --runs mine=mine.run
       benchmark run --runs a.run b.run c.run --qrels qrels.txt --scheduler tcp://10.0.0.1:8786
       benchmark run --config benchmark.yaml --output-dir results/today
       benchmark run --dataset hpo --modes bm25,dense,hybrid --multi-vector --enable-reranker
@@ -170,6 +175,9 @@ def benchmark_run(
         corpus=corpus,
         topics=topics,
         qrels=qrels,
+        id_field=id_field,
+        text_fields=None if text_fields is None else split_list(text_fields),
+        language=language,
         runs=parse_runs(runs or [], further_runs or []),
         modes=None if modes is None else split_list(modes),
         output_dir=None if output_dir is None else str(output_dir),
@@ -255,6 +263,9 @@ def report_benchmark(
         result = benchmark.run_benchmark(
             config, progress, command=command, cached=cached, strict_input=strict_input
         )
+    topics = None if result.dataset is None else result.dataset.topics
+    if topics is not None and topics.read_as is not None:
+        note(f"{topics.path} {topics.read_as}")
     files = reporting.write_reports(result, ir_metadata=ir_metadata)
     if as_json:
         typer.echo(reporting.render_json(result.report), nl=False)

@@ -27,6 +27,12 @@ from trectools_plus.cli.options.common import (
 )
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions
+from trectools_plus.cli.options.topics import (
+    IdField,
+    TextFields,
+    TopicsLanguage,
+    topic_options,
+)
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.errors import UsageError
@@ -42,6 +48,9 @@ class DataOptions:
     dataset: Dataset = None
     corpus: CorpusFile = None
     topics: TopicsFile = None
+    id_field: IdField = None
+    text_fields: TextFields = None
+    language: TopicsLanguage = None
     test_file: HpoTestSet = None
     ontology: OntologyFile = None
 
@@ -145,6 +154,8 @@ def runs_fetch(
         write_json({"runs": [file.manifest.model_dump(mode="json") for file in files.values()]})
     else:
         _print_fetched(list(files.values()), output_dir)
+    if not isinstance(queries, formats.Topics) and queries.read_as is not None:
+        note(f"{data.topics} {queries.read_as}")
     _note_missing(list(files.values()))
 
 
@@ -158,10 +169,11 @@ def _open_data(
         InputError: If a file cannot be read.
     """
     _check_data(options, settings)
+    fields = topic_options(options.id_field, options.text_fields, options.language)
     documents: formats.Documents | None = None
     queries: retrieval.AnyTopics | None = None
     if not settings.is_embedded:
-        queries = retrieval.stream_topics(options.dataset, options.topics)
+        queries = retrieval.stream_topics(options.dataset, options.topics, fields)
     if settings.streams_documents and (
         (streamed := formats.stream_documents(options.dataset, options.corpus)) is not None
     ):
@@ -176,7 +188,9 @@ def _open_data(
     if options.corpus is not None and documents is None:
         documents = formats.load_corpus(options.corpus)
     if options.topics is not None and queries is None:
-        queries = formats.read_topics(options.topics)
+        queries = formats.read_topics(options.topics, fields)
+        if queries.read_as is not None:
+            note(f"{options.topics} {queries.read_as}")
     if documents is None and settings.needs_corpus:
         raise UsageError("the dataset has no documents to search", where=options.dataset)
     assert queries is not None

@@ -11,6 +11,7 @@ import typer
 from trectools_plus import validation
 from trectools_plus.choices import Dedup
 from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.topics import TopicFieldOptions
 from trectools_plus.cli.options.validation import FIXES, FixOptions, RuleOptions, find_readable
 from trectools_plus.cli.validation import Fixer, References, finish, report_references
 
@@ -65,6 +66,7 @@ def runs_validate(
             rich_help_panel=_LIMITS,
         ),
     ] = None,
+    fields: TopicFieldOptions,
     rules: RuleOptions,
     output: FixOptions,
     dedup: Annotated[
@@ -99,7 +101,13 @@ def runs_validate(
     choices = rules.choices(max_depth=max_depth, max_tag_length=max_tag_length)
     runs, unread = find_readable(runs, (qrels, topics, docids))
     limits = choices.profile
-    references = References(qrels, topics=topics, docids=docids, docid_pattern=docid_pattern)
+    references = References(
+        qrels,
+        topics=topics,
+        topic_options=fields.options(),
+        docids=docids,
+        docid_pattern=docid_pattern,
+    )
 
     def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
         options = validation.FixOptions(

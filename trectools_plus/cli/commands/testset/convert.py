@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from trectools_plus import reporting, testsets
+from trectools_plus import formats, reporting, testsets
 from trectools_plus.choices import TestSetForm, UnknownTerms
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import TextOrJson
+from trectools_plus.cli.options.topics import IdField, TextFields, topic_options
 from trectools_plus.cli.printing import print_table, write_json
 from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import UsageError
@@ -26,7 +27,9 @@ TextFieldName = Annotated[
 Language = Annotated[
     str | None,
     typer.Option(
-        metavar="CODE", help="Language of the texts, for example de, if the set names none."
+        metavar="CODE",
+        help="Language of the texts, for example de, if the set names none; if topics have "
+        "texts in several languages, the one to choose.",
     ),
 ]
 
@@ -73,6 +76,8 @@ def testset_convert(
     ] = None,
     text_field: TextFieldName = "text",
     language: Language = None,
+    id_field: IdField = None,
+    text_fields: TextFields = None,
     split_languages: Annotated[
         bool,
         typer.Option(
@@ -112,7 +117,8 @@ def testset_convert(
     if split_languages and str(output) == "-":
         raise UsageError("--split-languages writes several files", where="OUTPUT")
     form = to or testsets.form_of_output(output)
-    test_set = _read_source(source, qrels, text_field, language)
+    fields = topic_options(id_field, text_fields, language)
+    test_set = _read_source(source, qrels, text_field, fields)
     if unknown_terms is not None:
         test_set = _resolve(test_set, ontology, unknown_terms, source)
     sets = {output: test_set}
@@ -143,12 +149,14 @@ def _read_source(
     source: str,
     qrels: Path | None,
     text_field: Literal["text", "description"],
-    language: str | None,
+    fields: formats.TopicOptions,
 ) -> testsets.TestSet:
+    language = fields.language
+    if qrels is None and formats.is_catalogue_name(source):
+        qrels = Path(source)
     if qrels is not None:
-        return testsets.with_text_field(
-            testsets.read_parts(source, qrels), text_field, language, source
-        )
+        read = testsets.read_parts(source, qrels, options=fields, note=note)
+        return testsets.with_text_field(read, text_field, language, source)
     if Path(source).is_dir():
         return testsets.with_text_field(testsets.read_folder(source), text_field, language, source)
     test_set, notes = testsets.load_with_notes(source, text_field=text_field, language=language)

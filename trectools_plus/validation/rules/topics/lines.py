@@ -84,10 +84,11 @@ header_line = rule(
     on="topics",
     scope="file",
     severity="error",
+    blocks_scoring=False,
     fix=RuleFix("safe", "left out the header line"),
     checks="first row names columns",
-    rationale="Topics have no header. Readers take it for a query 'qid' with the text 'text', "
-    "which is then in every run but not in the qrels.",
+    rationale="Topics in TREC form have no header. Other tools take it for a query 'qid' with the "
+    "text 'text', which is then in every run but not in the qrels. trectools-plus skips it.",
     example="topics.tsv:1: error T103: header line 'qid text'. Remove it.",
     remedy="Remove it",
 )(recorded("T103"))

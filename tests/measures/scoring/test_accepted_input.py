@@ -1,0 +1,388 @@
+"""Files of other tools' users: all ways of scoring give the same figures, or all refuse them."""
+
+import json
+import math
+import random
+import re
+
+import pytest
+import pytrec_eval
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+from trectools_plus.errors import CheckFailedError
+from trectools_plus.formats import query_chunks
+from trectools_plus.measures import evaluate, parse_measures
+from trectools_plus.measures.evaluation import score_runs
+from trectools_plus.measures.scoring.files import open_files
+from trectools_plus.trec_eval.arguments import parse_arguments
+from trectools_plus.trec_eval.reading import read_input
+from trectools_plus.trec_eval.scoring import score
+from trectools_plus.validation import load_qrels, load_run, validate_run
+
+NAMES = ["AP", "nDCG@10", "P@5", "R@100", "RR"]
+KEYS = ["map", "ndcg_cut_10", "P_5", "recall_100", "recip_rank"]
+MEASURES = parse_measures(NAMES)
+
+
+def rows_of(seed=1, n_queries=6, depth=12):
+    """``query_id, doc_id, score`` in rank order, some scores tied in 32 bits."""
+    generator = random.Random(seed)
+    rows = []
+    for query in range(1, n_queries + 1):
+        documents = generator.sample(range(40), depth)
+        scores = sorted((generator.choice((1, 2, 3, 3.00000001)) for _ in documents), reverse=True)
+        rows += [
+            (str(query), f"d{number}", score + (depth - at) * (query % 2))
+            for at, (number, score) in enumerate(zip(documents, scores, strict=True))
+        ]
+    return rows
+
+
+def judgments_of(seed=2, n_queries=6):
+    generator = random.Random(seed)
+    return [
+        (str(query), f"d{number}", generator.choice((0, 0, 1, 2)))
+        for query in range(1, n_queries + 1)
+        for number in range(0, 40, 2)
+    ]
+
+
+ROWS, JUDGMENTS = rows_of(), judgments_of()
+
+
+def run_text(rows=None, form="{q} Q0 {d} {r} {s!r} tag"):
+    lines, rank, before = [], 0, None
+    for query, document, value in ROWS if rows is None else rows:
+        rank = 1 if query != before else rank + 1
+        before = query
+        lines.append(form.format(q=query, d=document, r=rank, z=rank - 1, s=value))
+    return "\n".join([*lines, ""])
+
+
+def qrels_text(judgments=None, form="{q} 0 {d} {g}"):
+    judged = JUDGMENTS if judgments is None else judgments
+    return "\n".join([*(form.format(q=q, d=d, g=g) for q, d, g in judged), ""])
+
+
+def expected(rows=None, judgments=None):
+    """Return the means by pytrec_eval; a judged query without results counts as 0."""
+    run, qrels = {}, {}
+    for query, document, value in ROWS if rows is None else rows:
+        run.setdefault(query, {})[document] = float(value)
+    for query, document, grade in JUDGMENTS if judgments is None else judgments:
+        qrels.setdefault(query, {})[document] = grade
+    scored = [query for query, graded in qrels.items() if max(graded.values()) > 0]
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        {query: qrels[query] for query in scored},
+        {"map", "ndcg_cut.10", "P.5", "recall.100", "recip_rank"},
+    )
+    values = evaluator.evaluate({query: found for query, found in run.items() if query in scored})
+    return [
+        math.fsum(values[query][key] for query in scored if query in values) / len(scored)
+        for key in KEYS
+    ]
+
+
+def means(evaluation):
+    (name,) = evaluation.run_names
+    return [evaluation.mean(name, measure) for measure in NAMES]
+
+
+def by_files(qrels, run, **options):
+    opened = open_files(qrels, [run], MEASURES, **options)
+    evaluation = score_runs(
+        opened.qrels, {"run": opened.runs[0]}, MEASURES, "zero", notes=opened.notes
+    )
+    return means(evaluation)
+
+
+def by_trec_eval(qrels, run, **_):
+    words = [word for name in ("map", "ndcg_cut.10", "P.5", "recall.100", "recip_rank")
+             for word in ("-m", name)]  # fmt: skip
+    arguments = parse_arguments(["-c", *words, qrels, run])
+    scores = score(read_input(arguments), arguments)
+    relevant = [
+        query for query, graded in load_qrels(qrels).to_dict().items() if max(graded.values()) > 0
+    ]
+    at = [scores.query_ids.index(query) for query in relevant if query in scores.query_ids]
+    return [
+        math.fsum(scores.values[name][at].ravel()) / len(relevant)
+        for name in ("map", "ndcg_cut", "P", "recall", "recip_rank")
+    ]
+
+
+WAYS = {
+    "eval": by_files,
+    "eval --low-memory": lambda qrels, run: by_files(qrels, run, low_memory=True),
+    "whole file": lambda qrels, run: means(
+        evaluate(load_qrels(qrels), load_run(run, qrels=load_qrels(qrels)), NAMES)
+    ),
+    "paths": lambda qrels, run: means(evaluate(qrels, run, NAMES)),
+    "trec-eval": by_trec_eval,
+}
+
+
+def outcome(way, qrels, run):
+    """Return the means; ``None`` if the files are refused."""
+    try:
+        return way(qrels, run)
+    except CheckFailedError:
+        return None
+
+
+def write(folder, qrels, run):
+    for name, content in (("qrels", qrels), ("run", run)):
+        data = content if isinstance(content, bytes) else content.encode()
+        (folder / name).write_bytes(data)
+    return str(folder / "qrels"), str(folder / "run")
+
+
+RUN, QRELS = run_text(), qrels_text()
+SHORT = [row for row in ROWS if row[0] != "3"]
+DEEP = [("1", f"x{n}", 99 - n / 200) for n in range(10_000)] + ROWS[12:]
+INTEGRAL = qrels_text(form="{q} 0 {d} {g}.0")
+
+SCORED = {
+    "as they are": (QRELS, RUN),
+    "ranks from 0": (QRELS, run_text(form="{q} Q0 {d} {z} {s!r} tag")),
+    "every rank 0": (QRELS, run_text(form="{q} Q0 {d} 0 {s!r} tag")),
+    "every rank -1": (QRELS, run_text(form="{q} Q0 {d} -1 {s!r} tag")),
+    "ranks like 1.0": (QRELS, run_text(form="{q} Q0 {d} {r}.0 {s!r} tag")),
+    "ranks -": (QRELS, run_text(form="{q} Q0 {d} - {s!r} tag")),
+    "ranks as words": (QRELS, run_text(form="{q} Q0 {d} rank{r} {s!r} tag")),
+    "words after the tag": (QRELS, run_text(form="{q} Q0 {d} {r} {s!r} my tag of words")),
+    "words after some tags": (QRELS, RUN.replace(" tag\n", " tag 2\n", 3)),
+    "a header in the run": (QRELS, "qid Q0 docno rank score tag\n" + RUN),
+    "another header": (QRELS, "query_id\titer\tdocid\trank\tsim\trun_id\n" + RUN),
+    "a short header": (QRELS, "topic docno score\n" + RUN),
+    "a header in the qrels": ("topic iter docno rel\n" + QRELS, RUN),
+    "grades like 1.0": (INTEGRAL, RUN),
+    "some grades like 1.": (QRELS.replace(" 2\n", " 2.\n"), RUN),
+    "CRLF": (QRELS.replace("\n", "\r\n"), RUN.replace("\n", "\r\n")),
+    "byte order marks": ("\ufeff" + QRELS, "\ufeff" + RUN),
+    "tabs": (QRELS.replace(" ", "\t"), RUN.replace(" ", "\t")),
+    "mixed blanks": (QRELS.replace(" ", "  "), RUN.replace(" ", " \t ") + "\n\n"),
+    "comments": ("# made by hand\n" + QRELS, "# a system\n" + RUN + "# the end\n"),
+    "several tags": (QRELS, RUN.replace(" tag\n", " other\n", 9)),
+    "column 2 is 0": (QRELS, run_text(form="{q} 0 {d} {r} {s!r} tag")),
+    "repeated judgments": (QRELS + QRELS, RUN),
+    "no newline at the end": (QRELS[:-1], RUN[:-1]),
+    "rows in any order": (
+        QRELS,
+        "\n".join([*random.Random(3).sample(RUN.split("\n")[:-1], len(ROWS)), ""]),
+    ),
+    "scores like 1e2": (QRELS, run_text(form="{q} Q0 {d} {r} {s:.9e} tag")),
+}  # fmt: skip
+"""Files in the ways in which other tools write them, with the same content."""
+
+OTHER_CONTENT = {
+    "a query without results": (JUDGMENTS, SHORT),
+    "a query without judgments": ([one for one in JUDGMENTS if one[0] != "3"], ROWS),
+    "depth 10,000": (JUDGMENTS, DEEP),
+    "negative grades only": ([*JUDGMENTS, ("7", "d1", -2)], [*ROWS, ("7", "d1", 1.0)]),
+    "a grade of -1": ([*JUDGMENTS, ("1", "z", -1)], [*ROWS[:-1], ("6", "z", 0.5)]),
+    "grade 0 only": ([*JUDGMENTS, ("7", "d1", 0)], [*ROWS, ("7", "d1", 1.0)]),
+    "nothing judged in the results": (
+        [("1", "x", 1), ("2", "y", 1)],
+        [("1", "y", 1.0), ("1", "z", 0.5), ("2", "x", 1.0)],
+    ),
+}
+
+
+@pytest.fixture(params=[None, 150], ids=["one chunk", "many chunks"])
+def chunks(request, monkeypatch):
+    if request.param:
+        monkeypatch.setattr(query_chunks, "CHUNK_BYTES", request.param)
+
+
+@pytest.mark.usefixtures("chunks")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", SCORED)
+def test_files_of_other_tools_are_scored(tmp_path, name, way):
+    assert WAYS[way](*write(tmp_path, *SCORED[name])) == pytest.approx(expected(), abs=1e-12)
+
+
+@pytest.mark.usefixtures("chunks")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", OTHER_CONTENT)
+def test_incomplete_files_are_scored(tmp_path, name, way):
+    judgments, rows = OTHER_CONTENT[name]
+    files = write(tmp_path, qrels_text(judgments), run_text(rows))
+    judged = [one for one in judgments if one[2] >= -1]  # pytrec_eval crashes at -2
+    assert WAYS[way](*files) == pytest.approx(expected(rows, judged), abs=1e-12)
+
+
+REFUSED = {
+    "a blank in a document id": (QRELS, RUN.replace("1 Q0 d", "1 Q0 d part2 ", 1), "R102"),
+    "a number in a document id": (QRELS, RUN.replace("1 Q0 d", "1 Q0 d 2 ", 1), "R102"),
+    "a score for a tag": (QRELS, RUN.replace(" tag\n", " 7 tag\n", 1), "R102"),
+    "a header with the id of a query": (
+        QRELS,
+        "qid Q0 docno rank score tag\n" + RUN + "qid Q0 a 1 2.0 tag\n",
+        "R105",
+    ),
+    "a header with the id of a judged query": (
+        QRELS + "qid 0 d1 1\n",
+        "qid Q0 docno rank score tag\n" + RUN,
+        "R105",
+    ),
+    "qrels with a header that names a query": (
+        "qid iter docno rel\n" + QRELS + "qid 0 d1 1\n",
+        RUN,
+        "Q103",
+    ),
+    "a grade of 0.5": (qrels_text(form="{q} 0 {d} {g}.5"), RUN, "Q111"),
+    "one grade of 0.5": (INTEGRAL.replace(" 1.0\n", " 0.5\n", 1), RUN, "Q111"),
+    "conflicting judgments": (QRELS + INTEGRAL.replace(" 1.0", " 2.0"), RUN, "Q142"),
+    "a grade of 10^9": (QRELS + "1 0 x 1000000000\n", RUN, "Q122"),
+    "a grade of 2*10^10": (QRELS + "1 0 x 20000000000\n", RUN, "Q122"),
+    "only a grade of 10^9": ("1 0 d1 1000000000\n", RUN, "Q122"),
+    "only -2": (qrels_text([(q, d, -2) for q, d, _ in JUDGMENTS]), RUN, "Q133"),
+    "other documents": (
+        qrels_text([(q, f"other{d}x", g) for q, d, g in JUDGMENTS]),
+        RUN,
+        "P105|P106",
+    ),
+    "reversed scores": (QRELS, run_text([(q, d, -s) for q, d, s in ROWS]), "R121"),
+    "every row a comment": (QRELS, run_text(form="#{q} Q0 {d} {r} {s!r} tag"), "R112|F101"),
+    "one score": (QRELS, run_text(form="{q} Q0 {d} {r} 1.0 tag"), "R142"),
+    "a no-break space": (QRELS, RUN.replace(" tag\n", "\u00a0x tag\n", 1), "R114"),
+    "a document twice": (QRELS, RUN + RUN, "R131"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", REFUSED)
+def test_wrong_or_ambiguous_files_are_refused(tmp_path, name, way):
+    qrels, run, codes = REFUSED[name]
+    with pytest.raises(CheckFailedError) as refused:
+        WAYS[way](*write(tmp_path, qrels, run))
+    assert refused.value.exit_code == 1
+    if "low-memory" not in way or "P" not in codes:
+        assert re.search(codes, str(refused.value))
+
+
+def test_a_refusal_for_other_ids_shows_both(tmp_path):
+    qrels = qrels_text([(q, f"other{n}", g) for n, (q, _, g) in enumerate(JUDGMENTS)])
+    with pytest.raises(CheckFailedError, match=r"P105 .*run: d\d+, .*; qrels: other0, other1"):
+        by_files(*write(tmp_path, qrels, RUN))
+
+
+def test_a_run_without_judged_documents_has_a_note(tmp_path):
+    judgments, rows = OTHER_CONTENT["nothing judged in the results"]
+    qrels, run = write(tmp_path, qrels_text(judgments), run_text(rows))
+    (first, *_) = open_files(qrels, [run], MEASURES).notes
+    assert first.startswith(f"{run}: 0 of 3 documents are judged")
+    assert by_files(qrels, run) == [0.0] * len(NAMES)
+
+
+# Validation of the folder ``malformed``, from the table of errors that do not block scoring.
+
+NEVER = {"R120", "R122", "R161", "Q132", "P103", "P107", "P108", "P109"}
+BY_CONTENT = {
+    "r25_tag_with_space.txt": "R102",
+    "r91_header.txt": "R105",
+    "r92_json.txt": "R103",
+    "q32_beir_tsv.txt": "Q103",
+}
+"""Files whose content decides: the words follow the tag, no query has the id of the header, and
+formats that every command reads."""
+
+
+def malformed_pairs(shared_data):
+    folder = shared_data / "malformed"
+    good = {"run": "r00_good.txt", "qrels": "q00_good.txt"}
+    for entry in json.loads((folder / "manifest.json").read_text()):
+        if entry["kind"] in good:
+            other = "qrels" if entry["kind"] == "run" else "run"
+            files = {entry["kind"]: entry["file"], other: entry.get("with") or good[other]}
+            yield entry, str(folder / files["qrels"]), str(folder / files["run"])
+
+
+def test_malformed_files_are_scored_or_refused_as_specified(shared_data):
+    counts = {True: 0, False: 0}
+    for entry, qrels, run in malformed_pairs(shared_data):
+        rule = entry["rule"]
+        scored = (
+            entry["expect"] != "error" or rule in NEVER or BY_CONTENT.get(entry["file"]) == rule
+        )
+        in_trec_form = entry["file"] not in ("r92_json.txt", "q32_beir_tsv.txt")
+        results = {
+            name: outcome(way, qrels, run)
+            for name, way in WAYS.items()
+            if in_trec_form or not ("trec-eval" in name or "low-memory" in name)
+        }
+        assert {values is not None for values in results.values()} == {scored}, entry["file"]
+        if scored:
+            for values in results.values():
+                assert values == pytest.approx(results["whole file"], abs=1e-12), entry["file"]
+        counts[scored] += 1
+    assert min(counts.values()) > 20
+
+
+def test_robust_runs_are_scored(shared_data):
+    """Their ranks start at 0, and they have 1,000 results for each query."""
+    folder = shared_data / "robust03"
+    run = sorted(folder.glob("input.*"))[0]
+    opened = open_files(str(folder / "qrels.txt.gz"), [str(run)], MEASURES)
+    assert "R161" in opened.notes[-1]
+    report = validate_run(run)
+    assert {"R123", "R161"} <= {finding.code for finding in report.findings}
+
+
+# Any combination of changes.
+
+CHANGES = {
+    "run": [
+        lambda text: re.sub(r"(?m)^(\S+ \S+ \S+) \S+", r"\1 0", text),
+        lambda text: re.sub(r"(?m)^(\S+ \S+ \S+) \S+", r"\1 -1", text),
+        lambda text: text.replace(" tag\n", " tag of words\n"),
+        lambda text: text.replace(" tag\n", " tag 1\n", 5),
+        lambda text: "qid Q0 docno rank score tag\n" + text,
+        lambda text: "1 Q0 docno rank score tag\n" + text,
+        lambda text: "\ufeff" + text,
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "# comment\n\n" + text,
+        lambda text: text + "9 Q0 d1 1 1.0 tag\n",
+        lambda text: text.replace("1 Q0", "01 Q0"),
+        lambda text: text.replace(" d", " D"),
+        lambda text: text + text,
+        lambda text: re.sub(r"(?m)^3 .*\n", "", text),
+        lambda text: text.replace(" d", " x"),
+        lambda text: text.replace(" Q0 d", " Q0 part d", 1),
+    ],
+    "qrels": [
+        lambda text: re.sub(r"(\d)\n", r"\1.0\n", text),
+        lambda text: text.replace(" 1\n", " 0.5\n", 1),
+        lambda text: "qid iter docno rel\n" + text,
+        lambda text: text + text,
+        lambda text: text.replace(" 1\n", " 2\n", 1) + text,
+        lambda text: text + "8 0 d1 -2\n",
+        lambda text: "\ufeff" + text,
+        lambda text: re.sub(r"(?m)^2 .*\n", "", text),
+        lambda text: text + "1 0 zzz 300\n",
+    ],
+}
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.sampled_from(CHANGES["run"]), max_size=3, unique=True),
+    st.lists(st.sampled_from(CHANGES["qrels"]), max_size=2, unique=True),
+)
+def test_all_interfaces_decide_alike(tmp_path_factory, run_changes, qrels_changes):
+    qrels, run = QRELS, RUN
+    for change in qrels_changes:
+        qrels = change(qrels)
+    for change in run_changes:
+        run = change(run)
+    note(qrels[:200])
+    note(run[:200])
+    files = write(tmp_path_factory.mktemp("pair"), qrels, run)
+    results = {name: outcome(way, *files) for name, way in WAYS.items()}
+    refused = {name for name, values in results.items() if values is None}
+    assert refused in (set(), set(WAYS)), results
+    if not refused:
+        for values in results.values():
+            assert values == pytest.approx(results["whole file"], abs=1e-12)

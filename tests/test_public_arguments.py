@@ -1,0 +1,196 @@
+"""Wrong arguments of public functions and classes raise an error of this package, of one line."""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+import inspect
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import trectools_plus
+from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.retrieval.fusion import Fusion
+
+ROOT = Path(trectools_plus.__file__).parent
+PACKAGES = sorted(
+    ".".join(stub.relative_to(ROOT.parent).parent.parts) for stub in ROOT.rglob("__init__.pyi")
+)
+PUBLIC = {
+    name: package for package in PACKAGES for name in importlib.import_module(package).__all__
+}
+
+INVALID: dict[str, Callable[[], Any]] = {
+    "None": lambda: None,
+    "True": lambda: True,
+    "0": lambda: 0,
+    "-1": lambda: -1,
+    "5": lambda: 5,
+    "a huge integer": lambda: 10**400,
+    "an integer with too many digits to print": lambda: 10**5000,
+    "1.5": lambda: 1.5,
+    "nan": lambda: math.nan,
+    "infinity": lambda: -math.inf,
+    "a complex number": lambda: 1j,
+    "a fraction": lambda: Fraction(1, 3),
+    "an empty text": lambda: "",
+    "a blank": lambda: " ",
+    "a text": lambda: "nothing of this name",
+    "a text with NUL": lambda: "a\0b",
+    "a text with line breaks": lambda: "a\nb",
+    "a surrogate": lambda: "\udcff",
+    "bytes": lambda: b"bytes",
+    "an empty list": list,
+    "a list of numbers": lambda: [1, 2],
+    "a list of texts": lambda: ["a", "b"],
+    "a list of None": lambda: [None],
+    "a nested list": lambda: [[["a"]]],
+    "a tuple": lambda: (1, "a"),
+    "a set": lambda: {1, 2},
+    "an empty dictionary": dict,
+    "a flat dictionary": lambda: {"q": 1},
+    "a dictionary of lists": lambda: {"q": ["d"]},
+    "a dictionary of texts as scores": lambda: {"q": {"d": "1.5"}},
+    "a dictionary with None": lambda: {None: {None: None}},
+    "a dictionary of numbers as ids": lambda: {1.5: {2.5: 1}},
+    "a deep dictionary": lambda: {"a": {"b": {"c": {"d": {"e": 1}}}}},
+    "an empty pandas frame": pd.DataFrame,
+    "an empty Polars frame": pl.DataFrame,
+    "a frame with other columns": lambda: pd.DataFrame({"x": [1], "y": ["a"]}),
+    "a frame with lists": lambda: pl.DataFrame({"qid": [[1]], "docno": [[2]], "score": [["a"]]}),
+    "an array": lambda: np.array([[1.5, math.nan], [0.0, -math.inf]]),
+    "an array of objects": lambda: np.array([object(), "a"], dtype=object),
+    "a generator": lambda: (one for one in [1, None]),
+    "an object": object,
+    "a class": lambda: dict,
+    "a function without parameters": lambda: lambda: None,
+    "a function that fails": lambda: partial(int, "x"),
+    "a path to nothing": lambda: Path("missing") / "file",
+    "a folder": Path,
+    "a date": lambda: datetime.date(2024, 2, 29),
+    "an exception": lambda: ValueError("x"),
+}
+
+QRELS = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 1}}
+RUN = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d3": 1.0}}
+VALID: dict[str, Any] = {
+    "qrels": QRELS,
+    "run": RUN,
+    "runs": {"a": RUN, "b": {"q1": {"d2": 1.0}}},
+    "measures": ["AP"],
+    "corpus": {"d1": "red roses", "d2": "blue sky"},
+    "topics": {"q1": "roses"},
+    "modes": ["lexical"],
+    "path": "file",
+    "output": "out",
+    "fusion": Fusion(),
+    "depth": 10,
+    "contrast": [0.5, 1.0, 0.25],
+    "baseline": [0.25, 1.0, 0.5],
+    "values": [0.5, 1.0, 0.25],
+    "scores": [[0.5, 1.0], [0.25, 0.5], [0.1, 0.9]],
+    "p_values": [0.01, 0.5],
+    "first": [1, 2, 3],
+    "second": [1, 3, 2],
+    "spread": 0.2,
+    "difference": 0.1,
+    "queries": 50,
+    "estimates": [0.5, 0.4],
+    "name": "AP",
+    "measure": "AP",
+    "names": ["AP"],
+    "frame": RUN,
+}
+"""Values for the other parameters, so that the wrong one is reached."""
+
+UNCHECKED = {
+    "Finding",
+    "FileReport",  # results, which users do not construct
+}
+
+
+def callables() -> dict[str, Callable[..., Any]]:
+    """The public functions and constructors, and the methods of tables and results."""
+    found: dict[str, Callable[..., Any]] = {}
+    for name, package in PUBLIC.items():
+        exported = getattr(importlib.import_module(package), name)
+        if inspect.isabstract(exported):
+            methods = dict.fromkeys(exported.__abstractmethods__, lambda *_: 0.0)
+            exported = type(name, (exported,), methods)
+        if not (inspect.isclass(exported) and issubclass(exported, Exception)):
+            found[name] = exported
+    evaluation = trectools_plus.evaluate(QRELS, VALID["runs"], ["AP", "nDCG@10"])
+    comparisons = trectools_plus.compare(evaluation, resamples=100)
+    tables = (trectools_plus.Run, trectools_plus.Qrels, trectools_plus.Topics)
+    of_sequences = ("count", "index")
+    for one in (evaluation, comparisons, *tables, trectools_plus.Corpus):
+        owner = one.__name__ if inspect.isclass(one) else type(one).__name__
+        for method in dir(one):
+            chosen = not inspect.isclass(one) or method in ("from_dict", "from_pandas")
+            chosen &= not method.startswith("_") and method not in of_sequences
+            if chosen and inspect.ismethod(getattr(one, method)):
+                found[f"{owner}.{method}"] = getattr(one, method)
+    return found
+
+
+CALLABLES = callables()
+
+
+def parameters_of(exported: Any) -> list[inspect.Parameter]:
+    try:
+        parameters = inspect.signature(exported).parameters.values()
+    except ValueError:
+        return []
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [one for one in parameters if one.kind not in variable]
+
+
+def arguments(
+    exported: Any, wrong: inspect.Parameter, value: Any
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call in which one parameter has a value, and required ones a valid one."""
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for one in parameters_of(exported):
+        if one is not wrong and one.default is not inspect.Parameter.empty:
+            continue
+        given = value if one.name == wrong.name else VALID.get(one.name, value)
+        if one.kind is inspect.Parameter.POSITIONAL_ONLY:
+            positional.append(given)
+        else:
+            named[one.name] = given
+    return positional, named
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(CALLABLES))
+def test_wrong_arguments_are_one_line(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exported = CALLABLES[name]
+    assert len(INVALID) >= 40
+    wrong: list[str] = []
+    for parameter in parameters_of(exported):
+        for described, make in INVALID.items():
+            positional, named = arguments(exported, parameter, make())
+            try:
+                result = exported(*positional, **named)
+                if inspect.isgenerator(result):
+                    list(result)
+            except TrectoolsPlusError as error:
+                if "\n" in str(error) or not str(error).strip():
+                    wrong.append(f"{parameter.name} = {described}: {str(error)!r}")
+            except Exception as error:
+                what = f"{type(error).__name__} {error!s:.90}"
+                wrong.append(f"{parameter.name} = {described}: {what}")
+    assert not wrong, "\n".join(wrong)

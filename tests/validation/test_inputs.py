@@ -1,0 +1,313 @@
+"""Everything that the public functions accept: every form of an input gives the same figures."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import pytrec_eval
+
+import trectools_plus as tp
+from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.statistics import bootstrap_intervals
+from trectools_plus.validation.inputs import as_corpus, as_qrels, as_runs, as_topics
+
+QRELS = {"1": {"10": 2, "20": 0}, "2": {"30": 1}}
+RUN = {"1": {"20": 1.5, "10": 0.5}, "2": {"30": 1.0}}
+JUDGED = [(query, doc, grade) for query, docs in QRELS.items() for doc, grade in docs.items()]
+FOUND = [(query, doc, score) for query, docs in RUN.items() for doc, score in docs.items()]
+PYTERRIER = pd.DataFrame(
+    {
+        "qid": [query for query, *_ in FOUND],
+        "docid": [7, 8, 9],
+        "docno": [doc for _, doc, _ in FOUND],
+        "rank": [0, 1, 0],
+        "score": [score for *_, score in FOUND],
+        "query": ["roses", "roses", "bees"],
+    }
+)
+
+
+def judged_frame(*names: str) -> pd.DataFrame:
+    return pd.DataFrame(JUDGED, columns=list(names))
+
+
+def found_frame(*names: str) -> pd.DataFrame:
+    return pd.DataFrame(FOUND, columns=list(names))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """The judgments and the run as files."""
+    tp.write_qrels(tp.Qrels.from_dict(QRELS), tmp_path / "qrels.txt")
+    tp.write_run(tp.Run.from_dict(RUN), tmp_path / "my.run")
+    return {"qrels": tmp_path / "qrels.txt", "run": tmp_path / "my.run"}
+
+
+QRELS_FORMS: dict[str, Any] = {
+    "dictionary": QRELS,
+    "dictionary of integers": {1: {10: 2, 20: 0}, 2: {30: 1}},
+    "dictionary of numpy scalars": {
+        np.str_("1"): {np.int64(10): np.int8(2), "20": np.float64(0)},
+        "2": {"30": True},
+    },
+    "Qrels": tp.Qrels.from_dict(QRELS),
+    "Qrels from a frame": tp.Qrels(judged_frame("qid", "docno", "label")),  # type: ignore[arg-type]
+    "pandas": judged_frame("query_id", "doc_id", "relevance"),
+    "pandas of PyTerrier": judged_frame("qid", "docno", "label"),
+    "pandas of ranx": judged_frame("q_id", "doc_id", "score"),
+    "pandas of BEIR": judged_frame("query-id", "corpus-id", "score"),
+    "pandas of trectools": judged_frame("query", "docid", "rel"),
+    "pandas with integer ids": judged_frame("qid", "docno", "label").astype(int),
+    "pandas with mixed ids": judged_frame("qid", "docno", "label").assign(docno=[10, "20", 30]),
+    "polars": pl.DataFrame(JUDGED, schema=["query_id", "doc_id", "relevance"], orient="row"),
+    "lazy polars": pl.LazyFrame(JUDGED, schema=["qid", "docno", "label"], orient="row"),
+    "polars with float grades": pl.DataFrame(
+        JUDGED, schema=["qid", "docno", "label"], orient="row"
+    ).with_columns(pl.col("label").cast(pl.Float64)),
+    "records": [ir_measures.Qrel(*row) for row in JUDGED],
+}
+RUN_FORMS: dict[str, Any] = {
+    "dictionary": RUN,
+    "dictionary of integers": {1: {20: 1.5, 10: 0.5}, 2: {30: 1}},
+    "dictionary of numpy scalars": {"1": {"20": np.float32(1.5), "10": 0.5}, "2": {"30": 1}},
+    "dictionary of decimals": {"1": {"20": Decimal("1.5"), "10": 0.5}, "2": {"30": 1}},
+    "named": {"a": RUN},
+    "Run": tp.Run.from_dict(RUN),
+    "Run from a dictionary": tp.Run(RUN),  # type: ignore[arg-type]
+    "list": [RUN],
+    "pandas": found_frame("query_id", "doc_id", "score"),
+    "pandas of PyTerrier": PYTERRIER,
+    "polars of PyTerrier": pl.from_pandas(PYTERRIER).drop("rank"),
+    "records": [ir_measures.ScoredDoc(*row) for row in FOUND],
+}
+
+
+@pytest.mark.parametrize("form", sorted(QRELS_FORMS))
+def test_judgments_in_every_form(form: str) -> None:
+    assert as_qrels(QRELS_FORMS[form]).to_dict() == QRELS
+    assert tp.evaluate(QRELS_FORMS[form], RUN, ["AP"]).mean("AP") == 0.75
+
+
+@pytest.mark.parametrize("form", sorted(RUN_FORMS))
+def test_runs_in_every_form(form: str) -> None:
+    (run,) = as_runs(RUN_FORMS[form]).values()
+    assert run.to_dict() == RUN
+    assert tp.evaluate(QRELS, RUN_FORMS[form], ["AP"]).mean("AP") == 0.75
+
+
+def test_generators_and_paths(files: dict[str, Path]) -> None:
+    judgments = (ir_measures.Qrel(*row) for row in JUDGED)
+    results = (ir_measures.ScoredDoc(*row) for row in FOUND)
+    assert tp.evaluate(judgments, results, ["AP"]).mean("AP") == 0.75
+    for convert in (str, Path):
+        evaluation = tp.evaluate(convert(files["qrels"]), convert(files["run"]), ["AP"])
+        assert evaluation.mean("AP") == 0.75
+    mixed = tp.evaluate(QRELS, {"file": files["run"], "frame": PYTERRIER, "dict": RUN}, ["AP"])
+    assert mixed.run_names == ["file", "frame", "dict"]
+    assert mixed.means()["AP"].to_list() == [0.75] * 3
+
+
+def test_figures_are_those_of_pytrec_eval_and_evaluating_twice_is_bit_identical() -> None:
+    rng = np.random.default_rng(5)
+    qrels = {
+        f"q{query}": {f"d{doc}": int(rng.integers(0, 3)) for doc in range(30)}
+        for query in range(12)
+    }
+    run = {
+        query: {doc: float(rng.random()) for doc in docs if rng.random() < 0.8}
+        for query, docs in qrels.items()
+    }
+    names = {"map": "map", "ndcg_cut_10": "nDCG@10", "recip_rank": "RR", "P_5": "precision@5"}
+    first, second = (tp.evaluate(qrels, run, list(names.values())) for _ in range(2))
+    expected = pytrec_eval.RelevanceEvaluator(qrels, {*names}).evaluate(run)
+    for theirs, ours in names.items():
+        values = [expected[query][theirs] for query in first.query_ids["run"]]
+        np.testing.assert_array_equal(first.values(ours), values)
+    assert first.per_query().equals(second.per_query())
+
+
+def test_levels_of_a_dictionary_decide_how_many_runs_there_are() -> None:
+    assert list(as_runs(RUN)) == ["run"]
+    assert list(as_runs({"bm25": RUN, "dense": RUN})) == ["bm25", "dense"]
+    assert list(as_runs({"q1": {}, "q2": {"d": 1.0}})) == ["run"]
+    assert as_runs({"bm25": {"q1": {}, "q2": {"d": 1.0}}})["bm25"].query_ids == ["q2"]
+    for empty in ({}, {"q1": {}}, []):
+        with pytest.raises(UsageError):
+            as_runs(empty)
+        with pytest.raises(UsageError):
+            as_qrels(empty)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"q": {"d": "0.5"}}, "expected a number as score but got '0.5'"),
+        ({1.5: {"d": 1}}, "expected text or a whole number as query_id but got float 1.5"),
+        ({"q": {b"d": 1}}, "expected text or a whole number as doc_id but got bytes b'd'"),
+        ({"q": {"d": 1}, "p": 5}, "expected a dictionary of documents but got int 5"),
+        ({"bm25": {"q": {"d": 1}}, "dense": 5}, "expected a run but got int — dense — give"),
+        ({"a": ["d1"]}, "expected a run but got list — a — give"),
+        (5, "expected a run but got int — give a dictionary"),
+        (tp.Qrels.from_dict(QRELS), "expected a run but got Qrels"),
+        (pl.DataFrame({"qid": [1.5], "docno": ["d"], "score": [1.0]}), "expected text in column"),
+        (pl.DataFrame({"qid": ["q"], "text": ["d"]}), "doc_id, score is missing"),
+        ([RUN, RUN], "two runs are named 'run'"),
+        ({"": RUN}, "expected text as the name of a run"),
+    ],
+)
+def test_other_values_are_refused_in_one_line(value: Any, words: str) -> None:
+    for call in (tp.evaluate, tp.compare):
+        with pytest.raises(TrectoolsPlusError, match=re.escape(words)) as refused:
+            call(QRELS, value, ["AP"])
+        assert "\n" not in str(refused.value)
+
+
+def test_topics_and_documents_in_every_form() -> None:
+    texts = {"d1": "red roses", "d2": "blue sky"}
+    frame = pd.DataFrame({"docno": list(texts), "text": list(texts.values())})
+    nested = {doc: {"title": "", "text": text} for doc, text in texts.items()}
+    for corpus in (texts, frame, pl.from_pandas(frame), nested, tp.Corpus.from_dict(texts)):
+        assert as_corpus(corpus).to_dict() == texts
+    queries = {"1": "roses"}
+    for topics in (queries, pd.DataFrame({"qid": [1], "query": ["roses"]})):
+        assert as_topics(topics).to_dict() == queries
+        assert tp.fetch(texts, topics, "lexical")["lexical"].run.to_dict()["1"].keys() == {"d1"}
+
+
+def test_fusion_takes_runs_in_every_form_and_weights_by_name(files: dict[str, Path]) -> None:
+    other = {"1": {"10": 1.0}}
+    plain = tp.fuse([tp.Run.from_dict(RUN), tp.Run.from_dict(other)])
+    assert tp.fuse({"a": files["run"], "b": other}).to_dict() == plain.to_dict()
+    assert tp.fuse_runs([RUN, other], "rrf", k=60).to_dict() == plain.to_dict()
+    named = {"a": RUN, "b": other}
+    weighted = tp.fuse(named, "weighted", weights={"b": 0.25, "a": 0.75}).to_dict()
+    assert weighted == tp.fuse(named, "weighted", weights=[0.75, 0.25]).to_dict()
+    with pytest.raises(UsageError, match="expected weights for a, b but got a"):
+        tp.fuse(named, "weighted", weights={"a": 1})
+
+
+def test_validate_finds_out_what_it_is_given(files: dict[str, Path]) -> None:
+    assert tp.validate(files["run"], qrels=QRELS).kind == "run"
+    assert tp.validate(files["qrels"]).kind == "qrels"
+    assert tp.validate(tp.Qrels.from_dict(QRELS)).kind == "qrels"
+    assert tp.validate(judged_frame("qid", "docno", "label")).kind == "qrels"
+    assert tp.validate(PYTERRIER).kind == "run"
+    codes = [one.code for one in tp.validate({"1": {"d": float("nan")}}).errors]
+    assert codes == [one.code for one in tp.validate_run({"1": {"d": float("nan")}}).errors] != []
+    with pytest.raises(UsageError, match="judgments cannot be compared with judgments"):
+        tp.validate(files["qrels"], qrels=QRELS)
+
+
+def test_a_benchmark_takes_runs_in_every_form(files: dict[str, Path], tmp_path: Path) -> None:
+    given = {"runs": {"a": PYTERRIER, "b": files["run"]}, "measures": ["AP", "RR"]}
+    config = tp.BenchmarkConfig(**given, qrels=QRELS, output_dir=tmp_path / "out")
+    assert config == tp.BenchmarkConfig(**given, qrels=QRELS, output_dir=tmp_path / "out")
+    report = tp.run_benchmark(config).report
+    assert [report.modes[name].measures["AP"].mean for name in "ab"] == [0.75, 0.75]
+    assert report.modes["a"].measures["RR"].mean == tp.evaluate(QRELS, RUN, ["RR"]).mean("RR")
+    with pytest.raises(UsageError, match="expected a run but got int"):
+        tp.BenchmarkConfig(runs={"a": 5}, qrels=QRELS)
+
+
+def test_printed_objects_are_short() -> None:
+    run, qrels = tp.Run.from_dict(RUN, "bm25"), tp.Qrels.from_dict(QRELS)
+    assert repr(run) == "<Run bm25: 2 queries, 3 results>"
+    assert repr(qrels) == "<Qrels: 2 queries, 3 judgments>"
+    assert repr(tp.Topics.from_dict({"1": "roses"})) == "<Topics: 1 query>"
+    assert repr(tp.Corpus.from_dict({"d": "x"})) == "<Corpus: 1 document>"
+    assert str(tp.load_test_set("hpo-en-tiny")).startswith("<TestSet hpo-en-tiny")
+    for shown in (tp.explain("nDCG@10"), tp.validate(RUN), tp.evaluate(QRELS, RUN)):
+        assert len(repr(shown).splitlines()) <= 6
+        assert str(shown) == repr(shown)
+    assert repr(tp.explain("nDCG@10")).startswith("nDCG@10: DCG / ideal DCG")
+    fetched = tp.fetch({"d": "roses"}, {"q": "roses"}, "lexical")
+    assert repr(fetched) == "{'lexical': <FetchedRun lexical: ok, 1 result>}"
+
+
+def test_the_lines_of_a_specification_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("test_set_v1.yaml").write_text(
+        """queries:
+  - query_id: q1
+    query_text: "low blood sugar in newborns"
+    query_type: paraphrase
+    relevant_docs:
+      - {doc_id: d17, grade: 3}
+      - {doc_id: d40, grade: 1}
+"""
+    )
+    from trectools_plus import evaluate, load_test_set
+
+    def ids(text: str, k: int) -> Any:
+        return ["d17", "d3"][:k]
+
+    def pairs(text: str, k: int) -> Any:
+        return [("d17", 2.0), ("d3", 1.0)][:k]
+
+    def scores(text: str, k: int) -> Any:
+        return {"d17": 2.0, "d3": 1.0}
+
+    for retrieval_fn in (ids, pairs, scores):
+        test_set = load_test_set("test_set_v1")
+        for named in (test_set, "test_set_v1", "test_set_v1.yaml", Path("test_set_v1.yaml")):
+            result = evaluate(retrieval_fn, named, ["Recall@10"])
+            assert (result.mean("Recall@10"), result.median("Recall@10")) == (0.5, 0.5)
+            assert np.isnan(result.std("Recall@10"))
+            assert result.per_query("Recall@10")["value"].to_list() == [0.5]
+
+
+def test_the_lines_of_users_of_other_libraries_run(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trectools_plus import compare, evaluate
+
+    monkeypatch.chdir(files["run"].parent)
+    tp.write_run(tp.Run.from_dict(RUN), "dpr.run")
+    qrels, run, run_a = QRELS, RUN, RUN
+    evaluation = evaluate(qrels, run, ["nDCG@10", "map", "mrr@10"])
+    assert [evaluation.mean(name) for name in ("nDCG@10", "map", "mrr@10")] == [
+        evaluation.mean(name) for name in ("ndcg_cut_10", "AP", "RR@10")
+    ]
+    report = compare(
+        qrels, {"bm25": run_a, "dpr": "dpr.run"}, ["ndcg@10", "AP", "MRR@10"], baseline="bm25"
+    )
+    assert len(list(report)) == 3
+    assert "bm25" in str(report)
+    assert len(list(compare(evaluation))) == 0
+    spellings = ["ndcg@10", "recall@5", "precision@5", "mrr", "mrr@10", "map", "hit@10"]
+    for name in (*spellings, "recip_rank", "ndcg_cut_10"):
+        evaluation = evaluate(qrels, run, [name])
+        assert evaluation.mean(name) == evaluation.mean(name.upper())
+
+
+def test_pandas_is_imported_only_for_its_frames() -> None:
+    code = (
+        "import sys, trectools_plus as tp\n"
+        "assert 'polars' not in sys.modules\n"
+        "tp.evaluate({'q': {'d': 1}}, {'q': {'d': 1.0}}, ['MinRank'])\n"
+        "print('pandas' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_errors_of_libraries_remain_as_the_cause() -> None:
+    with pytest.raises(UsageError, match="could not convert string to float") as refused:
+        bootstrap_intervals("abc")  # type: ignore[arg-type]
+    assert isinstance(refused.value.__cause__, ValueError)
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        bootstrap_intervals()  # type: ignore[call-arg]
+    with pytest.raises(InputError, match="expected a number as relevance"):
+        tp.Qrels({"q": {"d": None}})  # type: ignore[arg-type]
+    assert inspect.signature(tp.evaluate).parameters["measures"].name == "measures"

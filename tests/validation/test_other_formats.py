@@ -1,0 +1,171 @@
+"""Runs and qrels that are not in TREC form: read by every command, reported, and converted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from trectools_plus import compare, evaluate, load_qrels, load_run
+from trectools_plus.cli.app import app
+from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.validation import Severity, validate_qrels, validate_run
+from trectools_plus.validation.findings import FindingsError
+
+QRELS = "query_id,doc_id,relevance\n1,d1,2\n1,d2,0\n2,d3,1\n"
+RUN = "query_id;doc_id;score\n1;d1;9,5\n".replace("9,5", "9.5") + "1;d2;8\n2;d9;2\n2;d3;1\n"
+BEIR = "query-id\tcorpus-id\tscore\n1\td1\t2\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.csv").write_text(QRELS, "utf-8")
+    (tmp_path / "r.csv").write_text(RUN, "utf-8")
+    (tmp_path / "beir.tsv").write_text(BEIR, "utf-8")
+    scores = {"1": {"d1": 9.5, "d2": 8}, "2": {"d9": 2, "d3": 1}}
+    (tmp_path / "r.json").write_text(json.dumps(scores), "utf-8")
+    return tmp_path
+
+
+def invoke(command: str) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, command.split())
+    if isinstance(done.exception, TrectoolsPlusError):
+        return done.exception.exit_code, done.stdout, str(done.exception)
+    return done.exit_code, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "eval q.csv r.csv -m AP",
+        "eval q.csv r.json -m AP,nDCG@10",
+        "runs info r.csv",
+        "runs fuse r.csv r.json --output fused.run",
+        "runs convert r.csv --output converted.run",
+        "qrels convert q.csv --output converted.txt",
+        "benchmark run --runs a=r.csv b=r.json --qrels q.csv --measure AP --output-dir out",
+    ],
+)
+def test_every_command_reads_them(folder: Path, command: str) -> None:
+    code, _, stderr = invoke(command)
+    assert code == 0, stderr
+
+
+def test_scores_equal_those_of_the_converted_files(folder: Path) -> None:
+    for command in (
+        "runs convert r.csv --output r.run",
+        "runs convert r.json --output j.run",
+        "qrels convert q.csv --output q.txt",
+    ):
+        assert invoke(command)[0] == 0
+    expected = evaluate("q.txt", "r.run", ["AP", "nDCG@10"]).mean("AP")
+    assert expected == 0.75
+    for run in ("r.csv", "r.json", "j.run"):
+        assert evaluate("q.csv", run, ["AP", "nDCG@10"]).mean("AP") == expected
+    assert load_qrels("q.csv").frame.equals(load_qrels("q.txt").frame)
+    assert load_run("r.csv").frame.equals(load_run("r.run").frame)
+    compare("q.csv", {"a": "r.csv", "b": "r.json"}, ["AP"], baseline="a")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        ("q.csv", "Q103", "CSV with the header 'query_id,doc_id,relevance', not in TREC form"),
+        ("beir.tsv", "Q103", "BEIR header 'query-id corpus-id score', three columns, not in TREC"),
+    ],
+)
+def test_qrels_are_reported(folder: Path, name: str, code: str, message: str) -> None:
+    finding = next(one for one in validate_qrels(name).findings if one.code == code)
+    assert (finding.severity, finding.line, finding.blocks_scoring) == (Severity.ERROR, 1, False)
+    assert finding.message.startswith(message)
+    assert finding.remedy == (
+        "Every trectools-plus command reads it; for other tools, convert it: "
+        f"trectools-plus qrels convert {name} --output qrels.txt"
+    )
+
+
+@pytest.mark.parametrize(("name", "code"), [("r.csv", "R105"), ("r.json", "R103")])
+def test_runs_are_reported(folder: Path, name: str, code: str) -> None:
+    finding = next(one for one in validate_run(name).findings if one.code == code)
+    assert (finding.severity, finding.line, finding.blocks_scoring) == (Severity.ERROR, 1, False)
+    assert f"trectools-plus runs convert {name} --output run.txt" in finding.remedy
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "line", "column"),
+    [
+        ("1,d1,2\n1,d1,0\n", "Q142", 3, None),
+        ("1,d1,2\n1,d2,0.5\n", "Q111", 3, 6),
+        ("1,d1,2\n1,d2,L2\n", "Q110", 3, 6),
+        ("1,d1,2\n1,d2\n", "Q101", 3, None),
+        ("1,d1,2\n\n1,d2,1,9\n", "Q102", 4, None),
+    ],
+)
+def test_findings_have_the_lines_of_the_table(
+    tmp_path: Path, rows: str, code: str, line: int, column: int | None
+) -> None:
+    path = tmp_path / "q.csv"
+    path.write_text("query_id,doc_id,relevance\n" + rows, "utf-8")
+    with pytest.raises(FindingsError) as caught:
+        load_qrels(path)
+    [finding] = caught.value.findings
+    assert (finding.code, finding.line) == (code, line)
+    assert column is None or finding.column == column
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "command"),
+    [("r.csv", "R105", "runs"), ("r.json", "R103", "runs"), ("q.csv", "Q103", "qrels")],
+)
+def test_the_fix_writes_trec_form(folder: Path, name: str, code: str, command: str) -> None:
+    invoke(f"{command} validate {name} --fix out.txt --fix {code}")
+    check = validate_run if command == "runs" else validate_qrels
+    assert check("out.txt").errors == ()
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "remedy"),
+    [
+        ("runs", "1 d1 1\n1 d2 2\n", "trectools-plus runs convert in.txt --output run.txt"),
+        ("qrels", "1 d1 L2\n1 d2 L0\n", "trectools-plus qrels convert in.txt --output qrels.txt"),
+        ("qrels", "1 0 d1 L2\n", "trectools-plus qrels convert in.txt --output qrels.txt"),
+        ("qrels", "1 d1 1 1 0.5\n", "trectools-plus qrels convert in.txt --output qrels.txt"),
+        (
+            "runs",
+            '{"topic_id": "1", "references": ["a"], "answer": []}\n',
+            "trectools-plus runs convert in.txt --output run.txt",
+        ),
+    ],
+)
+def test_other_formats_name_the_conversion(
+    folder: Path, command: str, text: str, remedy: str
+) -> None:
+    (folder / "in.txt").write_text(text, "utf-8")
+    check = validate_run if command == "runs" else validate_qrels
+    assert any(remedy in finding.remedy for finding in check("in.txt").errors)
+
+
+def test_ranks_are_not_made_into_scores_by_a_fix(folder: Path) -> None:
+    (folder / "in.txt").write_text("1 d1 1\n1 d2 2\n", "utf-8")
+    invoke("runs validate in.txt --fix out.run --fix R101")
+    assert validate_run("out.run").rows == 0
+
+
+def test_low_memory_and_the_drop_in_name_the_conversion(folder: Path) -> None:
+    code, _, stderr = invoke("eval q.csv r.csv --low-memory -m AP")
+    assert (code, "runs convert r.csv" in stderr) == (2, True)
+    code, _, stderr = invoke("trec-eval q.csv r.csv")
+    assert (code, "qrels convert q.csv" in stderr) == (1, True)
+
+
+def test_the_columns_of_a_table_can_have_any_order(folder: Path) -> None:
+    header = "query_id\tdoc_id\tlang\trank\tscore\ttag\n"
+    (folder / "six.tsv").write_text(header + "1\td2\ten\t1\t9\tx\n1\td1\ten\t2\t8\tx\n", "utf-8")
+    run = load_run("six.tsv")
+    assert (run.name, run.to_dict()) == ("x", {"1": {"d2": 9.0, "d1": 8.0}})
+    code, out, _ = invoke("eval q.csv six.tsv -m RR -q --format json")
+    assert code == 0
+    assert json.loads(out)["runs"][0]["measures"]["RR"]["mean"] == 0.25

@@ -1,0 +1,235 @@
+"""Choose the fields with id and text among the names of the fields of records.
+
+Case, blanks and punctuation in names are ignored. The lists are in order of preference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from trectools_plus.formats.topic_records.model import Record, TopicOptions
+from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS
+
+XML_IDS = ("number", "num", "id", "qid", "query_id", "topic_id")
+"""Names of the id in XML, before the others."""
+_IDS = (
+    "id", "queryid", "qid", "topicid", "questionid", "queryno", "topicno", "querynumber",
+    "topicnumber", "number", "num", "no", "nr", "identifier", "qno", "qnum", "tid", "caseid",
+    "requestnumber", "requestid", "recordid", "turnid", "claimid", "exampleid", "uuid", "sid",
+    "docno",
+)  # fmt: skip
+_WEAK_IDS = ("topic", "title", "query", "name", "key", "q", "index")
+"""Names of fields that are the id if no other is, and if the values look like ids."""
+
+XML_TEXTS = ("query", "title")
+"""Names of the text in XML, before the others."""
+_MAIN_TEXTS = (
+    "text", "querytext", "querytxt", "query", "title", "question", "topictitle", "querytitle",
+    "topictext",
+)  # fmt: skip
+_TEXTS = (
+    *_MAIN_TEXTS, "questiontext", "rawutterance", "utterance", "userutterance", "currentquery",
+    "querystring", "searchquery", "requesttext", "request", "keywordquery", "content", "contents",
+    "q", "keywords", "keyword", "topic", "claim", "sentence", "input", "prompt", "name", "string",
+    "body",
+)  # fmt: skip
+_JOINED = (
+    "disease", "diseases", "gene", "genes", "variant", "variants", "mutation", "demographic",
+    "treatment", "other", "note", "summary", "description", "desc", "topicdescription", "field",
+    "patient", "diagnosis", "symptoms", "need", "context", "informationneed", "narrative", "narr",
+    "background",
+)  # fmt: skip
+"""Names of fields that are joined if a file has no field of ``_TEXTS``."""
+_LONG = frozenset({"narrative", "narr", "context", "background"})
+"""Fields of ``_JOINED`` that explain a text instead of being part of it, unless they are alone."""
+
+_TIP_OF_THE_TONGUE = frozenset({"redditid", "tomturl", "positivequeries"})
+_FORMATS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("tip-of-the-tongue", frozenset({"redditid"})),
+    ("tip-of-the-tongue", frozenset({"tomturl"})),
+    ("TREC Precision Medicine", frozenset({"disease", "gene"})),
+    ("TREC Clinical Decision Support", frozenset({"summary", "description"})),
+    ("TREC Microblog", frozenset({"querytweettime"})),
+    ("TREC iKAT", frozenset({"ptkb"})),
+    ("TREC CAsT", frozenset({"rawutterance"})),
+    ("TREC CAsT", frozenset({"utterance"})),
+    ("HC4/NeuCLIR", frozenset({"topictitle", "topicdescription"})),
+    ("CODEC", frozenset({"query", "guidelines"})),
+    ("TREC-COVID", frozenset({"query", "question", "narrative"})),
+)
+"""Names of formats, and the fields that identify them."""
+
+_PREFIX = re.compile(r"^([a-z]{1,3})-(?=title$|desc$|narr$|num$)")
+_IGNORED = re.compile(r"[\W_]+")
+_BLANK = re.compile(r"\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The fields of id and text.
+
+    Attributes:
+        id_field: The field with the id; ``None`` if the place of a record is its id.
+        text_fields: The fields with the text, in order.
+        is_usual: True if the fields need no note: the first names of each list.
+    """
+
+    id_field: str | None
+    text_fields: tuple[str, ...]
+    is_usual: bool
+
+
+def normalize(name: str) -> str:
+    """Return a name without case, blanks and punctuation."""
+    return _IGNORED.sub("", name).lower()
+
+
+def is_main_text(name: str) -> bool:
+    """Return true if a field with this name is usually the text of a topic."""
+    return name in TEXT_KEYS or normalize(name) in _MAIN_TEXTS
+
+
+def is_text_name(name: str) -> bool:
+    """Return true if a field with this name can be the text of a topic, or a part of it."""
+    return normalize(_without_language(name)) in (*_TEXTS, *_JOINED)
+
+
+def format_of(names: Iterable[str]) -> str:
+    """Return the name of the format that the fields identify; else an empty text."""
+    known = {normalize(name) for name in names}
+    if "title" in known or "query" in known:  # CLEF and others have both, beside a title
+        known.discard("summary")
+    return next((name for name, wanted in _FORMATS if wanted <= known), "")
+
+
+def choose_fields(
+    records: Sequence[Record], options: TopicOptions, *, is_markup: bool = False
+) -> Choice:
+    """Choose the fields with id and text.
+
+    Args:
+        records: The first records of a file.
+        options: The fields that the user names.
+        is_markup: True for SGML and XML, whose names have another order of preference.
+
+    Returns:
+        The choice. Without a field for the text, ``text_fields`` is empty; without one for the id,
+        ``id_field`` is ``None`` although records need it.
+    """
+    names = list(dict.fromkeys(name for record in records for name in record.fields))
+    texts = _named(names, options.text_fields) or _text_fields(names, records, is_markup)
+    id_field = None
+    if options.id_field is not None:
+        id_field = _find(names, options.id_field) or options.id_field
+    elif any(record.query_id is None for record in records):
+        id_field = _id_field([name for name in names if name not in texts], records, is_markup)
+        if id_field is None and not options.text_fields:
+            id_field, texts = _only_weak(names, records, texts)
+    usual_texts = XML_TEXTS if is_markup else TEXT_KEYS
+    usual_ids = XML_IDS if is_markup else LINE_ID_KEYS
+    is_usual = (
+        not options.names_fields
+        and len(texts) == 1
+        and (texts[0] in usual_texts or (is_markup and not texts[0]))
+        and id_field in usual_ids
+    )
+    return Choice(id_field, texts, is_usual)
+
+
+def text_of_one(record: Record, is_markup: bool, has_chosen: bool) -> tuple[str, ...]:
+    """Choose the fields with the text of one record in which those of the others are empty.
+
+    Args:
+        record: The record.
+        is_markup: See :func:`choose_fields`.
+        has_chosen: True if it has the fields of the others; parts of a text cannot replace them.
+    """
+    found = _text_fields(list(record.fields), [record], is_markup)
+    return () if has_chosen and any(normalize(name) in _JOINED for name in found) else found
+
+
+def missing_names(records: Sequence[Record], names: Sequence[str]) -> list[str]:
+    """Return the names that no record has."""
+    known = list(dict.fromkeys(name for record in records for name in record.fields))
+    return [name for name in names if _find(known, name) is None]
+
+
+def _named(names: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_find(names, name) or name for name in wanted)
+
+
+def _find(names: Sequence[str], wanted: str) -> str | None:
+    if wanted in names:
+        return wanted
+    return next((name for name in names if normalize(name) == normalize(wanted)), None)
+
+
+def _id_field(names: Sequence[str], records: Sequence[Record], is_markup: bool) -> str | None:
+    exact = XML_IDS if is_markup else LINE_ID_KEYS
+    found = next((name for name in exact if name in names), None) or _first(names, _IDS)
+    return found or next(
+        (name for name in _all(names, _WEAK_IDS) if _looks_like_ids(name, records)), None
+    )
+
+
+def _only_weak(
+    names: Sequence[str], records: Sequence[Record], texts: tuple[str, ...]
+) -> tuple[str | None, tuple[str, ...]]:
+    """Use the text as the id if it looks like one and there is another text."""
+    others = [name for name in names if name not in texts]
+    text = _text_fields(others, records, False)
+    is_weak = len(texts) == 1 and text and normalize(texts[0]) in _WEAK_IDS
+    if is_weak and _looks_like_ids(texts[0], records):
+        return texts[0], text
+    return None, texts
+
+
+def _looks_like_ids(name: str, records: Sequence[Record]) -> bool:
+    values = [record.fields[name].text for record in records if name in record.fields]
+    return (
+        len(values) == len(records)
+        and len(set(values)) == len(values)
+        and not any(not value or _BLANK.search(value) for value in values)
+    )
+
+
+def _text_fields(
+    names: Sequence[str], records: Sequence[Record], is_markup: bool
+) -> tuple[str, ...]:
+    filled = [name for name in names if any(_has_text(record, name) for record in records)]
+    if {normalize(name) for name in filled} & _TIP_OF_THE_TONGUE:
+        joined = _all(filled, ("title", "description"))
+        if joined:
+            return tuple(joined)
+    exact = XML_TEXTS if is_markup else TEXT_KEYS
+    for known in (filled, names):
+        found = next((name for name in exact if name in known), None) or _first(known, _TEXTS)
+        if found is not None:
+            return (found,)
+    joined = [name for name in filled if normalize(_without_language(name)) in _JOINED]
+    short = [name for name in joined if normalize(name) not in _LONG]
+    if short or joined:
+        return tuple(short or joined)
+    return ("",) if is_markup and "" in names else ()
+
+
+def _without_language(name: str) -> str:
+    return _PREFIX.sub("", name)
+
+
+def _has_text(record: Record, name: str) -> bool:
+    node = record.fields.get(name)
+    return node is not None and node.meaning == "text" and node.text.strip() != ""
+
+
+def _first(names: Sequence[str], ranked: Sequence[str]) -> str | None:
+    return next(iter(_all(names, ranked)), None)
+
+
+def _all(names: Sequence[str], ranked: Sequence[str]) -> list[str]:
+    by_name: dict[str, str] = {}
+    for name in names:
+        by_name.setdefault(normalize(_without_language(name)), name)
+    return [by_name[name] for name in ranked if name in by_name]
