@@ -65,6 +65,13 @@ FILES: dict[str, str | Path] = {
     "prels.txt": "20001 a 1 1 0.4\n20001 b 0 2 1.0\n",
     "levels.txt": "0001 a L2\n0001 b L0\n",
     "answers.jsonl": '{"run_id": "r", "topic_id": "1", "references": ["a", "b"], "answer": []}\n',
+    "pm.xml": '<topic number="1"><disease>melanoma</disease><gene>BRAF</gene></topic>',
+    "cast.json": '[{"number": 31, "turn": [{"number": 1, "raw_utterance": "What is it?"}]}]',
+    "hc4.jsonl": '{"topic_id": "1", "topics": [{"lang": "eng", "topic_title": "a"}]}\n',
+    "map.json": '{"a-1": "one", "a-2": "two"}',
+    "colon.txt": "1:one\n2:two\n",
+    "cedr.tsv": "query\t1\tone\nquery\t2\ttwo\n",
+    "other.jsonl": '{"key": "1", "words": "one", "x": 1}\n{"key": "2", "words": "two", "x": 1}\n',
     "my.run": ROOT / "fixtures/runs/lexical.run",
     "other.run": ROOT / "fixtures/runs/vector.run",
     "qrels.txt": GARDEN / "qrels.txt",
@@ -77,8 +84,17 @@ FILES: dict[str, str | Path] = {
             for language, text in (("en", "seizures"), ("en", "fits"), ("de", "Krampfanfälle"))
         ]
     ),
+    "review.db": ROOT / "tests/contract/inputs/review/review.db",
     "test_set_v1.yaml": ROOT / "fixtures/testsets/own-form.yaml",
     "german/70cases_gemini_v1.json": ROOT / "fixtures/testsets/phentrieve-list.json",
+    "custom_metrics.py": (
+        "from trectools_plus import BaseMetric\n\n\n"
+        "class CustomMetric(BaseMetric):\n"
+        "    def __init__(self):\n"
+        '        super().__init__(name="custom_metric")\n\n'
+        "    def calculate(self, results):\n"
+        '        return float(results["ranked_ids"][0] in results["relevant"])\n'
+    ),
     **{
         f"DIR/GeneReviews/annotations/{name}.json": json.dumps(
             {
@@ -279,7 +295,7 @@ def prepare(folder: Path, row: Row) -> None:
 
 def mentions(row: Row, name: str) -> bool:
     """Return whether a command of the row has a folder, or a file in it, as an argument."""
-    return re.search(rf"(?<= ){name}(?=[/ `])", row.here) is not None
+    return re.search(rf"(?<=[ \"]){name}(?=[/ `])", row.here) is not None
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.section[:16]}: {row.there[:60]}")
@@ -310,6 +326,15 @@ def test_every_section_is_there() -> None:
     assert len(sections) == len(backgrounds)
     for section, word in zip(sections, backgrounds, strict=True):
         assert word in section
+
+
+@pytest.mark.parametrize("name", sorted(trectools_plus._EQUIVALENTS))
+def test_the_import_of_a_name_of_another_tool_prints_the_equivalent(name: str) -> None:
+    with pytest.raises(ImportError, match=f"^{name} has another name here: use .*$"):
+        exec(f"from trectools_plus import {name}")
+    (row,) = [row for row in ROWS if re.search(rf"`{name}\b", row.there)]
+    words = re.findall(r"\w{4,}", trectools_plus._EQUIVALENTS[name])
+    assert set(words) & set(re.findall(r"\w+", row.here)), "the page has another equivalent"
 
 
 def test_a_span_of_another_kind_is_an_error(tmp_path: Path, program: Program) -> None:

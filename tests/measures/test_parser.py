@@ -22,6 +22,14 @@ from trectools_plus.measures.parser import ALIASES, split_names
 from trectools_plus.measures.registry import ir_measures_labels, measure_labels
 
 SPELLINGS = {
+    "average_position": "MeanRank",
+    "avgPosition": "MeanRank",
+    "AVG_POSITION": "MeanRank",
+    "min_position": "MinRank",
+    "bestPosition": "MinRank",
+    "inTop3": "R@3",
+    "in_top_3": "R@3",
+    "INTOP10": "R@10",
     "nDCG@10": "nDCG@10",
     "AP(rel=2)@100": "AP(rel=2)@100",
     "AP( rel = 2 )@100": "AP(rel=2)@100",

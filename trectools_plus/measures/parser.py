@@ -76,6 +76,11 @@ ALIASES: Mapping[str, Alias] = {
     "HR": Alias("HitRate"),
     "Hit": Alias("HitRate"),
     "hit_rate": Alias("HitRate"),
+    **dict.fromkeys(("average_position", "avg_position", "mean_position"), Alias("MeanRank")),
+    **dict.fromkeys(("averagePosition", "avgPosition", "meanPosition"), Alias("MeanRank")),
+    **dict.fromkeys(("minimum_position", "min_position", "best_position"), Alias("MinRank")),
+    **dict.fromkeys(("minimumPosition", "minPosition", "bestPosition"), Alias("MinRank")),
+    **dict.fromkeys(("inTop", "in_top"), Alias("R")),
     "R-Prec": Alias("Rprec"),
     "R-Precision": Alias("Rprec"),
     "ndcg_burges": Alias("nDCG", {"dcg": "exp-log2"}),
@@ -103,7 +108,7 @@ _ALIASES = {name.casefold(): alias for name, alias in ALIASES.items()}
 _HEAD = re.compile(r"[^(@]*")
 _LABEL = re.compile(r"[^\W\d][\w-]*")
 _WITH_VALUES = re.compile(
-    r"(?P<name>[A-Za-z][\w-]*?)(?P<mark>[._]|_at_)(?P<values>\d[\d.,]*)", re.IGNORECASE
+    r"(?P<name>[A-Za-z][\w-]*?)(?P<mark>[._]|_at_|(?<=top))(?P<values>\d[\d.,]*)", re.IGNORECASE
 )
 _CLASS = re.compile(r"(?P<module>[^\W\d][\w.]*):(?P<rest>.+)", re.DOTALL)
 _NUMBER = re.compile(r"\d[\d.]*")

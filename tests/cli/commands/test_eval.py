@@ -64,6 +64,20 @@ def test_table(run):
     assert "second: not in the qrels, not scored: 1 of 4 queries" in result.stderr
 
 
+def test_positions_by_their_everyday_names(run):
+    """Query 1 has two relevant documents; of query 2 one, at rank 2; query 4 finds none."""
+    names = "average_position,minPosition,inTop3,in_top_1"
+    result = run("eval", "qrels.txt", "a.run", "-m", names, "--per-query")
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert lines[1] == ["query", "average_position", "minPosition", "inTop3", "in_top_1"]
+    assert lines[3:6] == [
+        ["1", "1.5000", "1.0000", "2/2", "1/2"],
+        ["2", "2.0000", "2.0000", "1/1", "0/1"],
+        ["4", "–", "–", "0/1", "0/1"],
+    ]
+    assert ["inTop3", "(R@3)", "0.6667"] in lines
+
+
 def test_default_measures_and_many_columns_fit_the_width(run):
     for index in range(12):
         Path(f"r{index}.run").write_text(FIRST.replace("first", f"a-rather-long-run-name-{index}"))

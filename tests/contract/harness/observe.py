@@ -125,6 +125,8 @@ class _Cleaner:
     def file(self, path: Path) -> Any:
         """Describe the content of a file, as far as it is part of the contract."""
         name, content = path.name, path.read_bytes()
+        if path.parent.name == "reports" and name.endswith(".json"):
+            return list(json.loads(content)["modes"])  # parts of the report, as verify checks
         if name.endswith(".json"):
             return self._document(content.decode())
         if name.endswith((".jsonl", ".journal")):

@@ -19,6 +19,7 @@ from trectools_plus.formats.tables import Qrels
 from trectools_plus.service.review import judgments
 from trectools_plus.service.review.judgments import Grade, export_qrels, merge_grades
 from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery
+from trectools_plus.service.review.positions import ModePositions
 from trectools_plus.service.review.store import Store, open_store
 from trectools_plus.service.review.summary import share_choices, summarise_review, wilson_share
 from trectools_plus.statistics.arrays import Resampling
@@ -147,6 +148,16 @@ def test_the_summary_says_what_came_of_it(store: Store) -> None:
     # Anna flags q0/d3, which b shows, and q1/d1, which a shows; each shows two of three results.
     flags = {mode: (one.flagged, one.judged) for mode, one in summary.flags.items()}
     assert flags == {"a": (1, 12), "b": (1, 11)}
+
+
+def test_positions_of_the_results_that_people_would_choose(store: Store) -> None:
+    """Merged, d1 is chosen for q0; d2 for q1 by Ben only, and the lower grade counts."""
+    fill(store)
+    positions = summarise_review(store).positions
+    assert positions["a"] == ModePositions(1.0, 1.0, 1, 1, 1)
+    assert positions["b"] == ModePositions(None, None, 0, 0, 1)
+    document = summarise_review(store).as_dict()["positions"]
+    assert document["a"]["in_top_3"] == document["a"]["chosen"] == 1
 
 
 def test_kappa_is_scikit_learns(store: Store) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -29,10 +30,14 @@ from trectools_plus.text import plural
 if TYPE_CHECKING:
     import polars as pl
 
+    from trectools_plus import formats
+
 MAX_NAMED = 10
 """The number of query ids that a note lists."""
 _LONGEST_NAME = 40
 _UNDEFINED = "–"
+_IN_TOP = re.compile(r"in_?top", re.IGNORECASE)
+"""Begins the names of recall as a fraction of counts, for example ``inTop3``: 2/3."""
 
 
 def evaluate_runs(
@@ -120,7 +125,7 @@ def evaluate_runs(
         document = reporting.evaluation_document(qrels, named, evaluation, per_query=per_query)
         write_json(document, output)
     elif output_format == "table":
-        write_text(as_table(evaluation, per_query=per_query), output)
+        write_text(as_table(evaluation, opened.qrels if per_query else None), output)
     else:
         write_frame(as_frame(evaluation, per_query=per_query), output_format, output)
     _print_notes(evaluation)
@@ -167,14 +172,18 @@ def as_frame(evaluation: measures.Evaluation, *, per_query: bool) -> pl.DataFram
     return pl.DataFrame(rows, schema_overrides={"mean": pl.Float64})
 
 
-def as_table(evaluation: measures.Evaluation, *, per_query: bool) -> Iterator[str]:
+def as_table(evaluation: measures.Evaluation, qrels: formats.Qrels | None = None) -> Iterator[str]:
     """Yield the lines of a table: the means, one column per run, and the numbers of queries.
 
     Columns that exceed the width follow in further blocks.
+
+    Args:
+        evaluation: The scores.
+        qrels: The judgments, for the values of each query before the means.
     """
-    if per_query:
+    if qrels is not None:
         for name in evaluation.run_names:
-            yield from _query_lines(evaluation, name)
+            yield from _query_lines(evaluation, name, qrels)
             yield ""
     labels = [_label(measure) for measure in evaluation.measures]
     rows = [
@@ -200,14 +209,28 @@ def _label(measure: measures.Measure) -> str:
     return f"{measure.requested_name} ({', '.join(further)})" if further else measure.requested_name
 
 
-def _query_lines(evaluation: measures.Evaluation, run: str) -> Iterator[str]:
-    columns = [evaluation.values(run, name).tolist() for name in evaluation.measure_names]
-    rows = [
-        [query, *(_figure(value) for value in values)]
-        for query, values in zip(evaluation.query_ids[run], zip(*columns, strict=True), strict=True)
-    ]
+def _query_lines(evaluation: measures.Evaluation, run: str, qrels: formats.Qrels) -> Iterator[str]:
+    queries = evaluation.query_ids[run]
+    columns = []
+    for measure, name in zip(evaluation.measures, evaluation.measure_names, strict=True):
+        values = evaluation.values(run, name).tolist()
+        if _IN_TOP.match(measure.requested_name):
+            relevant = _count_relevant(qrels, measure.relevance_level)
+            pairs = zip(values, map(relevant.__getitem__, queries), strict=True)
+            columns.append([f"{round(value * count)}/{count}" for value, count in pairs])
+        else:
+            columns.append([_figure(value) for value in values])
+    rows = [list(row) for row in zip(queries, *columns, strict=True)]
     yield run
     yield from _blocks(["query", *evaluation.measure_names], rows)
+
+
+def _count_relevant(qrels: formats.Qrels, level: int) -> dict[str, int]:
+    """Return the number of relevant documents of each query."""
+    import polars as pl
+
+    relevant = qrels.frame.filter(pl.col("relevance") >= level)
+    return dict(relevant.group_by("query_id").len().iter_rows())
 
 
 def _blocks(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

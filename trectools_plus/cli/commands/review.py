@@ -142,6 +142,8 @@ def _print_summary(summary: service.ReviewSummary) -> None:
     _print_numbers(["Annotator", "Complete", "Graded", "Flagged", "Chosen"], rows)
     if summary.shares:
         _print_shares(summary)
+    if summary.positions:
+        _print_positions(summary)
     if summary.agreements:
         _print_agreements(summary)
 
@@ -156,6 +158,25 @@ def _print_shares(summary: service.ReviewSummary) -> None:
     level = next(iter(summary.shares.values()))
     _print_numbers(["Mode", "Would choose", f"{level.level * 100:g}% interval", "Flagged"], rows)
     typer.echo(f"Shares of {level.n} queries with a choice; Wilson intervals over queries.\n")
+
+
+def _print_positions(summary: service.ReviewSummary) -> None:
+    rows = [
+        [
+            mode,
+            "–" if one.average is None else f"{one.average:.2f}",
+            "–" if one.minimum is None else f"{one.minimum:.2f}",
+            str(one.found),
+            f"{one.in_top_3}/{one.chosen}",
+        ]
+        for mode, one in summary.positions.items()
+    ]
+    header = ["Mode", "Average position", "Minimum position", "Queries", "inTop3"]
+    _print_numbers(header, rows)
+    typer.echo(
+        "Positions of the results with grade 3, the ones that people would choose; means over the "
+        "queries in which the mode found one.\n"
+    )
 
 
 def _print_agreements(summary: service.ReviewSummary) -> None:

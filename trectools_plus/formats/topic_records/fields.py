@@ -50,6 +50,7 @@ _FORMATS: tuple[tuple[str, frozenset[str]], ...] = (
     ("tip-of-the-tongue", frozenset({"redditid"})),
     ("tip-of-the-tongue", frozenset({"tomturl"})),
     ("TREC Precision Medicine", frozenset({"disease", "gene"})),
+    ("TREC Precision Medicine", frozenset({"disease", "demographic"})),
     ("TREC Clinical Decision Support", frozenset({"summary", "description"})),
     ("TREC Microblog", frozenset({"querytweettime"})),
     ("TREC iKAT", frozenset({"ptkb"})),
@@ -203,6 +204,8 @@ def _text_fields(
         joined = _all(filled, ("title", "description"))
         if joined:
             return tuple(joined)
+    if "currentquery" in filled:  # of a session, after the earlier queries
+        return ("currentquery",)
     exact = XML_TEXTS if is_markup else TEXT_KEYS
     for known in (filled, names):
         found = next((name for name in exact if name in known), None) or _first(known, _TEXTS)

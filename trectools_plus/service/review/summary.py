@@ -16,8 +16,10 @@ from trectools_plus.service.review.judgments import (
     QueryJudgments,
     grades_of,
     list_annotators,
+    merge_grades,
     read_all_judgments,
 )
+from trectools_plus.service.review.positions import ModePositions, find_positions
 from trectools_plus.service.review.store import Store, Study
 from trectools_plus.statistics.agreement import Agreement, cohens_kappa
 from trectools_plus.statistics.arrays import Resampling, check_level
@@ -175,6 +177,7 @@ class ReviewSummary:
         agreements: The agreement of each pair of annotators.
         shares: The proportions of chosen modes, over all annotators.
         flags: The flags by mode.
+        positions: The positions of the results with grade 3, by mode; empty if there are none.
     """
 
     study: Study
@@ -183,6 +186,7 @@ class ReviewSummary:
     agreements: tuple[PairAgreement, ...]
     shares: dict[str, Share]
     flags: dict[str, ModeFlags]
+    positions: dict[str, ModePositions]
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON values without the seed; undefined figures are null."""
@@ -198,6 +202,7 @@ class ReviewSummary:
             "agreements": [_agreement_as_json(pair) for pair in self.agreements],
             "would_choose": _shares_as_json(self.shares),
             "flagged": {mode: asdict(flags) for mode, flags in self.flags.items()},
+            "positions": {mode: asdict(found) for mode, found in self.positions.items()},
             "methods": {"would_choose": METHOD, "kappa": KAPPA_METHOD, "merge": MERGE_RULE},
         }
 
@@ -240,6 +245,9 @@ def summarise_review(
         ),
         shares=share_choices(list(choices.values()), modes, confidence),
         flags={mode: _count_flags(mode, judged.values(), shown) for mode in modes},
+        positions=find_positions(
+            store, merge_grades([grades_of(store, one) for one in annotators])
+        ),
     )
 
 

@@ -1,0 +1,100 @@
+"""``irds:<id>`` wherever qrels and topics are read, without network access."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from harness.program import Program
+
+from trectools_plus import evaluate, load_qrels, load_topics
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.collection import load_collection
+from trectools_plus.formats.ir_datasets import suggest_datasets
+from trectools_plus.formats.qrels import read_qrels
+from trectools_plus.formats.topics import iter_topics, read_topics
+
+NAME = "irds:cranfield"
+
+
+@pytest.fixture
+def run_file(tmp_path: Path) -> Path:
+    """Write a run that retrieves the document 184 for queries of Cranfield."""
+    path = tmp_path / "my.run"
+    path.write_text("".join(f"{query} Q0 184 1 1.0 t\n" for query in range(1, 226)))
+    return path
+
+
+@pytest.mark.usefixtures("ir_datasets_home")
+def test_readers_and_evaluation_accept_a_name(run_file: Path) -> None:
+    assert len(read_qrels(NAME).frame) == 1837
+    assert load_qrels(NAME).to_dict() == read_qrels(NAME).to_dict()
+    assert load_topics(NAME).to_dict() == read_topics(NAME).to_dict()
+    assert [topic.query_id for topic in iter_topics(NAME)] == list(read_topics(NAME).to_dict())
+    evaluation = evaluate(NAME, str(run_file), ["nDCG@10"])
+    named = evaluate(load_qrels(NAME), str(run_file), ["nDCG@10"])
+    run = evaluation.run_names[0]
+    assert evaluation.mean(run, "nDCG@10") == named.mean(run, "nDCG@10") > 0
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("ir_datasets_home")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "trectools-plus eval irds:cranfield my.run",
+        "trectools-plus eval irds:cranfield my.run --format json",
+        "trectools-plus trec-eval irds:cranfield my.run",
+        "trectools-plus runs validate my.run --qrels irds:cranfield --ignore R,P",
+        "trectools-plus runs validate my.run --topics irds:cranfield --ignore R,P",
+        "trectools-plus qrels validate irds:cranfield",
+        "trectools-plus qrels validate irds:cranfield --topics irds:cranfield",
+        "trectools-plus topics validate irds:cranfield",
+        "benchmark run --dataset irds:cranfield --runs my.run --output-dir out",
+        "benchmark run --qrels irds:cranfield --topics irds:cranfield --runs my.run -o out",
+        "trectools-plus testset convert irds:cranfield set.json",
+    ],
+)
+def test_commands_accept_a_name(line: str, program: Program, run_file: Path) -> None:
+    done = program(line, run_file.parent)
+    assert (done.code, "Traceback" in done.stderr) == (0, False), done.stderr
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("ir_datasets_home")
+def test_runs_are_compared_on_the_qrels_of_a_dataset(program: Program, run_file: Path) -> None:
+    done = program("benchmark run --dataset irds:cranfield --runs my.run -o out", run_file.parent)
+    assert done.code == 0, done.stderr
+    report = json.loads((run_file.parent / "out/BenchmarkReport.json").read_text())
+    assert report["manifest"]["dataset"]["id"] == NAME
+    expected = evaluate(load_qrels(NAME), str(run_file), ["nDCG@10"])
+    found = report["modes"]["my"]["measures"]["nDCG@10"]["mean"]
+    assert found == pytest.approx(expected.mean(expected.run_names[0], "nDCG@10"))
+
+
+def test_a_dataset_of_the_catalogue_is_suggested() -> None:
+    import ir_datasets
+
+    for name in sorted(ir_datasets.registry)[::40]:
+        assert suggest_datasets(name)[0] == f"irds:{name}"
+    assert suggest_datasets("vaswanni") == ["irds:vaswani"]
+    assert suggest_datasets("scifact")[0] == "irds:beir/scifact"
+    assert suggest_datasets("no such thing at all") == []
+    with pytest.raises(UsageError, match="no dataset 'vaswani' — did you mean irds:vaswani"):
+        load_collection("vaswani")
+
+
+def test_a_failed_download_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ConnectionError("HTTPConnectionPool(host='a.org', port=80): with url: /b.gz (x)")
+
+    monkeypatch.setattr("requests.get", refuse)
+    monkeypatch.setattr("requests.Session.send", refuse)
+    with pytest.raises(InputError, match="cannot download the qrels") as caught:
+        load_qrels("irds:vaswani")
+    assert "\n" not in str(caught.value)
+    assert "IR_DATASETS_HOME" in str(caught.value)
+    assert capfd.readouterr().err == ""
