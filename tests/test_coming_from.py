@@ -81,6 +81,14 @@ FILES: dict[str, str | Path] = {
     "review.db": ROOT / "tests/contract/inputs/review/review.db",
     "test_set_v1.yaml": ROOT / "fixtures/testsets/own-form.yaml",
     "german/70cases_gemini_v1.json": ROOT / "fixtures/testsets/phentrieve-list.json",
+    "custom_metrics.py": (
+        "from trectools_plus import BaseMetric\n\n\n"
+        "class CustomMetric(BaseMetric):\n"
+        "    def __init__(self):\n"
+        '        super().__init__(name="custom_metric")\n\n'
+        "    def calculate(self, results):\n"
+        '        return float(results["ranked_ids"][0] in results["relevant"])\n'
+    ),
     **{
         f"DIR/GeneReviews/annotations/{name}.json": json.dumps(
             {
@@ -281,7 +289,7 @@ def prepare(folder: Path, row: Row) -> None:
 
 def mentions(row: Row, name: str) -> bool:
     """Return whether a command of the row has a folder, or a file in it, as an argument."""
-    return re.search(rf"(?<= ){name}(?=[/ `])", row.here) is not None
+    return re.search(rf"(?<=[ \"]){name}(?=[/ `])", row.here) is not None
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.section[:16]}: {row.there[:60]}")
@@ -312,6 +320,15 @@ def test_every_section_is_there() -> None:
     assert len(sections) == len(backgrounds)
     for section, word in zip(sections, backgrounds, strict=True):
         assert word in section
+
+
+@pytest.mark.parametrize("name", sorted(trectools_plus._EQUIVALENTS))
+def test_the_import_of_a_name_of_another_tool_prints_the_equivalent(name: str) -> None:
+    with pytest.raises(ImportError, match=f"^{name} has another name here: use .*$"):
+        exec(f"from trectools_plus import {name}")
+    (row,) = [row for row in ROWS if re.search(rf"`{name}\b", row.there)]
+    words = re.findall(r"\w{4,}", trectools_plus._EQUIVALENTS[name])
+    assert set(words) & set(re.findall(r"\w+", row.here)), "the page has another equivalent"
 
 
 def test_a_span_of_another_kind_is_an_error(tmp_path: Path, program: Program) -> None:

@@ -17,6 +17,7 @@ from trectools_plus.formats import load_corpus as load_corpus
 from trectools_plus.formats import write_qrels as write_qrels
 from trectools_plus.formats import write_run as write_run
 from trectools_plus.measures import BaseMeasure as BaseMeasure
+from trectools_plus.measures import BaseMetric as BaseMetric
 from trectools_plus.measures import Evaluation as Evaluation
 from trectools_plus.measures import explain as explain
 from trectools_plus.ontology import Ontology as Ontology
@@ -39,6 +40,7 @@ from trectools_plus.validation import validate_topics as validate_topics
 __version__: str
 __all__ = [
     "BaseMeasure",
+    "BaseMetric",
     "BenchmarkConfig",
     "Collection",
     "Corpus",

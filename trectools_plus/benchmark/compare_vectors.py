@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from trectools_plus.benchmark.run.config_file import ConfigOptions
 from trectools_plus.choices import STRATEGIES
 from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.named_models import split_models
 
 SINGLE = "vector"
 SINGLE_LABEL = "Single-Vector"
@@ -29,7 +30,7 @@ def compare_vectors_options(
 
     Raises:
         UsageError: If a strategy is unknown or named twice, there is nothing to compare, or the
-            settings include ``multi_vector``.
+            settings include ``multi_vector`` or several embedding models.
     """
     chosen = STRATEGIES if strategies is None else tuple(strategies)
     unknown = [name for name in chosen if name not in STRATEGIES]
@@ -50,6 +51,12 @@ def compare_vectors_options(
             "cannot be set here: the strategies set it for each mode",
             where="multi_vector",
             remedy="leave it out",
+        )
+    if isinstance(split_models((options.get("retrieval") or {}).get("embedding_model")), Mapping):
+        raise UsageError(
+            "compares kinds of search with one embedding model",
+            where="compare-vectors",
+            remedy=f"use benchmark run --modes {','.join((SINGLE, *chosen))} with several models",
         )
     modes = (SINGLE, *chosen) if single else chosen
     if len(modes) < 2:

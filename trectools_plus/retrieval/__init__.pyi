@@ -5,6 +5,7 @@ from trectools_plus.retrieval.backends.embedded.backend import BuiltIndex as Bui
 from trectools_plus.retrieval.backends.embedded.backend import build_indexes as build_indexes
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers as build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import check_modes as check_modes
+from trectools_plus.retrieval.backends.embedded.modes import expand_modes as expand_modes
 from trectools_plus.retrieval.backends.registry import EMBEDDED as EMBEDDED
 from trectools_plus.retrieval.backends.registry import list_backends as list_backends
 from trectools_plus.retrieval.backends.settings import BackendSettings as BackendSettings

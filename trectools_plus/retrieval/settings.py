@@ -28,6 +28,7 @@ from trectools_plus.choices import (
 from trectools_plus.errors import UsageError
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.retrieval.index.parts import DEFAULT_WEIGHTS, KINDS
+from trectools_plus.retrieval.named_models import NamedModel, read_models
 from trectools_plus.retrieval.setting_types import Flag, Number, WholeNumber
 from trectools_plus.text import split_list
 
@@ -72,7 +73,8 @@ class RetrievalSettings(Model):
         aggregation_strategy: How ``multi_vector`` combines the scores of a document's parts.
         aggregation_weights: Weights of the kinds of parts, for ``all_weighted``.
         embedding_model: Folder of a sentence-transformers model for the vectors; ``None`` uses
-            the static embeddings.
+            the static embeddings. Several models by name are compared: each mode with vectors is
+            searched once with each of them.
         query_prompt: Text before each query; ``None`` uses the model's prompt for queries.
         document_prompt: Text before each document; ``None`` uses the model's prompt for documents.
         max_length: Maximum tokens of a text that models read; ``None`` uses the model's limit.
@@ -99,7 +101,7 @@ class RetrievalSettings(Model):
     multi_vector: Flag = False
     aggregation_strategy: AggregationName = "label_synonyms_max"
     aggregation_weights: dict[str, Number] = Field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
-    embedding_model: str | None = None
+    embedding_model: str | dict[str, NamedModel] | None = None
     query_prompt: str | None = None
     document_prompt: str | None = None
     max_length: WholeNumber | None = Field(default=None, ge=1)
@@ -122,6 +124,40 @@ class RetrievalSettings(Model):
         if named.get("weights") is not None:
             named.setdefault("fusion", "weighted")
         return named
+
+    @field_validator("embedding_model", mode="before")
+    @classmethod
+    def _read_models(cls, value: Any) -> str | dict[str, NamedModel] | None:
+        return read_models(value)
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The names of several embedding models; empty if there is only one."""
+        return tuple(self.embedding_model) if isinstance(self.embedding_model, dict) else ()
+
+    @property
+    def model_folder(self) -> str | None:
+        """The folder of the only embedding model; ``None`` for the static embeddings.
+
+        Raises:
+            UsageError: If there are several models.
+        """
+        if isinstance(self.embedding_model, dict):
+            raise UsageError(
+                f"expected one embedding model but got {', '.join(self.embedding_model)}",
+                where="embedding_model",
+                remedy="give one folder; benchmark run, runs fetch and index build take several",
+            )
+        return self.embedding_model
+
+    def for_model(self, name: str) -> RetrievalSettings:
+        """Return the settings with one of several embedding models; unchanged for an empty name."""
+        if not name:
+            return self
+        assert isinstance(self.embedding_model, dict)
+        model = self.embedding_model[name]
+        given = model.model_dump(exclude={"path"}, exclude_none=True)
+        return self.model_copy(update={**given, "embedding_model": model.folder})
 
     @model_serializer(mode="wrap")
     def _without_usual_score(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

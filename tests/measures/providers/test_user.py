@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
+from trectools_plus import BenchmarkConfig, compare, run_benchmark, write_qrels, write_run
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures import BaseMeasure, evaluate
+from trectools_plus.measures import BaseMeasure, BaseMetric, evaluate
 
 QRELS = Qrels.from_dict({"1": {"b": 2, "a": 1}, "2": {"a": 1}, "3": {"a": 1}, "4": {"a": 0}})
 # In 32 bits a and b tie in query 1, and b comes first.
@@ -108,3 +109,101 @@ def test_parameters_and_cutoff_are_checked():
         Deep(5, rel=0)
     with pytest.raises(UsageError, match="has no parameter depth"):
         Deep(5, depth=1)
+
+
+class CustomMetric(BaseMetric):
+    """The grade of the first document, if it is relevant."""
+
+    def __init__(self):
+        super().__init__(name="custom_metric")
+        self.seen = []
+
+    def calculate(self, results):
+        self.seen.append(results)
+        return results["relevant"].get(results["ranked_ids"][0], 0)
+
+
+def test_base_metric_scores_one_dictionary_per_query():
+    metric = CustomMetric()
+    evaluation = evaluate(QRELS, RUN, [metric, FirstGrade(), "RR"])
+    assert evaluation.values("run", "custom_metric").tolist() == [2.0, 0.0, 0.0]
+    assert evaluation.definition("custom_metric").formula.startswith("The grade of the first")
+    first, second = metric.seen
+    assert first == {
+        "query_id": "1",
+        "ranked_ids": ["b", "a", "c"],
+        "scores": [1.0, 1.000000001, 0.5],
+        "relevant": {"b": 2, "a": 1},
+    }
+    assert second == {
+        "query_id": "2",
+        "ranked_ids": ["x", "a"],
+        "scores": [1.0, 0.5],
+        "relevant": {"a": 1},
+    }
+
+
+def test_base_metric_with_cutoff_level_and_the_name_of_the_class():
+    class Share(BaseMetric):
+        parameter_defaults = {"rel": 1}  # noqa: RUF012
+
+        def calculate(self, results):
+            assert len(results["ranked_ids"]) <= 2
+            return len(results["relevant"])
+
+    found = evaluate(QRELS, RUN, [Share(cutoff=2), Share("share", 2, rel=2)])
+    assert found.values("run", "Share@2").tolist() == [2.0, 1.0, 0.0]
+    assert found.values("run", "share(rel=2)@2").tolist()[0] == 1.0
+    assert Share(cutoff=2).score_query(["a"], {"a": 1, "b": 0}) == 1
+
+
+@pytest.mark.parametrize("value", [None, "high", {"a": 1}])
+def test_base_metric_must_return_a_number(value):
+    class Wrong(BaseMetric):
+        def calculate(self, results):
+            return value
+
+    with pytest.raises(UsageError, match=r"Error: .* — Wrong — fix its calculate"):
+        evaluate(QRELS, RUN, [Wrong()])
+
+
+def test_base_metric_cannot_take_the_name_of_a_standard_measure():
+    class Misleading(BaseMetric):
+        def __init__(self):
+            super().__init__(name="RR")
+
+        def calculate(self, results):
+            return 0.0
+
+    with pytest.raises(UsageError, match="is the name of a standard measure"):
+        evaluate(QRELS, RUN, [Misleading()])
+
+
+def test_base_metric_in_compare_benchmarks_and_by_name(tmp_path, monkeypatch):
+    (tmp_path / "custom_metrics.py").write_text(
+        "from trectools_plus import BaseMetric\n\n\n"
+        "class CustomMetric(BaseMetric):\n"
+        "    def __init__(self):\n"
+        '        super().__init__(name="custom_metric")\n\n'
+        "    def calculate(self, results):\n"
+        '        return float(results["ranked_ids"][0] in results["relevant"])\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    runs = {"one": RUN, "two": Run.from_dict({"1": {"c": 1.0}, "2": {"a": 1.0}})}
+    report = compare(QRELS, runs, ["custom_metrics:CustomMetric", "RR"])
+    assert {one.measure for one in report} == {"custom_metric", "RR"}
+    write_qrels(QRELS, "q.txt")
+    for name, run in runs.items():
+        write_run(run, f"{name}.run")
+    config = BenchmarkConfig(
+        runs={name: f"{name}.run" for name in runs},
+        qrels="q.txt",
+        measures=["custom_metrics:CustomMetric"],
+        resamples=100,
+        output_dir="out",
+    )
+    result = run_benchmark(config)
+    figures = {
+        name: mode.measures["custom_metric"].mean for name, mode in result.report.modes.items()
+    }
+    assert figures == {"one": pytest.approx(1 / 3), "two": pytest.approx(1 / 3)}

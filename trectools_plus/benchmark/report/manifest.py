@@ -72,7 +72,8 @@ class Manifest(ReportModel):
     index_snapshots: dict[str, str]
     """Key of the index of each fetched mode."""
     models: dict[str, ModelRecord] = Field(default_factory=dict)
-    """Local models of the modes by role: embedding, splade, reranker."""
+    """Local models of the modes by role: embedding (embedding-NAME for one of several), splade,
+    reranker."""
     packages: dict[str, str]
     """Versions of the installed packages that affect the figures."""
     python: str

@@ -7,7 +7,7 @@ import polars as pl
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.backends.embedded.modes import canonical_mode, uses_vectors
+from trectools_plus.retrieval.backends.embedded.modes import kind_of, model_of, uses_vectors
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 _MOST_DOCUMENTS = 100_000
@@ -27,8 +27,12 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
         return []
     settings = config.retrieval
     notes = []
-    modes = [config.label(mode) for mode in config.modes if uses_vectors(mode)]
-    if modes and settings.embedding_model is None and dataset.topics is not None:
+    modes = [
+        config.label(mode)
+        for mode in config.mode_keys
+        if uses_vectors(mode) and settings.for_model(model_of(mode)).model_folder is None
+    ]
+    if modes and dataset.topics is not None:
         corpus = dataset.corpus if isinstance(dataset.corpus, Corpus) else None
         language_note = _describe_language(dataset.topics, corpus)
         if language_note:
@@ -39,7 +43,7 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
                 f"({_MODEL}{'' if config.is_embedded else '; not with this backend'})."
             )
     if settings.multi_vector and any(
-        canonical_mode(mode) in ("vector", "hybrid") for mode in config.modes
+        kind_of(mode) in ("vector", "hybrid") for mode in config.mode_keys
     ):
         notes.append(
             "Vector search has a vector for each part of a document, aggregated by "
@@ -55,7 +59,7 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
 
 def _without_effect(config: BenchmarkConfig) -> list[str]:
     """List changed settings that no mode uses."""
-    settings, modes = config.retrieval, {canonical_mode(mode) for mode in config.modes}
+    settings, modes = config.retrieval, {*map(kind_of, config.mode_keys)}
     vectors = any(uses_vectors(mode) for mode in modes)
     switched = bool(modes & {"vector", "hybrid"})
     weighted = "all_weighted" in modes or (

@@ -85,7 +85,7 @@ def make_manifest(
         index_snapshots={
             name: mode.index_key for name, mode in modes.items() if mode.index_key is not None
         },
-        models=models_used(config.modes, config.retrieval)
+        models=models_used(config.mode_keys, config.retrieval)
         if config.runs is None and config.is_embedded
         else {},
         packages=package_versions(),

@@ -63,7 +63,7 @@ def make_cache_key(config: BenchmarkConfig, contents: Mapping[str, str]) -> str 
         "runs": {name: sha256_file(path) for name, path in runs.items()},
         "models": {
             role: model.sha256
-            for role, model in models_used(config.modes, config.retrieval).items()
+            for role, model in models_used(config.mode_keys, config.retrieval).items()
         },
         "packages": package_versions(),
         "machine": describe_machine(),

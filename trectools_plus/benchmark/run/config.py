@@ -29,7 +29,13 @@ from trectools_plus.benchmark.run.targets import (
 from trectools_plus.choices import MODES, Correction, Missing, TestName, UnknownTerms
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.topic_records.model import TopicOptions
-from trectools_plus.retrieval.backends.embedded.modes import check_modes, name_default_modes
+from trectools_plus.retrieval.backends.embedded.modes import (
+    check_modes,
+    expand_modes,
+    kind_of,
+    model_of,
+    name_default_modes,
+)
 from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
 from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
@@ -353,8 +359,8 @@ class BenchmarkConfig(DataSettings):
     @field_validator("modes")
     @classmethod
     def _known_modes(cls, modes: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        if info.data.get("backend", EMBEDDED) != EMBEDDED:
-            return modes  # checked later, with the backend's settings
+        if info.data.get("backend", EMBEDDED) != EMBEDDED or any(map(model_of, modes)):
+            return modes  # checked later, with the backend's settings or the embedding models
         try:
             check_modes(modes)
         except UsageError as error:
@@ -430,7 +436,10 @@ class BenchmarkConfig(DataSettings):
 
     def _check_modes_of_backend(self) -> None:
         try:
-            self.check_backend_modes(self.modes)
+            if self.is_embedded:
+                check_modes(self.mode_keys, self.retrieval)
+            else:
+                self.check_backend_modes(self.modes)
         except UsageError as error:
             raise ValueError(f"`modes`: {error}") from error
         if not self.needs_corpus and self.retrieval != RetrievalSettings():
@@ -485,7 +494,9 @@ class BenchmarkConfig(DataSettings):
     @property
     def mode_keys(self) -> tuple[str, ...]:
         """The compared modes: names of given runs, or modes to fetch."""
-        return self.modes if self.runs is None else tuple(self.runs)
+        if self.runs is not None:
+            return tuple(self.runs)
+        return expand_modes(self.modes, self.retrieval) if self.is_embedded else self.modes
 
     @property
     def measure_names(self) -> tuple[str, ...]:
@@ -522,7 +533,13 @@ class BenchmarkConfig(DataSettings):
         """Return a mode's name in tables."""
         if mode in self.mode_names:
             return self.mode_names[mode]
-        return mode if self.runs is not None else DEFAULT_MODE_NAMES.get(mode, mode)
+        if self.runs is not None:
+            return mode
+        model = model_of(mode) if self.retrieval.model_names else ""
+        kind = mode.removesuffix(f"-{model}") if model else mode
+        if model and kind_of(mode) == "vector":
+            return model
+        return f"{DEFAULT_MODE_NAMES.get(kind, kind)} {model}".rstrip()
 
     def as_manifest(self) -> dict[str, Any]:
         """Return all settings as JSON values, defaults included, without the output folder."""

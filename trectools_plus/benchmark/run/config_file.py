@@ -28,6 +28,7 @@ from trectools_plus.models import explain_problem
 from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.backends.settings import BackendSettings
 from trectools_plus.retrieval.fetch.answering import Collapse
+from trectools_plus.retrieval.named_models import BUILTIN
 from trectools_plus.retrieval.setting_types import Flag, Names, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.testsets.loading import shipped_names
@@ -264,7 +265,7 @@ def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     retrieval = anchored.get("retrieval")
     if isinstance(retrieval, dict):
         anchored["retrieval"] = {
-            name: _anchor(value, folder) if name in _MODELS and isinstance(value, str) else value
+            name: _anchor_model(value, folder) if name in _MODELS else value
             for name, value in retrieval.items()
         }
     dataset = anchored.get("dataset")
@@ -277,6 +278,20 @@ def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
             for name, file in runs.items()
         }
     return anchored
+
+
+def _anchor_model(value: Any, folder: Path) -> Any:
+    """Make the folder of a model, or of each of several models, relative to the current folder."""
+    if isinstance(value, dict):
+        return {
+            name: _anchor_model(one, folder)
+            if isinstance(one, str)
+            else {**one, "path": _anchor_model(one["path"], folder)}
+            if isinstance(one, dict) and isinstance(one.get("path"), str)
+            else one
+            for name, one in value.items()
+        }
+    return _anchor(value, folder) if isinstance(value, str) and value != BUILTIN else value
 
 
 def _anchor(path: str, folder: Path) -> str:

@@ -74,7 +74,7 @@ def _fetch_modes(
     request = FetchRequest(
         dataset.corpus,
         dataset.topics,
-        config.modes,
+        config.mode_keys,
         FetchOptions(config.depth, config.exclude_self, config.collapse),
         config.retrieval,
         config.make_backend(),

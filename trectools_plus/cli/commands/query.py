@@ -59,8 +59,8 @@ def query_text(
     """
     if not text.strip():
         raise UsageError("the text is empty", where="TEXT", remedy="give a text to search for")
-    retrieval.check_modes([mode])
     settings = retrieval.make_settings(searching.values())
+    retrieval.check_modes([mode], settings)
     documents = open_documents(dataset, corpus, ontology)
     exact, searched = _find_exact(text, ontology) if documents.parts is not None else ([], text)
     with show_progress() as progress:

@@ -52,10 +52,11 @@ RerankerModel = Annotated[
     ),
 ]
 EmbeddingModel = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="DIR",
-        help="Folder of a sentence-transformers model for vector search; needs the extra neural.  "
+        help="Folder of a sentence-transformers model for vector search; needs the extra neural. "
+        "A=DIR,B=DIR (or repeat the option) compares several; builtin is the default model.  "
         "[default: the built-in embeddings, English only]",
         rich_help_panel=MODELS,
     ),
@@ -122,7 +123,7 @@ class RetrievalOptions:
             "multi_vector": self.multi_vector or None,
             "aggregation_strategy": self.aggregation_strategy,
             "reranker_model": self.reranker_model,
-            "embedding_model": self.embedding_model,
+            "embedding_model": ",".join(self.embedding_model or []) or None,
             "splade_model": self.splade_model,
             "device": self.device,
         }

@@ -8,8 +8,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypedDict, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from trectools_plus.measures.definitions.base import (
     Definition,
     FloatArray,
     Measure,
+    canonical_name,
     fold_parameters,
 )
 from trectools_plus.measures.judged import JudgedQueries, RankedRun
@@ -30,6 +32,28 @@ _M = TypeVar("_M", bound=DeclaredMeasure)
 ENTRY_POINT_GROUP = "trectools_plus.measures"
 LARGEST_VALUE = 1e100
 """The largest absolute value: sums and squares over any number of queries stay finite."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rankings:
+    """The results of queries, with an entry per query in each list.
+
+    Attributes:
+        query_ids: The ids of the queries.
+        doc_ids: The documents in canonical order.
+        scores: Their scores.
+        qrels: The grade of every judged document.
+    """
+
+    query_ids: list[str]
+    doc_ids: list[list[str]]
+    scores: list[list[float]]
+    qrels: list[dict[str, int]]
+
+    def cut(self, cutoff: int | None) -> Rankings:
+        """Return the rankings without documents below rank ``cutoff``."""
+        doc_ids = [ranking[:cutoff] for ranking in self.doc_ids]
+        return replace(self, doc_ids=doc_ids, scores=[one[:cutoff] for one in self.scores])
 
 
 class UserProvider:
@@ -58,18 +82,21 @@ class UserProvider:
         """
         assert run.documents is not None
         queries, ranked = run.documents
-        lists = ranked.group_by("query", maintain_order=True).agg("doc_id")
+        lists = ranked.group_by("query", maintain_order=True).agg("doc_id", "score")
         judged = queries.frame.group_by("query", maintain_order=True).agg("doc_id", "relevance")
         rows = lists.join(judged, on="query", maintain_order="left", suffix="_judged")
         numbers = rows["query"].to_numpy()
-        rankings: list[list[str]] = rows["doc_id"].to_list()
         pairs = zip(rows["doc_id_judged"].to_list(), rows["relevance"].to_list(), strict=True)
-        grades = [dict(zip(doc_ids, relevance, strict=True)) for doc_ids, relevance in pairs]
+        rankings = Rankings(
+            [queries.query_ids[number] for number in numbers],
+            rows["doc_id"].to_list(),
+            rows["score"].to_list(),
+            [dict(zip(doc_ids, relevance, strict=True)) for doc_ids, relevance in pairs],
+        )
         columns = []
         for measure in measures:
             values = np.full(len(queries.query_ids), np.nan)
-            cut = [ranking[: measure.cutoff] for ranking in rankings]
-            values[numbers] = _scores(measure, cut, grades)
+            values[numbers] = _scores(measure, rankings.cut(measure.cutoff))
             columns.append(values)
             _refuse_too_large(measure, values, queries)
         return columns
@@ -101,6 +128,8 @@ class BaseMeasure(DeclaredMeasure):
     """
 
     provider = UserProvider()
+    _method: ClassVar[str] = "score_query"
+    """The method of the user's code, for messages."""
 
     @abstractmethod
     def score_query(
@@ -133,6 +162,10 @@ class BaseMeasure(DeclaredMeasure):
         pairs = zip(rankings, qrels, strict=True)
         return np.fromiter((self.score_query(r, q) for r, q in pairs), float, len(rankings))
 
+    def _score(self, rankings: Rankings) -> FloatArray:
+        """Return one value per query."""
+        return self.score_queries(rankings.doc_ids, rankings.qrels)
+
     @property
     def _definition(self) -> Definition:
         text = (type(self).__doc__ or "").strip().partition("\n\n")[0]
@@ -145,6 +178,91 @@ class BaseMeasure(DeclaredMeasure):
             relevance_level=self.relevance_level,
             provider=f"{type(self).__module__}:{type(self).__qualname__}",
         )
+
+
+class QueryResults(TypedDict):
+    """The results of one query, for :meth:`BaseMetric.calculate`."""
+
+    query_id: str
+    ranked_ids: list[str]
+    scores: list[float]
+    relevant: dict[str, int]
+
+
+class BaseMetric(BaseMeasure):
+    """A measure that scores one query from a dictionary; otherwise like :class:`BaseMeasure`.
+
+    ::
+
+        class CustomMetric(BaseMetric):
+            def __init__(self):
+                super().__init__(name="custom_metric")
+
+            def calculate(self, results):
+                return float(results["ranked_ids"][0] in results["relevant"])
+
+    Args:
+        name: The name in tables, without the cutoff; the name of the class if ``None``.
+        cutoff: The deepest rank that counts, at least 1; ``calculate`` gets a ranking cut there.
+        parameters: Values for names in ``parameter_defaults``, as for :class:`BaseMeasure`.
+
+    Raises:
+        UsageError: If a parameter is unknown, or the cutoff or ``rel`` is missing or out of range.
+    """
+
+    _method = "calculate"
+
+    def __init__(
+        self, name: str | None = None, cutoff: int | None = None, **parameters: Any
+    ) -> None:
+        super().__init__(cutoff, **parameters)
+        self._own_label = name
+
+    @property
+    def name(self) -> str:
+        """``Label(parameter=value)@cutoff``; parameters with their default value are left out."""
+        label = self._own_label or self._label()
+        return canonical_name(label, self.parameters, self.parameter_defaults, self.cutoff)
+
+    @abstractmethod
+    def calculate(self, results: QueryResults) -> float:
+        """Score one query.
+
+        Args:
+            results: ``query_id``; ``ranked_ids``, the documents in canonical order, never empty;
+                ``scores``, their scores; ``relevant``, the grade of each relevant document.
+
+        Returns:
+            The value; ``nan`` if the measure is undefined for this query.
+        """
+
+    def score_query(
+        self, ranked_doc_ids: Sequence[str], qrels_of_query: Mapping[str, int]
+    ) -> float:
+        """Score one query, without its id and scores."""
+        return self._calculate("", ranked_doc_ids, (), qrels_of_query)
+
+    def _score(self, rankings: Rankings) -> FloatArray:
+        rows = zip(
+            rankings.query_ids, rankings.doc_ids, rankings.scores, rankings.qrels, strict=True
+        )
+        return np.fromiter((self._calculate(*row) for row in rows), float, len(rankings.doc_ids))
+
+    def _calculate(
+        self,
+        query_id: str,
+        doc_ids: Sequence[str],
+        scores: Sequence[float],
+        qrels: Mapping[str, int],
+    ) -> float:
+        level = self.relevance_level
+        results: QueryResults = {
+            "query_id": query_id,
+            "ranked_ids": list(doc_ids),
+            "scores": list(scores),
+            "relevant": {doc_id: grade for doc_id, grade in qrels.items() if grade >= level},
+        }
+        return float(self.calculate(results))
 
 
 @contextmanager
@@ -228,7 +346,7 @@ def _refuse_too_large(measure: BaseMeasure, values: FloatArray, queries: JudgedQ
             f"expected a finite value, at most {LARGEST_VALUE:g} (or nan, for undefined), "
             f"but got {values[query]:g}",
             where=f"{measure.name}, query {queries.query_ids[query]}",
-            remedy="fix its score_query",
+            remedy=f"fix its {measure._method}",
         )
     without = measure.value_without_results
     number = isinstance(without, int | float) and not isinstance(without, bool)
@@ -239,14 +357,13 @@ def _refuse_too_large(measure: BaseMeasure, values: FloatArray, queries: JudgedQ
         )
 
 
-def _scores(
-    measure: BaseMeasure, rankings: list[list[str]], grades: list[dict[str, int]]
-) -> FloatArray:
-    with _named_errors(measure.name, "fix its score_query"):
-        values = np.asarray(measure.score_queries(rankings, grades), dtype=np.float64)
-    if values.shape != (len(rankings),):
+def _scores(measure: BaseMeasure, rankings: Rankings) -> FloatArray:
+    count = len(rankings.doc_ids)
+    with _named_errors(measure.name, f"fix its {measure._method}"):
+        values = np.asarray(measure._score(rankings), dtype=np.float64)
+    if values.shape != (count,):
         raise UsageError(
-            f"expected {plural(len(rankings), 'value')} but got an array of shape {values.shape}",
+            f"expected {plural(count, 'value')} but got an array of shape {values.shape}",
             where=measure.name,
         )
     return values

@@ -16,6 +16,7 @@ from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import Topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
+from trectools_plus.retrieval.backends.embedded.modes import expand_modes
 from trectools_plus.retrieval.fetch.answering import (
     Answer,
     AnswerStore,
@@ -120,7 +121,8 @@ def fetch(
         exclude_self: Whether to drop the document with the query's id, before the cutoff.
 
     Returns:
-        A run for each mode, in the order of ``modes``.
+        A run for each mode, in the order of ``modes``; with several embedding models, for each
+        ``<mode>-<model>``.
 
     Raises:
         UsageError: If a mode is unknown or ``depth`` below 1.
@@ -128,10 +130,9 @@ def fetch(
             written.
     """
     options = FetchOptions(depth, exclude_self)
-    names = [modes] if isinstance(modes, str) else modes
-    request = FetchRequest(
-        as_corpus(corpus), as_topics(topics), names, options, settings or RetrievalSettings()
-    )
+    settings = settings or RetrievalSettings()
+    names = expand_modes([modes] if isinstance(modes, str) else modes, settings)
+    request = FetchRequest(as_corpus(corpus), as_topics(topics), names, options, settings)
     return fetch_runs(request)
 
 

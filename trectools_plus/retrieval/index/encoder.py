@@ -204,9 +204,8 @@ def make_encoder(settings: RetrievalSettings) -> Encoder:
     Raises:
         MissingExtraError, InputError, UsageError: See :class:`NeuralEncoder`.
     """
-    if settings.embedding_model is None:
-        return TextEncoder()
-    return NeuralEncoder(settings.embedding_model, settings)
+    folder = settings.model_folder
+    return TextEncoder() if folder is None else NeuralEncoder(folder, settings)
 
 
 def _choose_prompt(given: str | None, known: dict[str, str], names: tuple[str, ...]) -> str:

@@ -47,16 +47,16 @@ def record_models(settings: RetrievalSettings, roles: Collection[str]) -> dict[s
 
     Args:
         settings: ``embedding_model``, ``splade_model`` and ``reranker_model`` are used.
-        roles: The roles to return; a subset of ``embedding``, ``splade`` and ``reranker``.
+        roles: The roles to return: ``embedding`` (``embedding-NAME`` for one of several models),
+            ``splade`` and ``reranker``.
 
     Raises:
         InputError: If a folder is missing or cannot be read.
     """
     paths = {
-        "embedding": settings.embedding_model,
-        "splade": settings.splade_model,
-        "reranker": settings.reranker_model,
-    }
+        f"embedding-{name}": settings.for_model(name).model_folder for name in settings.model_names
+    } or {"embedding": settings.model_folder}
+    paths |= {"splade": settings.splade_model, "reranker": settings.reranker_model}
     return {
         role: ModelRecord(path=path, sha256=hash_model(path))
         for role, path in paths.items()

@@ -124,7 +124,6 @@ def runs_fetch(
     names = list(settings.modes or settings.retriever or MODES)
     if modes is not None:
         names = list(split_list(modes))
-    settings.check_backend_modes(names)
     values = searching.values()
     if values and not settings.needs_corpus:
         raise UsageError(
@@ -132,6 +131,11 @@ def runs_fetch(
             remedy="put its settings into the file that --config names",
         )
     embedded = retrieval.make_settings(values)
+    if settings.is_embedded:
+        names = list(retrieval.expand_modes(names, embedded))
+        retrieval.check_modes(names, embedded)
+    else:
+        settings.check_backend_modes(names)
     with show_progress() as progress:
         documents, queries = _open_data(data, settings, progress)
         request = retrieval.FetchRequest(

@@ -16,7 +16,10 @@ from trectools_plus.provenance import package_versions
 from trectools_plus.retrieval.backends.embedded.modes import (
     canonical_mode,
     check_modes,
+    expand_modes,
+    kind_of,
     merged_modes,
+    model_of,
     models_used,
 )
 from trectools_plus.retrieval.fusion import HybridRetriever, fusion_of
@@ -76,13 +79,14 @@ class EmbeddedBackend(Backend):
             "models": {
                 role: model.sha256 for role, model in models_used(modes, request.settings).items()
             },
-            "merged": list(merged_modes(modes)) if "hybrid" in modes else None,
+            "merged": list(merged_modes(modes)) if "hybrid" in map(kind_of, modes) else None,
             "parts": parts,
         }
 
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:
         """Return the local models that a mode uses, by role."""
-        merged = merged_modes(request.modes) if canonical_mode(mode) == "hybrid" else ()
+        is_hybrid = kind_of(mode) == "hybrid"
+        merged = merged_modes(request.modes, model_of(mode)) if is_hybrid else ()
         return models_used([mode, *merged], request.settings)
 
     def open(self, request: BackendRequest) -> dict[str, Source]:
@@ -103,7 +107,7 @@ class EmbeddedBackend(Backend):
 def _open_retrievers(request: BackendRequest) -> dict[str, Retriever]:
     if not isinstance(request.corpus, Corpus):
         raise InputError("the embedded modes need the documents in memory")
-    check_modes(request.modes)
+    check_modes(request.modes, request.settings)
     check_ids(request.corpus.frame["doc_id"], "document", request.corpus.path)
     retrievers = build_retrievers(request.corpus, request.modes, request.settings, request.progress)
     # The first access to memory-mapped files is slow and must not count as a query's latency.
@@ -246,7 +250,8 @@ def build_retrievers(
 
     Args:
         corpus: The documents.
-        modes: Names of ``ALL_MODES`` without repetition.
+        modes: Names of ``ALL_MODES`` without repetition; with several embedding models, from
+            :func:`~trectools_plus.retrieval.backends.embedded.modes.expand_modes`.
         settings: ``None`` uses the defaults.
         progress: Receives the progress of building indexes.
 
@@ -260,10 +265,10 @@ def build_retrievers(
         InputError: If the corpus is empty or an id is repeated, an index cannot be written, or a
             model cannot be opened.
     """
-    check_modes(modes)
     settings = settings or RetrievalSettings()
+    check_modes(modes, settings)
     factory = _RetrieverFactory(corpus, settings, progress)
-    retrievers = {mode: factory.build(mode, merged_modes(modes)) for mode in modes}
+    retrievers = {mode: factory.build(mode, merged_modes(modes, model_of(mode))) for mode in modes}
     reranker = make_reranker(settings, corpus)
     if reranker is None:
         return retrievers
@@ -274,7 +279,7 @@ def build_retrievers(
 
 
 class _RetrieverFactory:
-    """Builds retrievers that share components, the encoder and the multi-vector index."""
+    """Builds retrievers that share components, encoders and multi-vector indexes."""
 
     def __init__(self, corpus: Corpus, settings: RetrievalSettings, progress: Progress) -> None:
         self._corpus = corpus
@@ -282,14 +287,16 @@ class _RetrieverFactory:
         self._settings = settings
         self._progress = progress
         self._built: dict[str, Retriever] = {}
-        self._encoder: Encoder | None = None
-        self._multi: MultiVectorRetriever | None = None
+        self._encoders: dict[str, Encoder] = {}
+        self._multi: dict[str, MultiVectorRetriever] = {}
 
     def build(self, name: str, merged: dict[str, str]) -> Retriever:
         mode = canonical_mode(name)
         if mode not in self._built:
             self._built[mode] = (
-                self._build_hybrid(merged) if mode == "hybrid" else self._build_indexed(mode)
+                self._build_hybrid(merged)
+                if kind_of(mode) == "hybrid"
+                else self._build_indexed(kind_of(mode), model_of(mode))
             )
         return self._built[mode]
 
@@ -300,23 +307,26 @@ class _RetrieverFactory:
         names = tuple(merged.values())
         return HybridRetriever(components, fusion, self._settings.candidates, names)
 
-    def _build_indexed(self, mode: str) -> Retriever:
-        if mode == "lexical":
+    def _build_indexed(self, kind: str, model: str) -> Retriever:
+        if kind == "lexical":
             return LexicalRetriever(self._documents, self._settings, self._progress)
-        if mode == "splade":
+        if kind == "splade":
             return SparseRetriever(self._documents, self._settings, self._progress)
-        self._encoder = self._encoder or make_encoder(self._settings)
-        if mode == "vector" and not self._settings.multi_vector:
-            return VectorRetriever(self._documents, self._settings, self._progress, self._encoder)
-        strategy = self._settings.aggregation_strategy if mode == "vector" else mode
-        if self._multi is None:
-            self._multi = MultiVectorRetriever(
+        settings = self._settings.for_model(model)
+        if model not in self._encoders:
+            self._encoders[model] = make_encoder(settings)
+        encoder = self._encoders[model]
+        if kind == "vector" and not settings.multi_vector:
+            return VectorRetriever(self._documents, settings, self._progress, encoder)
+        strategy = settings.aggregation_strategy if kind == "vector" else kind
+        if model not in self._multi:
+            self._multi[model] = MultiVectorRetriever(
                 TextParts.from_corpus(self._corpus),
-                self._settings.model_copy(update={"aggregation_strategy": strategy}),
+                settings.model_copy(update={"aggregation_strategy": strategy}),
                 self._progress,
-                self._encoder,
+                encoder,
             )
-        return self._multi.with_strategy(strategy)
+        return self._multi[model].with_strategy(strategy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +367,7 @@ def build_indexes(
         progress: Receives the progress of building indexes.
 
     Returns:
-        Each index once, in the order of the modes.
+        Each index once, in the order of the modes; with several embedding models, those of each.
 
     Raises:
         UsageError, InputError: See :func:`build_retrievers`.
@@ -366,6 +376,7 @@ def build_indexes(
     index_settings = (settings or RetrievalSettings()).model_copy(
         update={"reranker": None, "reranker_model": None, "aggregation_strategy": "all_max"}
     )
+    modes = expand_modes(modes, index_settings)
     root = cache_folder()
     before = {path: path.stat().st_mtime_ns for path in root.iterdir()} if root.is_dir() else {}
     recipes = {

@@ -2,7 +2,7 @@
 
 ``bm25`` is an alias of ``lexical``, and ``dense`` of ``vector``. A run is named as the user named
 its mode. Each aggregation strategy is a mode too: it searches a multi-vector index with that
-strategy.
+strategy. With several embedding models, ``vector-<model>`` is the mode ``vector`` with that model.
 """
 
 from __future__ import annotations
@@ -18,38 +18,67 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 
 def canonical_mode(mode: str) -> str:
     """Replace an alias by the name of its mode; return other names unchanged."""
-    return MODE_ALIASES.get(mode, mode)
+    kind, dash, model = mode.partition("-")
+    return f"{MODE_ALIASES.get(kind, kind)}{dash}{model}"
+
+
+def kind_of(mode: str) -> str:
+    """Return the canonical name of a mode without the name of its embedding model."""
+    return canonical_mode(mode).partition("-")[0]
+
+
+def model_of(mode: str) -> str:
+    """Return the name of the embedding model in a mode's name; empty without one."""
+    return mode.partition("-")[2]
 
 
 def uses_vectors(mode: str) -> bool:
     """Return whether a mode embeds texts; ``hybrid`` does too."""
-    return canonical_mode(mode) not in ("lexical", "splade")
+    return kind_of(mode) not in ("lexical", "splade")
+
+
+def expand_modes(modes: Sequence[str], settings: RetrievalSettings) -> tuple[str, ...]:
+    """Return the modes to search: with several embedding models, ``<mode>-<model>`` for each.
+
+    A mode without vectors, or with the name of a model, is searched once.
+    """
+    expanded: list[str] = []
+    for mode in modes:
+        several = uses_vectors(mode) and not model_of(mode)
+        names = settings.model_names if several else ()
+        expanded += [f"{mode}-{name}" for name in names] or [mode]
+    return tuple(expanded)
 
 
 def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, ModelRecord]:
     """Return the local models that these modes use, by role.
 
+    Args:
+        modes: Modes from :func:`expand_modes`.
+        settings: The settings.
+
     Raises:
         InputError: If a model's folder is missing or cannot be read.
     """
     roles = {"reranker"}
-    if any(map(uses_vectors, modes)):
-        roles.add("embedding")
+    for mode in filter(uses_vectors, modes):
+        roles.add(f"embedding-{model_of(mode)}" if model_of(mode) else "embedding")
     if "splade" in modes:
         roles.add("splade")
     return record_models(settings, roles)
 
 
-def merged_modes(modes: Sequence[str]) -> dict[str, str]:
+def merged_modes(modes: Sequence[str], model: str = "") -> dict[str, str]:
     """Return the modes that ``hybrid`` merges, with the names by which the user requested them.
 
     Args:
         modes: All requested modes; ``splade`` is merged only if it is among them.
+        model: The name of the embedding model of the hybrid mode; empty without one.
     """
     named = {canonical_mode(mode): mode for mode in modes}
-    return {
-        mode: named.get(mode, mode) for mode in MERGED_MODES if mode != "splade" or mode in named
-    }
+    merged = [mode for mode in MERGED_MODES if mode != "splade" or mode in named]
+    merged = [f"vector-{model}" if model and mode == "vector" else mode for mode in merged]
+    return {mode: named.get(mode, mode) for mode in merged}
 
 
 def name_default_modes(settings: RetrievalSettings) -> tuple[str, ...]:
@@ -62,13 +91,19 @@ def name_default_modes(settings: RetrievalSettings) -> tuple[str, ...]:
     return (*MERGED_MODES, "hybrid")
 
 
-def check_modes(modes: Sequence[str]) -> None:
+def check_modes(modes: Sequence[str], settings: RetrievalSettings | None = None) -> None:
     """Check that all modes exist and none is repeated.
+
+    Args:
+        modes: The modes.
+        settings: Settings with several embedding models, whose names can be part of a mode's name.
 
     Raises:
         UsageError: If there is no mode, or a mode is unknown or repeated.
     """
-    unknown = [mode for mode in modes if mode not in ALL_MODES]
+    models = () if settings is None else settings.model_names
+    named = [f"{mode}-{model}" for model in models for mode in ALL_MODES if uses_vectors(mode)]
+    unknown = [mode for mode in modes if mode not in (*ALL_MODES, *named)]
     if unknown or not modes:
         what = f"unknown mode '{unknown[0]}'" if unknown else "no mode given"
         raise UsageError(what, remedy=f"use one of {', '.join(ALL_MODES)}")

@@ -1,0 +1,166 @@
+"""Several embedding models in one benchmark: modes, labels, settings, files, errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.program import Program
+
+from trectools_plus import BenchmarkConfig
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.benchmark.verify import verify_report
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.reporting.files import write_reports
+from trectools_plus.retrieval.backends.embedded.modes import expand_modes
+from trectools_plus.retrieval.fetch.fetch import fetch
+from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
+
+GARDEN = str(Path(__file__).resolve().parents[3] / "fixtures/garden-trec")
+TWO = {"a": "builtin", "b": {"path": "builtin", "query_prompt": "query: ", "max_length": 9}}
+
+
+def settings(value: Any, **further: Any) -> RetrievalSettings:
+    return make_settings({"embedding_model": value, **further})
+
+
+def test_models_are_read_from_text_mapping_and_folder(tmp_path: Path) -> None:
+    assert settings("models/e5").model_folder == "models/e5"
+    assert settings(Path("models/e5")).model_folder == "models/e5"
+    assert settings("builtin").model_folder is None
+    assert settings("A=DIR,B=other").model_names == ("A", "B")
+    assert settings("some/mini LM,B=other").model_names == ("mini_LM", "B")
+    assert settings(TWO) == settings(settings(TWO).model_dump(mode="json")["embedding_model"])
+    odd = tmp_path / "a=b,c"
+    odd.mkdir()
+    assert settings(str(odd)).model_folder == str(odd)
+
+
+def test_a_setting_of_a_model_replaces_the_common_one() -> None:
+    common = settings(TWO, query_prompt="q: ", document_prompt="d: ")
+    first, second = common.for_model("a"), common.for_model("b")
+    assert (first.query_prompt, first.max_length) == ("q: ", None)
+    assert (second.query_prompt, second.max_length) == ("query: ", 9)
+    assert first.document_prompt == second.document_prompt == "d: "
+    assert first.model_folder is None
+    with pytest.raises(UsageError, match="expected one embedding model but got a, b"):
+        _ = common.model_folder
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("A=x,A=y", "two models are named 'A'"),
+        ({"a b": "x"}, "'a b' cannot be the name of a model"),
+        ({"A": "x", "a": "y"}, "differ only by upper and lower case"),
+        ({"A": {"prompt": "x"}}, "A.path: path is missing"),
+        ({"A": {"path": "x", "prompt": "y"}}, "unknown setting 'A.prompt' — .* — use path, query"),
+        ({"A": {"path": "x", "max_length": 0}}, "A.max_length: expected at least 1 but got 0"),
+        ({"A": 3}, "A: expected a mapping but got 3"),
+        ({}, "expected a folder, or folders by name"),
+        (7, "expected a folder, or folders by name"),
+    ],
+)
+def test_wrong_models_are_one_line(value: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as error:
+        settings(value)
+    assert "\n" not in str(error.value)
+
+
+def test_modes_with_vectors_are_searched_once_with_each_model() -> None:
+    modes = ("bm25", "splade", "dense", "hybrid", "all_max-b")
+    assert expand_modes(modes, settings(TWO)) == (
+        *("bm25", "splade", "dense-a", "dense-b", "hybrid-a", "hybrid-b", "all_max-b"),
+    )
+    assert expand_modes(modes, RetrievalSettings()) == modes
+
+
+def test_one_report_compares_all_models(tmp_path: Path) -> None:
+    config = BenchmarkConfig(
+        dataset=GARDEN,
+        retrieval={"embedding_model": TWO},
+        measures=["nDCG@10", "RR@10"],
+        resamples=200,
+        output_dir=tmp_path,
+    )
+    result = run_benchmark(config)
+    report = result.report
+    labels = {mode: one.label for mode, one in report.modes.items()}
+    assert labels == {
+        "lexical": "Lexical-Only",
+        "vector-a": "a",
+        "vector-b": "b",
+        "hybrid-a": "Hybrid a",
+        "hybrid-b": "Hybrid b",
+    }
+    assert len(report.comparisons) == 2 * 10
+    pairs = {(one.baseline, one.contrast) for one in report.comparisons}
+    assert pairs & {("vector-a", "vector-b"), ("vector-b", "vector-a")}
+    assert set(report.manifest.index_snapshots) == set(labels)
+    assert report.manifest.config["modes"] == ["lexical", "vector", "hybrid"]
+    components = {(one.mode, one.component) for one in report.components}
+    assert ("hybrid-b", "vector-b") in components
+    single = run_benchmark(
+        BenchmarkConfig(
+            dataset=GARDEN, measures=["nDCG@10"], resamples=200, output_dir=tmp_path / "single"
+        )
+    ).report
+    for mode in ("vector", "hybrid"):
+        expected = single.modes[mode].measures["nDCG@10"].mean
+        for model in TWO:  # both are the builtin embeddings, which use no prompt
+            assert report.modes[f"{mode}-{model}"].measures["nDCG@10"].mean == expected
+    write_reports(result, plots=False)
+    assert (tmp_path / "runs/hybrid-b.run").exists()
+    assert verify_report(tmp_path).problems == []
+
+
+def test_models_in_a_configuration_file(tmp_path: Path) -> None:
+    path = tmp_path / "benchmark.yaml"
+    path.write_text(
+        f"dataset: {GARDEN}\nmodes: [lexical, label_only-b, vector]\nbaseline: vector-a\n"
+        "retrieval:\n  embedding_model:\n    a: builtin\n    b: {path: models/b, max_length: 8}\n"
+    )
+    config = load_config(path)
+    assert config.mode_keys == ("lexical", "label_only-b", "vector-a", "vector-b")
+    assert config.retrieval.for_model("a").model_folder is None
+    assert config.retrieval.for_model("b").model_folder == str(tmp_path / "models/b")
+    replaced = load_config(
+        path, {"retrieval": {"embedding_model": "x=y,b=z"}, "baseline": ["lexical"]}
+    )
+    assert replaced.retrieval.model_names == ("x", "b")
+    with pytest.raises(UsageError, match="unknown mode 'label_only-b'"):
+        load_config(path, {"retrieval": {"embedding_model": "x"}, "baseline": ["lexical"]})
+
+
+def test_fetch_searches_with_each_model() -> None:
+    corpus, topics = Corpus.from_dict({"d": "red fox"}), Topics.from_dict({"q": "fox"})
+    runs = fetch(corpus, topics, ["lexical", "vector"], settings=settings(TWO))
+    assert list(runs) == ["lexical", "vector-a", "vector-b"]
+
+
+@pytest.mark.process
+def test_commands_with_several_models(tmp_path: Path, program: Program) -> None:
+    models = "--embedding-model a=builtin --model-name b=builtin"
+    command = f"benchmark run --dataset {GARDEN} --modes vector -m RR --resamples 100"
+    done = program(f"{command} {models} -o out --format json", tmp_path)
+    assert done.code == 0, done.stderr
+    assert list(json.loads(done.text)["modes"]) == ["vector-a", "vector-b"]
+    assert "Warning" not in done.stderr
+    done = program(f"runs fetch --dataset {GARDEN} --modes dense {models} -o runs", tmp_path)
+    assert done.code == 0, done.stderr
+    assert (tmp_path / "runs/dense-b.run").exists()
+    corpus = f"--corpus {GARDEN}/corpus.jsonl"
+    assert program(f"trectools-plus index build {corpus} {models}", tmp_path).code == 0
+    one = f"trectools-plus query slugs {corpus} {models}"
+    assert program(f"{one} --mode vector-b", tmp_path).code == 0
+    for refused in (one, f"trectools-plus serve {models}"):
+        done = program(refused, tmp_path)
+        assert done.code == 2
+        assert done.stderr.startswith("error: expected one embedding model but got a, b")
+    done = program(f"benchmark compare-vectors {models}", tmp_path)
+    assert done.code == 2
+    assert "use benchmark run --modes vector,label_only," in done.stderr
