@@ -351,6 +351,24 @@ def test_the_components_of_a_service_without_a_splade_model(
         ServiceSettings(modes=("lexical", "splade"))
 
 
+def test_a_configuration_with_weights_by_component(
+    open_service: Any, garden_set: dict[str, Any], tmp_path: Path
+) -> None:
+    specified = {"fusion_method": "weighted", "weights": {"bm25": 0.3, "splade": 0.4, "dense": 0.3}}
+    with pytest.raises(UsageError, match="the mode splade needs a model"):
+        ServiceSettings(retrieval=specified)
+    settings = ServiceSettings(retrieval={**specified, "splade_model": str(tmp_path)})
+    assert settings.modes == ("lexical", "vector", "splade", "hybrid")
+    assert settings.retrieval.weights == (0.3, 0.3, 0.4)
+    weighted = {"fusion_method": "weighted", "weights": {"dense": 0.0, "bm25": 1.0}}
+    folder = str(ROOT / "fixtures/garden-trec")
+    with open_service(ServiceSettings(dataset=folder, retrieval=weighted, resamples=200)) as client:
+        found = post(client, garden_set, measures="RR@5").json()
+        alone = post(client, garden_set, measures="RR@5", components="bm25").json()
+    assert (found["mode"], found["components"]) == ("hybrid", ["lexical", "vector"])
+    assert found["metrics"] == alone["metrics"], "a weight of 0 leaves the order of the other"
+
+
 @pytest.mark.parametrize(
     ("components", "mode"),
     [

@@ -174,8 +174,8 @@ def _print_positions(summary: service.ReviewSummary) -> None:
     header = ["Mode", "Average position", "Minimum position", "Queries", "inTop3"]
     _print_numbers(header, rows)
     typer.echo(
-        "Positions of the results with grade 3, the ones that people would choose; means over the "
-        "queries in which the mode found one.\n"
+        "Positions of the results with grade 3; means over the queries in which the mode found "
+        "one.\n"
     )
 
 
