@@ -78,6 +78,12 @@ FILES: dict[str, str | Path] = {
     "topics.tsv": GARDEN / "topics.tsv",
     "corpus.jsonl": GARDEN / "corpus.jsonl",
     "my_cases.json": ROOT / "fixtures/testsets/phentrieve-list.json",
+    "mixed.json": json.dumps(
+        [
+            {"text": text, "hpo_ids": ["HP:0001250"], "language": language}
+            for language, text in (("en", "seizures"), ("en", "fits"), ("de", "Krampfanfälle"))
+        ]
+    ),
     "review.db": ROOT / "tests/contract/inputs/review/review.db",
     "test_set_v1.yaml": ROOT / "fixtures/testsets/own-form.yaml",
     "german/70cases_gemini_v1.json": ROOT / "fixtures/testsets/phentrieve-list.json",

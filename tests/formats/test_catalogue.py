@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from harness.program import Program
 
-from trectools_plus import evaluate, load_qrels, load_topics
+from trectools_plus import compare, evaluate, load_qrels, load_topics, validate
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import load_collection
 from trectools_plus.formats.ir_datasets import suggest_datasets
@@ -36,6 +36,10 @@ def test_readers_and_evaluation_accept_a_name(run_file: Path) -> None:
     named = evaluate(load_qrels(NAME), str(run_file), ["nDCG@10"])
     run = evaluation.run_names[0]
     assert evaluation.mean(run, "nDCG@10") == named.mean(run, "nDCG@10") > 0
+    assert validate(NAME).kind == "qrels"
+    runs = {"a": str(run_file), "b": str(run_file)}
+    (comparison,) = compare(NAME, runs, ["nDCG@10"], resamples=100)
+    assert comparison.difference == 0
 
 
 @pytest.mark.process

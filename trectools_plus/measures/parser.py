@@ -96,10 +96,7 @@ _AMBIGUOUS = {"hits": ("HitRate", "RelRet")}
 """Labels that mean different measures in different tools: the share of queries, or a number."""
 
 
-_ACROSS_LANGUAGES = {
-    "average_mrr": "mean of RR",
-    "cross_lingual_variance": "cross_lingual_variance of each measure",
-}
+_ACROSS_LANGUAGES = ("average_mrr", "cross_lingual_variance")
 """Figures of several languages, which are not measures of a run."""
 
 
@@ -360,11 +357,10 @@ def _unknown(text: str, label: str) -> UsageError:
             f"{text!r} means different measures in different tools",
             remedy=f"use {share} (1 if there is a relevant document), or {number} (their number)",
         )
-    figure = _ACROSS_LANGUAGES.get(label.casefold())
-    if figure is not None:
+    if label.casefold() in _ACROSS_LANGUAGES:
         return UsageError(
             f"{text} is a figure of several languages, not a measure of a run",
-            remedy=f"use benchmark multilingual; its report has the {figure}, below across",
+            remedy="use benchmark multilingual; its report has this figure",
         )
     labels = registry.measure_labels()
     in_trec_eval = {name for name, one in ALIASES.items() if one.trec_eval} - {*labels}

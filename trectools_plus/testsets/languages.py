@@ -23,6 +23,18 @@ def languages_in(test_set: TestSet) -> dict[str, int]:
     return dict(Counter(primary_language(one.language or general) for one in test_set.queries))
 
 
+def language_notes(test_set: TestSet) -> list[str]:
+    """Return a note if the queries are in several languages."""
+    found = languages_in(test_set)
+    if len(found) < 2:
+        return []
+    counts = ", ".join(f"{language or 'none declared'} {n:,}" for language, n in found.items())
+    return [
+        f"The queries are in several languages ({counts}), so the means over all queries depend on "
+        "these numbers. The strata by language have the means of each language."
+    ]
+
+
 def split_languages(test_set: TestSet, where: str) -> dict[str, TestSet]:
     """Return a set for each language, in the order of the set.
 

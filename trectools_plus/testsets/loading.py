@@ -190,9 +190,9 @@ def _form_of(source: Source) -> Literal["json", "yaml", "csv"]:
 
 
 def _refuse_errors(view: TopicsView) -> None:
-    """Raise the first error of the validator, if there is one."""
+    """Raise the first error of the validator that prevents scoring, if there is one."""
     for finding in check_topics(view):
-        if finding.severity is Severity.ERROR:
+        if finding.severity is Severity.ERROR and finding.blocks_scoring:
             raise FormatError(
                 f"{finding.message} ({finding.code})",
                 path=view.path,

@@ -19,7 +19,11 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.topic_schema import (
     DOC_ID_KEYS,
     GRADE_KEYS,
+    GRADED_KEYS,
     ID_KEYS,
+    LISTED_KEYS,
+    NOTE_KEYS,
+    NOTE_WORDS,
     SPELLINGS,
     TERM_SPELLINGS,
     TEXT_KEYS,
@@ -31,7 +35,8 @@ Category = Literal["exact_match", "synonym", "abbreviation", "layperson", "compl
 Difficulty = Literal["easy", "medium", "hard"]
 QueryType = Literal["exact_term", "paraphrase", "complex_clinical"]
 
-Identifier = Annotated[str, Field(pattern=r"^\S+$")]
+_ID_PATTERN = r"^\S+$"
+Identifier = Annotated[str, Field(pattern=_ID_PATTERN)]
 """An id without white space, because it is a column in run files."""
 
 LOWEST_GRADE, HIGHEST_GRADE = 0, 3
@@ -189,7 +194,11 @@ def json_schema_of_test_sets() -> dict[str, Any]:
     fields["relevant"].pop("items")
     fields["relevant"]["anyOf"] = [
         {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/RelevantTerm"}, term_id]}},
-        {"type": "object", "additionalProperties": grade},
+        {
+            "type": "object",
+            "propertyNames": {"pattern": _ID_PATTERN},
+            "additionalProperties": grade,
+        },
         {"type": "null"},
     ]
     for name, spellings in SPELLINGS.items():
@@ -197,10 +206,14 @@ def json_schema_of_test_sets() -> dict[str, Any]:
     del query["required"]
     query |= _any_of(TEXT_KEYS)
     with_id = _any_of(ID_KEYS)
+    text_or_null = {"type": ["string", "integer", "null"]}
     definitions["TestCase"] = {
         "description": "A test case of Phentrieve; it can have further fields.",
         "type": "object",
-        "properties": {name: fields[name] for names in SPELLINGS.values() for name in names},
+        "properties": {
+            **{name: fields[name] for names in SPELLINGS.values() for name in names},
+            **{name: text_or_null for name in NOTE_KEYS if name not in NOTE_WORDS},
+        },
         "anyOf": query["anyOf"],
     }
     metadata = {"anyOf": [schema["properties"]["metadata"], {"type": "null"}]}
@@ -215,17 +228,28 @@ def json_schema_of_test_sets() -> dict[str, Any]:
                 "type": "object",
                 "properties": {
                     "metadata": metadata,
-                    "queries": _list_or_mapping(query_ref | with_id, query_ref),
+                    "queries": _list_or_mapping(
+                        query_ref | with_id, query_ref | with_id, query_ref
+                    ),
                 },
                 "required": ["queries"],
                 "additionalProperties": False,
             },
             {
                 "type": "object",
-                "properties": {"test_cases": _list_or_mapping(case_ref, case_ref)},
+                "properties": {
+                    "metadata": {"type": ["object", "null"]},
+                    "test_cases": _list_or_mapping(case_ref, case_ref | with_id, case_ref),
+                    "queries": False,
+                },
                 "required": ["test_cases"],
             },
-            {"type": "array", "items": case_ref, "minItems": 1},
+            {"type": "array", "items": query_ref | with_id, "minItems": 1},
+            {
+                "type": "array",
+                "items": {"allOf": [case_ref, {"not": _any_of(GRADED_KEYS)}]},
+                "contains": _any_of(LISTED_KEYS),
+            },
         ],
         "$defs": definitions,
     }
@@ -245,11 +269,24 @@ def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in schema.items() if key not in ("title", "description")}
 
 
-def _list_or_mapping(item: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of cases as a list, or as a mapping of ids to cases."""
+def _list_or_mapping(
+    item: dict[str, Any], with_id: dict[str, Any], named: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the schema of cases as a list, or as a mapping of ids to cases.
+
+    Args:
+        item: A case in a list.
+        with_id: A case whose key is not an id.
+        named: A case whose key is its id.
+    """
     return {
         "anyOf": [
             {"type": "array", "items": item, "minItems": 1},
-            {"type": "object", "additionalProperties": value, "minProperties": 1},
+            {
+                "type": "object",
+                "patternProperties": {_ID_PATTERN: named},
+                "additionalProperties": with_id,
+                "minProperties": 1,
+            },
         ]
     }

@@ -15,6 +15,7 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.interchange.frames import QRELS, RUN, is_frame, is_record, unexpected
 from trectools_plus.formats.interchange.names import GRADES, find_fields
+from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.validation.engine import (
     open_qrels,
@@ -177,6 +178,8 @@ def validate(data: Input, *, qrels: Input | None = None, max_depth: int | None =
 def _is_qrels_file(data: Input) -> bool:
     if not is_path(data) or str(data) == "-":
         return False
+    if is_catalogue_name(data):
+        return True
     run, qrels = open_run(data, None), open_qrels(data)
     if isinstance(run, FileReport) or isinstance(qrels, FileReport):
         return False

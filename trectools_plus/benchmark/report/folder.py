@@ -350,7 +350,7 @@ def read_report_topics(source: ReportFolder) -> Topics | None:
 def _read_collection(source: ReportFolder) -> Topics | None:
     """Read the topics of ``hpo`` or of a dataset of the catalogue."""
     config = source.config
-    if config.dataset == "hpo":
+    if config.dataset == "hpo" or config.test_file is not None:
         from trectools_plus.benchmark.run.hpo import HpoOptions, load_hpo_topics
 
         return load_hpo_topics(HpoOptions.of(config))

@@ -110,7 +110,8 @@ class DataSettings(BackendSettings):
     Attributes:
         dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
         test_file: A file with test cases for ``hpo``, or the name of a shipped test set; without
-            other data, the dataset is ``hpo``.
+            other data, the dataset is ``hpo``. With ``corpus``, its topics and judgments are
+            used.
         unknown_terms: The treatment of ids that the test cases expect and the ontology does not
             contain: ``error``, or ``drop`` their judgments.
         language: Use only the test cases in this language, as ISO 639-1 code; of topics with texts
@@ -194,6 +195,14 @@ class DataSettings(BackendSettings):
     def _check_topics_and_qrels(self, kind: str) -> None:
         """Check that topics and qrels are given exactly where this kind of data needs them."""
         both = ("topics", "qrels")
+        if kind == "corpus" and self.test_file is not None:
+            for name in both:
+                if getattr(self, name) is not None:
+                    raise ValueError(
+                        f"`{name}` and `test_file` cannot be combined — leave `{name}` out: "
+                        "the test file has its own"
+                    )
+            return
         required = {"dataset": (), "corpus": both, "runs": ("qrels",), "topics": ("qrels",)}[kind]
         allowed = () if kind == "dataset" else both
         for name in ("topics", "qrels"):
@@ -395,8 +404,8 @@ class BenchmarkConfig(DataSettings):
         self.check_data()
         if self.runs is not None:
             self._refuse_fetch_settings()
-        if self.test_file is not None and self.dataset != "hpo":
-            raise ValueError("`test_file` goes with the dataset hpo only — write `dataset` hpo")
+        if self.test_file is not None and self.dataset != "hpo" and self.corpus is None:
+            raise ValueError("`test_file` goes with the dataset hpo or `corpus` — name one of them")
         for name in _TEST_CASES:
             of_topics = name == "language" and self.topics is not None
             if name in self.model_fields_set and self.dataset != "hpo" and not of_topics:

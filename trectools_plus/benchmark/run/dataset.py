@@ -26,7 +26,9 @@ from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
-from trectools_plus.testsets.loading import shipped_names
+from trectools_plus.testsets.languages import language_notes
+from trectools_plus.testsets.loading import find_test_set, load_with_notes, shipped_names
+from trectools_plus.testsets.tables import qrels_of, topics_of
 from trectools_plus.validation import check_qrels, refuse_errors
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.loading import load_qrels_with_findings
@@ -106,8 +108,11 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         judged = config.qrels or ""
         name = judged if is_catalogue_name(judged) else Path(config.corpus or judged).name
         corpus = _open_corpus(config, config.corpus)
-        paths = (config.qrels, config.corpus, config.topics)
-        dataset = _from_files(name, paths, corpus, config.topic_options)
+        if config.test_file is None:
+            paths = (config.qrels, config.corpus, config.topics)
+            dataset = _from_files(name, paths, corpus, config.topic_options)
+        else:
+            dataset = _from_test_set(name, config, corpus)
     elif name == "hpo" or is_catalogue_name(name):
         dataset = _from_collection(config, name)
     else:
@@ -156,6 +161,33 @@ def _from_files(
         files=_files(given),
         findings=record_findings(findings),
     )
+
+
+def _from_test_set(name: str, config: BenchmarkConfig, corpus: Documents | None) -> Dataset:
+    """Return documents with the queries and judgments of a test set."""
+    path = str(config.test_file)
+    test_set, notes = load_with_notes(path)
+    qrels = qrels_of(test_set, path)
+    findings = check_qrels(qrels)
+    refuse_errors(findings)
+    facts = test_set.metadata
+    return Dataset(
+        id=name,
+        corpus=corpus,
+        topics=topics_of(test_set, path),
+        qrels=qrels,
+        version=f"with {facts.dataset_id} {facts.version}".strip(),
+        files=_files({"corpus": config.corpus, "test_file": _test_file(config)}),
+        findings=record_findings(findings),
+        notes=[*notes, *language_notes(test_set)],
+    )
+
+
+def _test_file(config: BenchmarkConfig) -> str | None:
+    """Return the file of the test set; ``None`` for a shipped one."""
+    if config.test_file is None or config.test_file in shipped_names():
+        return None
+    return str(find_test_set(config.test_file))
 
 
 def _files(given: Mapping[str, str | None]) -> dict[str, SourceFile]:
@@ -250,14 +282,13 @@ def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
         raise InputError("the dataset has no documents to search", where=spec)
     findings = check_qrels(collection.qrels)
     refuse_errors(findings)
-    test_file = None if config.test_file in shipped_names() else config.test_file
     return Dataset(
         id=spec,
         corpus=corpus,
         topics=collection.topics,
         qrels=collection.qrels,
         version=collection.version,
-        files=_files({"test_file": test_file}),
+        files=_files({"test_file": _test_file(config)}),
         findings=record_findings([*changed, *findings]),
         notes=notes,
     )

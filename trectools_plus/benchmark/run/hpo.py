@@ -13,7 +13,7 @@ from trectools_plus.formats.tables import Topics
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.ontology_terms import corpus_of
-from trectools_plus.testsets.languages import languages_in, select_language
+from trectools_plus.testsets.languages import language_notes, select_language
 from trectools_plus.testsets.loading import DEFAULT_TEST_SET, load_with_notes
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.testsets.tables import qrels_of, topics_of
@@ -152,15 +152,3 @@ def load_hpo_topics(options: HpoOptions | None = None) -> Topics:
     """
     options = options or HpoOptions()
     return topics_of(options.load_test_set()[0], options.name)
-
-
-def language_notes(test_set: TestSet) -> list[str]:
-    """Return a note if the queries are in several languages."""
-    found = languages_in(test_set)
-    if len(found) < 2:
-        return []
-    counts = ", ".join(f"{language or 'none declared'} {n:,}" for language, n in found.items())
-    return [
-        f"The queries are in several languages ({counts}), so the means over all queries depend on "
-        "these numbers. The strata by language have the means of each language."
-    ]

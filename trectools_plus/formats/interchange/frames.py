@@ -87,7 +87,7 @@ def frame_of(value: object, kind: Kind) -> pl.DataFrame:
         kind: The kind of table.
 
     Raises:
-        UsageError: If it is none of these.
+        UsageError: If it is a value of another type.
         InputError: If an id, a score or a grade has the wrong type.
     """
     if isinstance(value, pl.LazyFrame):

@@ -33,7 +33,7 @@ _TEXTS = (
     *_MAIN_TEXTS, "questiontext", "rawutterance", "utterance", "userutterance", "currentquery",
     "querystring", "searchquery", "requesttext", "request", "keywordquery", "content", "contents",
     "q", "keywords", "keyword", "topic", "claim", "sentence", "input", "prompt", "name", "string",
-    "body",
+    "qstr", "qtext", "problemstatement", "body",
 )  # fmt: skip
 _JOINED = (
     "disease", "diseases", "gene", "genes", "variant", "variants", "mutation", "demographic",

@@ -138,7 +138,7 @@ class _Reader:
             pairs = self._aliases.fields(node)
             cases.metadata = {key.text: value for key, value in pairs}
             self._notes.read_metadata(pairs, strict=cases.strict)
-        elif not is_empty(node):
+        elif not (isinstance(node, Scalar) and node.meaning == "null"):
             self._notes.report_wrong_value(
                 node, f"metadata is {describe(node)}, not a mapping", None
             )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
+from trectools_plus.formats.columns.numbers import INTEGRAL
 from trectools_plus.formats.nodes.model import JSON_CONSTANTS, Node, Scalar, Tree, describe
 from trectools_plus.formats.topic_schema import ID_KEYS, JUDGED_KEYS, TERM_SPELLINGS, TEXT_KEYS
 from trectools_plus.text import quoted, visible
 from trectools_plus.validation.registry import SeverityName
 from trectools_plus.validation.topics.view import Problem, Problems
 
+_INTEGRAL = re.compile(INTEGRAL)
 MAX_SPELLINGS_CHECKED = 200
 """Maximum number of unknown keys for which a similar known key is searched."""
 
@@ -130,8 +133,16 @@ def read_text(node: Node, entry: Entry, problems: Problems) -> str | None:
 
 
 def read_grade(node: Node, doc_id: str, entry: Entry, problems: Problems) -> float | None:
-    """Read a grade; report null (T105), booleans (T115), fractions (Q111), other values (Q110)."""
+    """Read a grade; report null (T105), booleans (T115), fractions (Q111), other values (Q110).
+
+    Whole numbers like ``2.0`` are read; they don't prevent scoring.
+    """
     found = _grade_problem(node)
+    if isinstance(node, Scalar) and node.meaning == "number" and _INTEGRAL.search(node.text):
+        message = f"grade {visible(node.text)} of {visible(doc_id)} is not written as an integer"
+        problem = _problem(node, message, entry, doc_id=doc_id)
+        problems.add("Q111", replace(problem, fix="no", blocks_scoring=False))
+        return float(node.text)
     if found is None:
         assert isinstance(node, Scalar)
         return float(node.text)

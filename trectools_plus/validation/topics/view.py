@@ -54,6 +54,7 @@ class Problem:
         severity: If it is lower than the severity of the rule.
         remedy: If it differs from the remedy of the rule.
         fix: If it differs from the fix of the rule: ``no`` if no program can fix it.
+        blocks_scoring: ``False`` if the file can be scored.
     """
 
     line: int
@@ -64,13 +65,15 @@ class Problem:
     severity: SeverityName | None = None
     remedy: str | None = None
     fix: FixName | None = None
+    blocks_scoring: bool | None = None
 
 
 class Problems:
     """The problems that a reader found, by the code of the rule that reports them.
 
     Stores the first problem of each code and severity, and only the lines of the others. If one of
-    them can be fixed, the first is reported as fixable.
+    them can be fixed, the first is reported as fixable. One that prevents scoring replaces a first
+    one that does not.
     """
 
     def __init__(self) -> None:
@@ -85,6 +88,8 @@ class Problems:
         if first is None:
             self._first[key] = problem
             self._lines[key] = array("I")
+        elif first.blocks_scoring is False and problem.blocks_scoring is None:
+            self._first[key] = problem
         elif first.fix != problem.fix and first.fix == "no":
             self._first[key] = replace(first, fix=problem.fix)
         self._lines[key].append(problem.line)

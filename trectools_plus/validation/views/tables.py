@@ -274,7 +274,7 @@ class TableView:
     def lines_are_known(self) -> bool:
         """Return whether the rows have line numbers of the file."""
         if self.columns is None:
-            return False
+            return self.line_numbers is not None  # the judgments of a test set have them
         return self.columns.origin is None or self.columns.origin.has_lines
 
     def lines(self, rows: Iterable[int]) -> Sequence[int]:

@@ -154,7 +154,7 @@ def test_a_configuration_file_and_options_above_it(call: Call, files: dict[str, 
     [
         (("--qrels", "q.txt"), 2, "no data given"),
         (("--retriever", "a:b"), 2, "no data given"),
-        (("--test-file", "t.json", *DATA), 2, "--test-file goes with the dataset hpo only"),
+        (("--test-file", "t.json", *DATA), 2, "--topics and --test-file cannot be combined"),
         (("--dataset", "hpo", *DATA), 2, "cannot be combined"),
         (("--corpus", "c.jsonl"), 2, "--corpus needs --topics"),
         (("--runs", "a=good.run"), 2, "--runs needs --qrels"),

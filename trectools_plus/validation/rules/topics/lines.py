@@ -42,6 +42,7 @@ def recorded_hit(view: TopicsView, code: str, noun: str) -> Hit | None:
         first.severity,
         first.remedy,
         fix=first.fix,
+        blocks_scoring=first.blocks_scoring,
     )
 
 
