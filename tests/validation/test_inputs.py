@@ -261,7 +261,7 @@ def test_the_lines_of_a_specification_run(tmp_path: Path, monkeypatch: pytest.Mo
     for retrieval_fn in (ids, pairs, scores):
         test_set = load_test_set("test_set_v1")
         for named in (test_set, "test_set_v1", "test_set_v1.yaml", Path("test_set_v1.yaml")):
-            result = evaluate(retrieval_fn, named, ["Recall@10"])
+            result = evaluate(retrieval_fn, named)
             assert (result.mean("Recall@10"), result.median("Recall@10")) == (0.5, 0.5)
             assert np.isnan(result.std("Recall@10"))
             assert result.per_query("Recall@10")["value"].to_list() == [0.5]
