@@ -22,6 +22,7 @@ from trectools_plus.errors import (
     raise_all,
 )
 from trectools_plus.text import plural
+from trectools_plus.validation.findings import notes_on_findings
 
 CLEAN_FILES_NAMED = 10
 """With more files than this, files without findings are counted instead of listed."""
@@ -46,11 +47,10 @@ def report_conversion(
     size += plural(frame.height, "row")
     if output != "-":
         typer.echo(f"{output}: {size}, from {source} ({converted.format})")
-    for text in converted.notes:
+    is_run = isinstance(converted.table, formats.Run)
+    of_files = (converted.findings, ()) if is_run else ((), converted.findings)
+    for text in [*converted.notes, *notes_on_findings(*of_files)]:
         note(text)
-    if converted.findings:
-        codes = ", ".join(finding.code for finding in converted.findings)
-        note(f"{plural(len(converted.findings), 'finding')} that do not change a figure: {codes}")
 
 
 @dataclass(frozen=True, slots=True)
