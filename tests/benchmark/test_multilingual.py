@@ -31,7 +31,7 @@ from trectools_plus.reporting.results.multilingual import (
 from trectools_plus.testsets.conversion import convert_test_set
 from trectools_plus.testsets.loading import load_test_set
 
-OPTIONS = {"modes": ["lexical"], "measures": ["RR@10", "HitRate@10"], "resamples": 200}
+OPTIONS = {"modes": ["lexical"], "measures": ["RR@10", "HitRate@10", "MRR"], "resamples": 200}
 
 
 @given(
@@ -42,6 +42,7 @@ def test_figures_across_languages(means: dict[str, float]) -> None:
     values = [*means.values()]
     assert found.mean == pytest.approx(sum(values) / len(values))
     assert found.variance == pytest.approx(statistics.stdev(values) ** 2)
+    assert found.cross_lingual_variance == pytest.approx(statistics.pstdev(values) ** 2)
     assert found.gap == max(values) - min(values)
     assert means[found.best_language] == found.best == max(values)
     assert means[found.worst_language] == found.worst == min(values)
@@ -152,6 +153,7 @@ def test_every_language_is_its_own_benchmark(tmp_path: Path) -> None:
         assert {query_id[:2] for query_id in ids} == {language}
     across = report.across["lexical"]["RR@10"]
     assert across == summarise(means)
+    assert report.average_mrr == {"lexical": report.across["lexical"]["MRR"].mean}
     markdown = files["markdown"].read_text("utf-8")
     assert markdown == render_multilingual_markdown(report)
     assert f"{across.mean:.4f}" in markdown

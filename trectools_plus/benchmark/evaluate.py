@@ -83,7 +83,8 @@ def evaluate(
             a list, with different names; or a dictionary of names to runs; or the
             test set: a result of :func:`load_test_set`, or the name or file of a set;
             a :class:`Collection`, ``hpo``, ``irds:<id>``, or a folder in BEIR or TREC layout.
-        measures: Names, or measures; see :func:`parse_measures`.
+        measures: Names, or measures; see :func:`parse_measures`. The defaults are those of
+            ``eval``, and R@10 for a function.
         missing: ``zero`` counts a query without results as 0, as ``trec_eval -c``; ``drop`` leaves
             it out, as trec_eval without ``-c``.
         depth: Number of results per query that the function should return; 100 by default.
@@ -114,6 +115,8 @@ def evaluate(
 
     if missing not in get_args(Missing):
         raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
+    if measures is DEFAULT_MEASURES:
+        measures = (*DEFAULT_MEASURES, "R@10")
     parsed = parse_measures(measures)  # an unknown measure fails before the slow search
     collection = _open_test_set(runs)
     options = FetchOptions(DEFAULT_DEPTH if depth is None else depth, exclude_self, collapse)

@@ -67,6 +67,8 @@ class CrossLingual(ReportModel):
     """Unweighted mean of the languages' means; null if one of them is undefined."""
     variance: float | None
     """Sample variance of the languages' means (ddof 1)."""
+    cross_lingual_variance: float | None = None
+    """Population variance of the languages' means (ddof 0)."""
     best: float | None
     """The best of the languages' means."""
     best_language: str | None
@@ -93,6 +95,9 @@ class MultilingualReport(ReportModel):
     """By ISO 639-1 code, in the given order."""
     across: dict[str, dict[str, CrossLingual]]
     """By mode and measure."""
+    average_mrr: dict[str, float | None] = Field(default_factory=dict)
+    """By mode, the mean over the languages of the mean reciprocal rank; empty if ``RR`` is not one
+    of the measures."""
     command: str | None = None
     """The command line without secrets; null if called from Python."""
 
@@ -226,24 +231,27 @@ def combine(
     }
     first = next(iter(results.values())).report
     version = (first.manifest.dataset.version or "").partition(" with ")[0]
+    across = {
+        mode: {
+            measure: summarise(
+                {code: one.modes[mode][measure].mean for code, one in languages.items()},
+                higher_is_better=first.higher_is_better(measure),
+                ranked=all(one.modes[mode][measure].n == one.queries for one in languages.values()),
+            )
+            for measure in first.measure_names
+        }
+        for mode in first.modes
+    }
+    reciprocal_rank = first.find_measure("RR")
     return MultilingualReport(
         corpus=f"{first.manifest.dataset.id} {version}".strip(),
         mode_names={mode: result.label for mode, result in first.modes.items()},
         measures=first.measure_names,
         languages=languages,
-        across={
-            mode: {
-                measure: summarise(
-                    {code: one.modes[mode][measure].mean for code, one in languages.items()},
-                    higher_is_better=first.higher_is_better(measure),
-                    ranked=all(
-                        one.modes[mode][measure].n == one.queries for one in languages.values()
-                    ),
-                )
-                for measure in first.measure_names
-            }
-            for mode in first.modes
-        },
+        across=across,
+        average_mrr={}
+        if reciprocal_rank is None
+        else {mode: measures[reciprocal_rank].mean for mode, measures in across.items()},
         command=command,
     )
 
@@ -268,16 +276,19 @@ def summarise(
     known = {code: mean for code, mean in means.items() if mean is not None}
     if len(known) < len(means):
         return undefined
-    mean, variance = statistics.fmean(known.values()), statistics.variance(known.values())
+    spread = {
+        "mean": statistics.fmean(known.values()),
+        "variance": statistics.variance(known.values()),
+        "cross_lingual_variance": statistics.pvariance(known.values()),
+    }
     if not ranked:
-        return undefined.model_copy(update={"mean": mean, "variance": variance})
+        return undefined.model_copy(update=spread)
     best, worst = (
         choose(known, key=lambda code: known[code])
         for choose in ((max, min) if higher_is_better else (min, max))
     )
     return CrossLingual(
-        mean=mean,
-        variance=variance,
+        **spread,
         best=known[best],
         best_language=best,
         worst=known[worst],

@@ -88,7 +88,12 @@ def render_measures_markdown() -> str:
         "of `ir_measures` are accepted. Case does not matter: `ndcg@10` is `nDCG@10`. A cutoff\n"
         "may also be written as `ndcg_10`, `ndcg.10` or `ndcg_at_10`, and a relevance level as in\n"
         "ranx (`map@100-l2`). `trectools-plus explain NAME` prints the definition of a measure\n"
-        "with your parameters. Names of other tools:\n\n"
+        "with your parameters.\n\n"
+        "Measures that `ir_measures` computes with `pyndeval` or `cwl-eval` (`alpha_nDCG@10`,\n"
+        "`ERR_IA@10`, `BPM(max_rel=3)@10`) need the extra `measures`: `pip install\n"
+        "'trectools-plus[measures]'`. The measures of diversity need qrels with subtopics in the\n"
+        "second column; a document with several subtopics is refused (Q143).\n\n"
+        "Names of other tools:\n\n"
         "| measure | other spellings |\n|---|---|\n" + "\n".join(rows) + "\n"
     ]
     parts += [_measure_section(label) for label in measures.measure_labels()]

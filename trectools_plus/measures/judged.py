@@ -38,11 +38,14 @@ class JudgedQueries:
         query_ids: Queries with a document of grade 1 or more, in the order of the qrels.
         without_relevant: The other queries of the qrels, which are not scored.
         judged: ``query_id, doc_id, relevance``: all judgments, each pair once.
+        by_subtopic: ``query_id, iteration, doc_id, relevance``: the judgments of each subtopic, as
+            in qrels for diversity; ``None`` if the subtopics are unknown.
     """
 
     query_ids: list[str]
     without_relevant: list[str]
     judged: pl.LazyFrame
+    by_subtopic: pl.LazyFrame | None = None
 
     @classmethod
     def from_qrels(cls, qrels: Qrels) -> JudgedQueries:
@@ -61,7 +64,17 @@ class JudgedQueries:
             highest["query_id"].filter(is_scored).to_list(),
             highest["query_id"].filter(~is_scored).to_list(),
             judged.unique(["query_id", "doc_id"], keep="last", maintain_order=True),
+            qrels.frame.lazy().select("query_id", "iteration", "doc_id", "relevance"),
         )
+
+    @cached_property
+    def subtopics(self) -> pl.DataFrame:
+        """``query, iteration, doc_id, relevance``: judgments by subtopic; empty if unknown."""
+        schema = {"iteration": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
+        if self.by_subtopic is None:
+            return pl.DataFrame(schema={"query": pl.UInt32, **schema})
+        numbered = self.by_subtopic.join(self.numbers.lazy(), on="query_id", maintain_order="left")
+        return numbered.select("query", *schema).unique(maintain_order=True).collect()
 
     @cached_property
     def frame(self) -> pl.DataFrame:

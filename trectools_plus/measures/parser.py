@@ -96,6 +96,10 @@ _AMBIGUOUS = {"hits": ("HitRate", "RelRet")}
 """Labels that mean different measures in different tools: the share of queries, or a number."""
 
 
+_ACROSS_LANGUAGES = ("average_mrr", "cross_lingual_variance")
+"""Figures of several languages, which are not measures of a run."""
+
+
 class NameParts(NamedTuple):
     """The parts of a name: label, parameters, and the value after ``@``."""
 
@@ -352,6 +356,11 @@ def _unknown(text: str, label: str) -> UsageError:
         return UsageError(
             f"{text!r} means different measures in different tools",
             remedy=f"use {share} (1 if there is a relevant document), or {number} (their number)",
+        )
+    if label.casefold() in _ACROSS_LANGUAGES:
+        return UsageError(
+            f"{text} is a figure of several languages, not a measure of a run",
+            remedy="use benchmark multilingual; its report has this figure",
         )
     labels = registry.measure_labels()
     in_trec_eval = {name for name, one in ALIASES.items() if one.trec_eval} - {*labels}

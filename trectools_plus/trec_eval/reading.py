@@ -61,6 +61,10 @@ _DIFFERENCES = {
 }
 """Findings that do not block scoring, but with which C trec_eval gives another result."""
 
+_AS_IN_TREC_EVAL = frozenset({"R102", "R161", "P103"})
+"""Errors that are not reported: trec_eval also ignores words after the tag, and has no limit of the
+depth; which queries are averaged over depends on ``-c``."""
+
 _View = TypeVar("_View", RunView, QrelsView)
 
 _BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"
@@ -216,14 +220,21 @@ def _read_clean_run(
 
 
 def _notes(of_run: Sequence[Finding], of_qrels: Sequence[Finding]) -> list[str]:
-    """Return notes on permitted errors, on differences from C trec_eval, and on other findings."""
+    """Return notes on permitted errors, on differences from C trec_eval, and on other errors.
+
+    Scripts that call trec_eval expect an empty stderr, so warnings are not reported.
+    """
     notes = []
     for finding in (*of_qrels, *of_run):
         if finding.blocks_scoring:
             notes.append(f"{finding.place}: {finding.code} {finding.message}")
         elif finding.code in _DIFFERENCES:
             notes.append(f"{finding.path} {_DIFFERENCES[finding.code]}")
-    return notes + notes_on_findings(of_run, of_qrels)
+
+    def is_reported(finding: Finding) -> bool:
+        return finding.severity is Severity.ERROR and finding.code not in _AS_IN_TREC_EVAL
+
+    return notes + notes_on_findings(filter(is_reported, of_run), filter(is_reported, of_qrels))
 
 
 def _refuse_where_it_stops(results: RunView, found: Sequence[Finding]) -> None:
@@ -259,7 +270,7 @@ def _refuse_other_form(judged: QrelsView) -> None:
         raise CheckFailedError(
             f"{found.message}; trec_eval stops here",
             where=found.place,
-            remedy=f"convert it: trectools-plus qrels convert {judged.name} --output qrels.txt",
+            remedy=f"convert it: trectools-plus qrels convert {judged.path} --output qrels.txt",
         )
 
 

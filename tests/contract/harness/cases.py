@@ -405,7 +405,8 @@ FILES = (
             "--held-out 0.3 --seed 7 --format json",
             "trectools-plus testset split hpo-en-standard --output-dir parts --format json",
             "trectools-plus testset refresh inputs/testsets/toy.json next.json "
-            "--pool inputs/testsets/toy-pool.json -n 2 --seed 7 --format json",
+            "--pool inputs/testsets/toy-pool.json -n 2 --seed 7 --accept-low-agreement "
+            "--format json",
             "trectools-plus testset agreement inputs/testsets/toy.json "
             "inputs/testsets/toy-second.json --weights quadratic --format json",
         ),

@@ -1,12 +1,16 @@
+from importlib.metadata import version
+
 import ir_measures
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from packaging.version import Version
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures import parse_measure, parse_measures
+from trectools_plus.measures import evaluate, parse_measure, parse_measures
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.providers.ir_measures import IrMeasure
 from trectools_plus.measures.scoring.ranking import score_ranking
@@ -75,3 +79,61 @@ def test_definition():
     assert definition.formula.startswith("The Rank Biased Overlap")
     assert definition.provider.startswith("ir-measures 0.")
     assert definition.provider.endswith("(compat)")
+
+
+SUBTOPICS = [
+    ("1", "1", "a", 1),
+    ("1", "2", "b", 1),
+    ("1", "3", "c", 1),
+    ("2", "1", "b", 1),
+    ("2", "4", "d", 1),
+]
+
+
+def test_measures_of_diversity_get_the_subtopics():
+    pytest.importorskip("pyndeval", reason="pip install 'trectools-plus[measures]'")
+    columns = ("query_id", "iteration", "doc_id", "relevance")
+    qrels = Qrels(pl.DataFrame(SUBTOPICS, schema=columns, orient="row"))
+    run = {"1": {"b": 3.0, "x": 2.0, "a": 1.0}, "2": {"d": 2.0, "b": 1.0}}
+    names = ["alpha_nDCG@10", "ERR_IA@2", "StRecall@1", "NRBP", "P_IA@2"]
+    evaluation = evaluate(qrels, Run.from_dict(run), names)
+    theirs = ir_measures.calc_aggregate(
+        [ir_measures.parse_measure(name) for name in names],
+        [ir_measures.Qrel(query, doc, grade, topic) for query, topic, doc, grade in SUBTOPICS],
+        run,
+    )
+    assert {name: evaluation.mean(name) for name in names} == pytest.approx(
+        {repr(measure): value for measure, value in theirs.items()}
+    )
+
+
+def test_measures_of_diversity_need_subtopics():
+    pytest.importorskip("pyndeval", reason="pip install 'trectools-plus[measures]'")
+    qrels, run = Qrels.from_dict({"1": {"a": 1}}), Run.from_dict({"1": {"a": 1.0}})
+    with pytest.raises(UsageError, match=r"alpha_nDCG@10 needs judgments of several subtopics"):
+        evaluate(qrels, run, ["alpha_nDCG@10"])
+
+
+@pytest.mark.parametrize("name", ["BPM(max_rel=2)@10", "INST(max_rel=2)", "SDCG(max_rel=2)@10"])
+def test_measures_of_cwl_eval(name):
+    pytest.importorskip("cwl", reason="pip install 'trectools-plus[measures]'")
+    grades, run = {"1": {"a": 1, "b": 2}}, {"1": {"a": 3.0, "x": 2.0, "b": 1.0}}
+    if Version(version("cwl-eval")) < Version("1.0.10"):
+        with pytest.raises(
+            UsageError, match=r"needs cwl-eval 1\.0\.10 or later, but .*pip install"
+        ):
+            parse_measure(name)
+        return
+    theirs = ir_measures.calc_aggregate([ir_measures.parse_measure(name)], grades, run)
+    assert score([name], run, grades).tolist() == [list(theirs.values())]
+
+
+def test_a_missing_library_is_named_by_its_extra(monkeypatch):
+    for name in ("pyndeval", "cwl_eval"):
+        monkeypatch.setattr(type(getattr(ir_measures, name)), "is_available", lambda _: False)
+    for name in ("alpha_nDCG@10", "BPM(max_rel=2)@10"):
+        with pytest.raises(UsageError) as error:
+            parse_measure(name)
+        assert str(error.value) == (
+            f"{name} needs the extra 'measures' — pip install 'trectools-plus[measures]'"
+        )

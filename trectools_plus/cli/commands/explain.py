@@ -13,6 +13,7 @@ from trectools_plus import measures, validation
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import TextOrJson
 from trectools_plus.cli.printing import WIDTH, shown_name, write_json, write_text
+from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import UsageError
 from trectools_plus.text import sentences
 
@@ -50,6 +51,9 @@ def explain_name(
       trectools-plus explain R131
       trectools-plus explain duplicate-document
     """
+    if name.endswith(("@k", "@K")):
+        name = f"{name[:-1]}10"
+        note(f"explaining {name}, with 10 as an example of k")
     try:
         definition = measures.explain(name)
     except UsageError:

@@ -7,13 +7,15 @@ decreasing scores in the canonical order instead of the run's scores.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import MissingExtraError, UsageError
 from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
     Definition,
@@ -23,12 +25,17 @@ from trectools_plus.measures.definitions.base import (
     provided_by,
     refuse_unknown_parameters,
 )
-from trectools_plus.measures.judged import RankedRun
+from trectools_plus.measures.judged import JudgedQueries, RankedRun
 
 UNDEFINED = (
     "queries of the qrels with a document of grade 1 or more for which a relevant and a "
     "non-relevant document were retrieved; the others are undefined and counted aside"
 )
+_EXTRA = ("cwl_eval", "pyndeval")
+"""The providers that the extra ``measures`` installs."""
+_BY_SUBTOPIC = "pyndeval"
+"""The provider of measures of diversity."""
+_FEWEST_SUBTOPICS = 2
 _BY_PERL = "gdeval"
 """The provider that runs a Perl script; this package computes ERR itself."""
 
@@ -69,10 +76,19 @@ class IrMeasuresProvider:
             ir_measures.ScoredDoc(str(query), doc_id, score)
             for query, doc_id, score in ranked.select("query", "doc_id", decreasing).iter_rows()
         ]
+        of_subtopics = [
+            ir_measures.Qrel(str(query), doc_id, relevance, iteration)
+            for query, iteration, doc_id, relevance in (
+                queries.subtopics.join(ranked.select("query").unique(), on="query", how="semi")
+                if any(measure.counts_subtopics for measure in measures)
+                else queries.subtopics.clear()
+            ).iter_rows()
+        ]
         columns = []
         for measure in measures:
             values = np.full(len(queries.query_ids), np.nan)
-            for query, value in _scores(measure, qrels, scored).items():
+            judged = of_subtopics if measure.counts_subtopics else qrels
+            for query, value in _scores(measure, judged, scored).items():
                 values[int(query)] = value
             columns.append(values)
         return columns
@@ -109,6 +125,22 @@ class IrMeasure(Measure):
         self.value_without_results = (
             math.nan if self._may_be_undefined else float(self.bound.DEFAULT)
         )
+
+    @property
+    def counts_subtopics(self) -> bool:
+        """True if it depends on the subtopics of the judgments, in the second column of qrels."""
+        return bool(self.computed_by.NAME == _BY_SUBTOPIC)
+
+    def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
+        """Return notes on the qrels; refuse qrels without subtopics if the measure counts them."""
+        if self.counts_subtopics and queries.subtopics["iteration"].n_unique() < _FEWEST_SUBTOPICS:
+            raise UsageError(
+                f"{self.name} needs judgments of several subtopics, but the second column of the "
+                "qrels has only one value",
+                where=self.requested_name,
+                remedy="give the qrels of a diversity task, or another measure",
+            )
+        return super().notes_on_qrels(queries)
 
     def _level(self) -> int:
         level = self.bound["rel"] if "rel" in self.bound.SUPPORTED_PARAMS else 1
@@ -187,14 +219,28 @@ def _provider_of(bound: Any) -> Any:
     able = [one for one in providers if one.supports(bound)]
     for provider in able:
         if provider.is_available():
+            _refuse_old_cwl_eval(bound, provider)
             return provider
     if not able:
         raise _not_computed(bound, [s for one in providers for s in one.SUPPORTED_MEASURES])
+    if any(one.NAME in _EXTRA for one in able):
+        raise MissingExtraError(repr(bound), "measures")
     instructions = (one.install_instructions() for one in able)
     raise UsageError(
         f"{bound!r} is computed by {' or '.join(one.NAME for one in able)}, which is not installed",
         remedy=" or ".join(text for text in instructions if text),
     )
+
+
+def _refuse_old_cwl_eval(bound: Any, provider: Any) -> None:
+    if provider.NAME != "cwl_eval":
+        return
+    installed = version("cwl-eval")
+    if [int(part) for part in re.findall(r"\d+", installed)] < [1, 0, 10]:
+        raise UsageError(
+            f"{bound!r} needs cwl-eval 1.0.10 or later, but {installed} is installed",
+            remedy="pip install 'cwl-eval>=1.0.10', a source package without compiled code",
+        )
 
 
 def _not_computed(bound: Any, specs: list[Any]) -> UsageError:

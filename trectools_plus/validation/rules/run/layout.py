@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from io import StringIO
+from shlex import quote
 
 import polars as pl
 
@@ -318,7 +319,7 @@ def readable_hit(table: TableView, layout: str) -> Hit:
 def conversion_remedy(table: TableView) -> str:
     """Return the command that converts a file to TREC form."""
     command, output = ("runs", "run.txt") if table.kind == "run" else ("qrels", "qrels.txt")
-    return f"Convert it: trectools-plus {command} convert {table.name} --output {output}"
+    return f"Convert it: trectools-plus {command} convert {quote(table.path)} --output {output}"
 
 
 BEIR_NAMES = ("query-id", "corpus-id", "score")
