@@ -151,8 +151,9 @@ def find_xml_records(text: str, options: TopicOptions, report: Report) -> Record
         chosen = choose_language(list(by_language), options.language)
         found = by_language.get(chosen or "", [])
     records = [_xml_record(element, name, options) for element in found]
-    if chosen is None:
-        by_language, chosen = _choose_named_language(records, options)
+    codes: Sequence[str] = tuple(by_language)
+    if not codes:
+        codes, chosen = _choose_named_language(records, options)
     format_name = format_of([field for record in records[:1000] for field in record.fields])
     is_topic = name in ("topic", "top")
     label = f"{format_name} XML" if format_name else "TREC XML" if is_topic else f"XML, <{name}>"
@@ -162,7 +163,7 @@ def find_xml_records(text: str, options: TopicOptions, report: Report) -> Record
         is_plain=is_topic and format_name in ("", "TREC-COVID") and chosen is None,
         noun=f"<{name}> elements",
         language=chosen,
-        languages=tuple(by_language),
+        languages=tuple(codes),
         n_nested=n_nested,
     )
 
