@@ -395,3 +395,10 @@ def test_a_later_line_of_another_form_is_refused(tmp_path: Path) -> None:
     (finding,) = validate_topics(path).findings
     assert finding.blocks_scoring
     assert finding.code == "T101"
+
+
+def test_the_error_for_latin_1_says_how_to_convert_it(tmp_path: Path) -> None:
+    path = tmp_path / "topics.txt"
+    path.write_bytes("1\tpi\u00f1ata\n".encode("latin-1"))
+    with pytest.raises(FormatError, match=r"byte 0xF1 is not UTF-8.*iconv -f latin1 -t utf-8"):
+        read_topics(path)
