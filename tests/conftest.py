@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import shutil
 import sys
@@ -20,6 +21,9 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parent / "contract"))
 
 from harness.program import Program
+
+# Tests import ir_measures, which imports cwl-eval, which would log to cwl.log without a handler.
+logging.getLogger().addHandler(logging.NullHandler())
 
 # Hypothesis runs few examples per property in development and more in continuous integration. There
 # is no deadline, because the time of an example depends more on the machine than on the code.

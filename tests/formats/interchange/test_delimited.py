@@ -124,3 +124,8 @@ def test_the_better_name_wins() -> None:
         "rank": 4,
         "score": 5,
     }
+
+
+@pytest.mark.parametrize("line", ["\x1c", "\x85", "\u3000"])
+def test_lines_of_other_white_space_are_no_header(line: str) -> None:
+    assert find_header(f"{line}\nq1 d1 1\n", lambda _: False) is None

@@ -106,7 +106,7 @@ def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | 
         line = line.removesuffix("\r")
         if not line.strip(" \t\v\f") or line.startswith("#") or _is_excel_line(number, line):
             continue
-        if line.lstrip()[0] in "{[<":  # JSON or XML
+        if line.lstrip().startswith(("{", "[", "<")):  # JSON or XML
             return None
         separators = [one for one in SEPARATORS if one in line]
         for separator in (*separators, BLANKS):

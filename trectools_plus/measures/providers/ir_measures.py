@@ -6,9 +6,11 @@ decreasing scores in the canonical order instead of the run's scores.
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -40,6 +42,22 @@ _BY_PERL = "gdeval"
 """The provider that runs a Perl script; this package computes ERR itself."""
 
 
+@cache
+def _ir_measures() -> Any:
+    """Import ``ir_measures`` without the log file of cwl-eval.
+
+    When cwl-eval is imported, it lets the root logger write to cwl.log in the working directory,
+    unless that logger has a handler.
+    """
+    root, handler = logging.getLogger(), logging.NullHandler()
+    root.addHandler(handler)
+    try:
+        import ir_measures
+    finally:
+        root.removeHandler(handler)
+    return ir_measures
+
+
 class IrMeasuresProvider:
     """Computes measures with ``ir_measures``."""
 
@@ -47,9 +65,7 @@ class IrMeasuresProvider:
 
     def labels(self) -> list[str]:
         """Return every name in the registry of ``ir_measures``."""
-        import ir_measures
-
-        return list(ir_measures.measures.registry)
+        return list(_ir_measures().measures.registry)
 
     def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
         """Construct a measure with its parameters."""
@@ -61,8 +77,7 @@ class IrMeasuresProvider:
         Raises:
             UsageError: If ``ir_measures`` fails on this input.
         """
-        import ir_measures
-
+        ir_measures = _ir_measures()
         assert run.documents is not None
         queries, ranked = run.documents
         graded = queries.frame.join(ranked.select("query").unique(), on="query", how="semi")
@@ -109,8 +124,7 @@ class IrMeasure(Measure):
     provider = IrMeasuresProvider()
 
     def __init__(self, label: str, parameters: Mapping[str, Any], at: Any = None) -> None:
-        import ir_measures
-
+        ir_measures = _ir_measures()
         base = ir_measures.measures.registry[label]
         bound = {**base.params, **fold_parameters(parameters, base.SUPPORTED_PARAMS)}
         if at is not None:
@@ -213,8 +227,7 @@ def _is_positive(cutoff: Any) -> bool:
 
 
 def _provider_of(bound: Any) -> Any:
-    import ir_measures
-
+    ir_measures = _ir_measures()
     providers = [one for one in ir_measures.DefaultPipeline.providers if one.NAME != _BY_PERL]
     able = [one for one in providers if one.supports(bound)]
     for provider in able:
