@@ -7,11 +7,11 @@ from typing import Literal
 
 from trectools_plus.formats.interchange.delimited import SEPARATORS
 from trectools_plus.formats.interchange.tree import find_topics_header, has_judgments
-from trectools_plus.formats.topic_records.lines import form_of_lines
+from trectools_plus.formats.topic_records.lines import NAMES, LineForm, form_of_lines
 
-Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json", "csv", "colon", "labelled"]
+Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json", "csv"] | LineForm
 
-LINE_FORMS = ("tsv", "jsonl", "csv", "colon", "labelled")
+LINE_FORMS = ("tsv", "jsonl", "csv", *NAMES)
 """Forms in which each line is a topic."""
 
 LINE_ID_KEYS = ("_id", "query_id", "qid", "id")

@@ -78,6 +78,8 @@ NTCIR = "<queries>\n<query><qid>0001</qid><content>ascii code</content></query>\
 NTCIR_SGML = """<TOPIC><NUM>003</NUM><SLANG>CH</SLANG><TITLE>Embryonic cells</TITLE>
 <DESC>Find.</DESC></TOPIC>"""
 EHEALTH = "<queries>\n<query>\n<id>101001</id>\n<title>hernia & mesh</title>\n</query>\n</queries>"
+EHEALTH_2018 = """<queries><query><id>151001</id><en>anemia diet</en><fr>an\u00e9mie</fr>
+<cz>an\u00e9mie dieta</cz></query></queries>"""
 TOUCHE = """<topics><topic><number>1</number><title>Should teachers get tenure?</title>
 <description>A user</description><narrative>Highly</narrative></topic></topics>"""
 TRIALS = """<topics task="2023 TREC Clinical Trials"><topic number="1" template="glaucoma">
@@ -164,6 +166,37 @@ FORMATS = {
         {"1": "Abandoned Property", "3": "Abortion"},
         "lines id:text",
     ),
+    "pipe.txt": (
+        "Q1|first query\nQ2| second\n",
+        {"Q1": "first query", "Q2": "second"},
+        "lines id|text",
+    ),
+    "semicolon.txt": (
+        "1;first query\n2;second\n",
+        {"1": "first query", "2": "second"},
+        "lines id;text",
+    ),
+    "comma.csv": (
+        '1,"first, query"\n2,the second\n',
+        {"1": "first, query", "2": "the second"},
+        "lines id,text",
+    ),
+    "blanks.txt": (
+        "301 international organized crime\n302  polio\n",
+        {"301": "international organized crime", "302": "polio"},
+        "lines id text",
+    ),
+    "cran.qry": (
+        ".I 001\n.W\nwhat similarity laws\nmust be obeyed .\n.I 002\r\n.A\nRoe\n.W\nflow\n",
+        {"001": "what similarity laws must be obeyed .", "002": "flow"},
+        "SMART",
+    ),
+    "ehealth18.xml": (EHEALTH_2018, {"151001": "anemia diet"}, "XML, <query>"),
+    "nested.xml": (
+        '<topics><topic number="1"><title>a</title><topic number="2"/></topic></topics>',
+        {"1": "a"},
+        "TREC XML",
+    ),
     "header.tsv": ("qid\tquery\n1\ta b\n", {"1": "a b"}, "TSV with a header"),
     "wide.tsv": ("qid\tquery\tyear\n1\ta b\t2020\n", {"1": "a b"}, "TSV with a header"),
     "table.csv": (
@@ -208,6 +241,8 @@ def test_every_format_is_read_streamed_and_validated_alike(name: str, tmp_path: 
             {"economics-1": "How? Long."},
         ),
         ("hc4.jsonl", TopicOptions(language="zh"), {"7": "小行星"}),
+        ("ehealth18.xml", TopicOptions(language="cs"), {"151001": "an\u00e9mie dieta"}),
+        ("ehealth18.xml", TopicOptions(text_fields=("fr",)), {"151001": "an\u00e9mie"}),
         (
             "hc4.jsonl",
             TopicOptions(text_fields=("topic_title", "topic_description")),
@@ -311,3 +346,59 @@ def test_every_real_file_gives_what_its_manifest_says(shared_data: Path) -> None
         assert {name: entry[name] for name in found} == found, entry["file"]
         streamed = {topic.query_id: topic.text for topic in iter_topics(folder / entry["file"])}
         assert streamed == dict(zip(frame["query_id"], frame["text"], strict=True))
+
+
+def test_a_note_counts_nested_topics(tmp_path: Path) -> None:
+    path = tmp_path / "nested.xml"
+    path.write_text(FORMATS["nested.xml"][0])
+    assert str(load_topics(path).read_as).endswith("; 1 nested topic not read")
+
+
+def test_blanks_for_tabs_and_a_header_are_errors_that_do_not_prevent_reading(
+    tmp_path: Path,
+) -> None:
+    for name, code in (("blanks.txt", "T101"), ("header.tsv", "T103")):
+        path = tmp_path / name
+        path.write_text(FORMATS[name][0])
+        (finding,) = validate_topics(path).findings
+        assert (finding.code, finding.severity.value) == (code, "error")
+        assert not finding.blocks_scoring
+        assert "trectools-plus" in finding.remedy
+        assert "for other tools" in finding.remedy
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "2019 novel virus\nwhat is a virus\n",  # not every line has a number
+        "1 first query\n1 other query\n",  # twice the same
+        "2019 novel virus\nx86 processors of intel\n",  # not ids of one form
+        "1 wings\n2 wheels\n",  # perhaps names that start with a number
+        "301 one query\n",
+        "q1,d1,1,0.5\nq2,d1,1,0.5\n",  # a run
+        "q1;d1;1\nq2;d1;0\n",
+    ],
+)
+def test_other_lines_are_not_split_at_a_guess(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text(content)
+    with pytest.raises(FormatError, match="T101"):
+        read_topics(path)
+    assert [one.code for one in validate_topics(path).findings if one.blocks_scoring] == ["T101"]
+
+
+def test_a_later_line_of_another_form_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"{n} query number {n}\n" for n in range(300)) + "no number here\n")
+    with pytest.raises(FormatError, match=r"expected id text.*T101.*:301"):
+        read_topics(path)
+    (finding,) = validate_topics(path).findings
+    assert finding.blocks_scoring
+    assert finding.code == "T101"
+
+
+def test_the_error_for_latin_1_says_how_to_convert_it(tmp_path: Path) -> None:
+    path = tmp_path / "topics.txt"
+    path.write_bytes("1\tpi\u00f1ata\n".encode("latin-1"))
+    with pytest.raises(FormatError, match=r"byte 0xF1 is not UTF-8.*iconv -f latin1 -t utf-8"):
+        read_topics(path)

@@ -165,5 +165,5 @@ def _bad(what: str, data: bytes, offset: int, path: str, first_line: int) -> For
         path=path,
         line=first_line + data.count(b"\n", 0, offset),
         column=len(data[line_start:offset].decode("utf-8", "replace")) + 1,
-        remedy="save the file as UTF-8",
+        remedy="save the file as UTF-8, from Latin-1 with: iconv -f latin1 -t utf-8",
     )

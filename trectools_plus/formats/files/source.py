@@ -60,7 +60,7 @@ class Source:
                 f"byte 0x{self.data[error.start]:02X} is not UTF-8",
                 path=self.path,
                 line=self.data.count(b"\n", 0, error.start) + 1,
-                remedy="save the file as UTF-8",
+                remedy="save the file as UTF-8, from Latin-1 with: iconv -f latin1 -t utf-8",
             ) from None
 
 

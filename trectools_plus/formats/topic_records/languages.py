@@ -11,7 +11,13 @@ _LONG = {
     "fin": "fi", "pol": "pl", "tur": "tr", "ces": "cs", "cze": "cs", "hun": "hu", "ukr": "uk",
     "ben": "bn", "mar": "mr", "english": "en", "german": "de", "french": "fr", "spanish": "es",
     "chinese": "zh", "persian": "fa", "russian": "ru", "italian": "it", "dutch": "nl",
+    "czech": "cs", "cz": "cs",
 }  # fmt: skip
+
+
+def is_language(name: str) -> bool:
+    """Return true for a code of a language, or its English name: ``en``, ``eng``, ``english``."""
+    return same_language(name) in _LONG.values()
 
 
 def same_language(code: str) -> str:

@@ -9,8 +9,8 @@ from html.entities import name2codepoint
 
 from trectools_plus.formats.nodes.model import Scalar, TreeError
 from trectools_plus.formats.nodes.xml import Element, parse_xml
-from trectools_plus.formats.topic_records.fields import XML_IDS, format_of, normalize
-from trectools_plus.formats.topic_records.languages import choose_language
+from trectools_plus.formats.topic_records.fields import XML_IDS, format_of, is_text_name, normalize
+from trectools_plus.formats.topic_records.languages import choose_language, is_language
 from trectools_plus.formats.topic_records.model import (
     Record,
     Records,
@@ -18,6 +18,7 @@ from trectools_plus.formats.topic_records.model import (
     TopicOptions,
     TopicProblem,
 )
+from trectools_plus.formats.topic_records.trees import names_of
 from trectools_plus.text import listed, visible
 
 _TOP = re.compile(r"<top(?:\s[^>]*)?>(.*?)(?=</?top[\s>]|\Z)", re.DOTALL | re.IGNORECASE)
@@ -143,12 +144,16 @@ def find_xml_records(text: str, options: TopicOptions, report: Report) -> Record
         report(TopicProblem("T104", 1, what, remedy=remedy))
         return None
     found = list(_outermost(elements, name, report))
+    n_nested = sum(element.name == name for element in elements) - len(found)
     by_language = _languages_of(found)
-    chosen = None
+    chosen: str | None = None
     if by_language:
         chosen = choose_language(list(by_language), options.language)
         found = by_language.get(chosen or "", [])
     records = [_xml_record(element, name, options) for element in found]
+    codes: Sequence[str] = tuple(by_language)
+    if not codes:
+        codes, chosen = _choose_named_language(records, options)
     format_name = format_of([field for record in records[:1000] for field in record.fields])
     is_topic = name in ("topic", "top")
     label = f"{format_name} XML" if format_name else "TREC XML" if is_topic else f"XML, <{name}>"
@@ -158,7 +163,8 @@ def find_xml_records(text: str, options: TopicOptions, report: Report) -> Record
         is_plain=is_topic and format_name in ("", "TREC-COVID") and chosen is None,
         noun=f"<{name}> elements",
         language=chosen,
-        languages=tuple(by_language),
+        languages=tuple(codes),
+        n_nested=n_nested,
     )
 
 
@@ -246,6 +252,27 @@ def _languages_of(found: Sequence[Element]) -> dict[str, list[Element]]:
         )
         by_language.setdefault(code, []).append(element)
     return by_language if len(by_language) > 1 and "" not in by_language else {}
+
+
+def _choose_named_language(
+    records: Sequence[Record], options: TopicOptions
+) -> tuple[Sequence[str], str | None]:
+    """Take the text of elements named after languages, ``<en>``, if topics have no other text.
+
+    Returns:
+        All languages, and the chosen one.
+    """
+    names = names_of(records)
+    codes = [name for name in names if is_language(name)]
+    if not codes or options.text_fields or any(is_text_name(name) for name in names):
+        return (), None
+    chosen = choose_language(codes, options.language)
+    for record in records:
+        text = record.fields.get(chosen or "")
+        record.fields = {n: node for n, node in record.fields.items() if n not in codes}
+        if text is not None:
+            record.fields["text"] = text
+    return codes, chosen or ""
 
 
 def _xml_record(element: Element, name: str, options: TopicOptions) -> Record:

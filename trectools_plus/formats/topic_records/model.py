@@ -124,8 +124,8 @@ class Records:
         place: How the ids are made, if not from a field: "the keys".
         noun: The name of a record in messages.
         language: The language that was chosen among several.
-        n_left_out: The number of records in other languages.
         languages: All languages found.
+        n_nested: The number of records inside others, which are not read.
     """
 
     found: list[Record]
@@ -135,3 +135,4 @@ class Records:
     noun: str = "records"
     language: str | None = None
     languages: tuple[str, ...] = ()
+    n_nested: int = 0

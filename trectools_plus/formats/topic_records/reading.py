@@ -23,7 +23,7 @@ from trectools_plus.formats.topic_records.fields import (
     missing_names,
     text_of_one,
 )
-from trectools_plus.formats.topic_records.lines import find_line_records
+from trectools_plus.formats.topic_records.lines import NAMES, find_line_records
 from trectools_plus.formats.topic_records.markup import find_sgml_records, find_xml_records
 from trectools_plus.formats.topic_records.model import (
     Record,
@@ -67,7 +67,7 @@ def _find(text: str, form: Form, options: TopicOptions, report: Report) -> Recor
         return find_sgml_records(text, options, report)
     if form == "xml":
         return find_xml_records(text, options, report)
-    if form == "colon" or form == "labelled":
+    if form in NAMES:
         return find_line_records(text, form, report)
     assert form in ("json", "yaml", "csv")
     try:
@@ -144,7 +144,7 @@ def make_topics(
         return [], None
     maker = _Maker(records, choice, report, is_markup)
     topics = [topic for record in records.found if (topic := maker.make(record)) is not None]
-    if not topics or (records.is_plain and choice.is_usual):
+    if not topics or (records.is_plain and choice.is_usual and not records.n_nested):
         return topics, None
     return topics, describe(records.format_name, choice, len(topics), records)
 
@@ -312,4 +312,6 @@ def describe(format_name: str, choice: Choice, n: int, records: Records | None =
     if records is not None and records.language is not None:
         parts.append(f"language {visible(records.language)}")
     details = [plural(n, "topic"), *([", ".join(parts)] if parts else [])]
+    if records is not None and records.n_nested:
+        details.append(f"{plural(records.n_nested, 'nested topic')} not read")
     return f"read as {format_name}: {'; '.join(details)}"

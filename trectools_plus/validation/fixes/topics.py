@@ -68,6 +68,7 @@ def fix_topics(
     if why is None:
         text = data.decode()
         form = form_of(str(path), text)
+        form = "tsv" if form == "blank" else form
         kept = list(_fix_lines(text, job) if form == "tsv" else _fix_structured(text, form, job))
         why = _why_not_written([line for _, line in kept], str(path), form, job)
     if why is not None:

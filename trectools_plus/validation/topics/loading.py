@@ -29,6 +29,7 @@ from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Mapping, TreeError
 from trectools_plus.formats.nodes.model import describe as describe_node
 from trectools_plus.formats.topic_records.fields import Choice, choose_fields
+from trectools_plus.formats.topic_records.lines import describe_lines, split_blank
 from trectools_plus.formats.topic_records.model import (
     DEFAULTS,
     Report,
@@ -108,13 +109,16 @@ def read_view(
     text = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
     start = text if source.overlong is None else text + _head(source.overlong)
     form = form or form_of(source.path, start)
+    by_blank = form == "blank"
+    form = "tsv" if by_blank else form  # blanks for tabs are a finding, with a fix
     if wide_encoding(columns) is not None or has_only_bare_cr(columns):
         # A finding about the encoding or line ends explains all other problems.
         return TopicsView(columns, form, Content.empty(), Shape("not-text", first_line=1))
     if source.overlong is not None and form not in LINE_FORMS:
         return TopicsView(columns, form, Content.empty(), Shape(first_line=source.overlong.line))
     # F106 reports NUL bytes, so they must not stop the parser.
-    content = _read(text.replace("\0", "\ufffd"), form, options)
+    text = text.replace("\0", "\ufffd")
+    content = read_tsv(text, by_blank=True) if by_blank else _read(text, form, options)
     shape = Shape(first_line=_first_line(text, form, content))
     return TopicsView(columns, form, content, shape)
 
@@ -174,11 +178,12 @@ def _first_line(text: str, form: Form, content: Content) -> int | None:
     return text.count("\n", 0, match.end()) + 1 if match else 1
 
 
-def read_tsv(text: str) -> Content:
+def read_tsv(text: str, *, by_blank: bool = False) -> Content:
     """Read topics from TSV, without blank lines and comments.
 
     Args:
         text: The file, without byte order mark.
+        by_blank: Whether blanks separate id and text, so that readers can split the lines.
     """
     problems = Problems()
     rows = _rows(text)
@@ -190,10 +195,20 @@ def read_tsv(text: str) -> Content:
         return Content.empty(problems)
     rows = rows.filter(~_header(rows, problems))
     without_tab = rows.filter(pl.col("rest").is_null())
+    parts = []
     for line, start in without_tab.select("line", "query_id").iter_rows():
         fix: FixName | None = None if with_tab(start) else "no"
         what = f"no tab between id and text in {quoted(start)}"
-        problems.add("T101", Problem(line, what, fix=fix))
+        split = split_blank(start) if by_blank else None
+        if split is None:
+            problems.add("T101", Problem(line, what, fix=fix))
+        else:
+            remedy = "trectools-plus reads it; for other tools, write id, tab, text on each line"
+            problem = Problem(line, what, remedy=remedy, fix=fix, blocks_scoring=False)
+            problems.add("T101", problem)
+            parts.append((line, *split))
+    if parts:
+        rows = pl.DataFrame(parts, schema=rows.schema, orient="row")
     rows = rows.filter(pl.col("rest").is_not_null())
     extra = rows.filter(pl.col("rest").str.contains("\t", literal=True))
     for line, query_id, rest in extra.select("line", "query_id", "rest").iter_rows():
@@ -214,7 +229,9 @@ def read_tsv(text: str) -> Content:
     for line, query_id in without_text.select("line", "query_id").iter_rows():
         problems.add("T121", Problem(line, no_text(query_id), query_id=query_id))
     ids = pl.when(~is_missing).then("query_id").alias("query_id")
-    return Content(entries.with_columns(ids).cast(ENTRIES_SCHEMA), problems)  # type: ignore[arg-type]
+    read_as = describe_lines("blank", len(parts)) if parts else None
+    entries = entries.with_columns(ids).cast(ENTRIES_SCHEMA)  # type: ignore[arg-type]
+    return Content(entries, problems, read_as=read_as)
 
 
 def _other_kind(text: str) -> str | None:

@@ -52,6 +52,7 @@ separator = rule(
     on="topics",
     scope="row",
     severity="error",
+    scored_if="every line starts with a number of its own, as in 301 international organized crime",
     fix=RuleFix("ask", "wrote a tab behind the first word"),
     checks="TSV row without a tab",
     rationale="A reader that splits at the tab uses the whole line as the id, or stops. If blanks "
@@ -89,8 +90,9 @@ header_line = rule(
     checks="first row names columns",
     rationale="Topics in TREC form have no header. Other tools take it for a query 'qid' with the "
     "text 'text', which is then in every run but not in the qrels. trectools-plus skips it.",
-    example="topics.tsv:1: error T103: header line 'qid text'. Remove it.",
-    remedy="Remove it",
+    example="topics.tsv:1: error T103: header line 'qid text'. trectools-plus skips it; "
+    "remove it for other tools.",
+    remedy="trectools-plus skips it; remove it for other tools",
 )(recorded("T103"))
 
 
