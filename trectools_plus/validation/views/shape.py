@@ -31,6 +31,10 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z_.#-]*")
 
 _NUMBER_WORD = re.compile(NOT_FINITE)
 
+_GRADE_NAME = re.compile(
+    r"(?i)(?:[a-z_]+[_-])?(?:q?rel|relevanc[ey]|label|grade|judge?ment|rating)"
+)
+
 
 Verdict = Literal["rows", "not-text", "other-format", "wrong-kind", "arranged"]
 
@@ -209,7 +213,8 @@ def _header(
 ) -> tuple[tuple[int, str] | None, bool]:
     """Return a header line, and whether it has as many fields as a row.
 
-    The first line is a header if it has words in place of numbers, and a valid row follows.
+    The first line is a header if it has words in place of numbers, and a valid row follows. The
+    header of qrels may repeat the constant of column 2, as in ``qid Q0 docid rel``.
     """
     first_line = _first_line(columns)
     in_rows = columns.n_rows > 0 and columns.lines[0] == first_line
@@ -220,6 +225,8 @@ def _header(
     named: Iterable[int] = number_fields
     if not in_rows:
         named = (at for at, text in enumerate(fields, 1) if text.upper() != "Q0")
+    elif _GRADE_NAME.fullmatch(fields[-1]) and fields[1].upper() in ("Q0", "0"):
+        named = (at for at in number_fields if at != 2)
     if not all(_is_name(fields[field - 1]) for field in named if field <= len(fields)):
         return None, False
     following = columns.rows[f"c{name_field}"][int(in_rows)]
