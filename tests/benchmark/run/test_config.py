@@ -116,7 +116,7 @@ def test_the_deciding_test(tmp_path: Path) -> None:
     [
         ({}, "no data"),
         ({"dataset": "hpo", **FILES}, "--dataset and --corpus"),
-        ({"dataset": "hpo", **RUNS}, "--dataset and --runs"),
+        ({"dataset": "hpo", **RUNS}, "--qrels and --dataset"),
         ({"dataset": "hpo", "qrels": "q"}, "--qrels and --dataset"),
         ({"corpus": "c", "qrels": "q"}, "--corpus needs --topics"),
         ({"corpus": "c", "topics": "t"}, "--corpus needs --qrels"),
