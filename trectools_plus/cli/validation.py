@@ -22,7 +22,6 @@ from trectools_plus.errors import (
     raise_all,
 )
 from trectools_plus.text import plural
-from trectools_plus.validation.findings import notes_on_findings
 
 CLEAN_FILES_NAMED = 10
 """With more files than this, files without findings are counted instead of listed."""
@@ -41,15 +40,13 @@ def report_conversion(
     source: str,
     output: str,
 ) -> None:
-    """Report a conversion: its size if it was written to a file, notes, and findings."""
+    """Report a conversion: its size if it was written to a file, and notes."""
     frame = converted.table.frame
     size = f"{plural(frame['query_id'].n_unique(), 'query', 'queries')}, "
     size += plural(frame.height, "row")
     if output != "-":
         typer.echo(f"{output}: {size}, from {source} ({converted.format})")
-    is_run = isinstance(converted.table, formats.Run)
-    of_files = (converted.findings, ()) if is_run else ((), converted.findings)
-    for text in [*converted.notes, *notes_on_findings(*of_files)]:
+    for text in converted.notes:
         note(text)
 
 

@@ -15,7 +15,7 @@ from trectools_plus.formats.interchange.reading import Kind, convert_columns
 from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run
 from trectools_plus.text import listed
 from trectools_plus.validation.engine import check_view, damaged_report
-from trectools_plus.validation.findings import Finding, refuse_errors
+from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
 from trectools_plus.validation.rules.run.columns import tag_for
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -34,14 +34,13 @@ class Converted(Generic[_Content]):
     Attributes:
         table: Its rows.
         format: The name of the format, for messages.
-        notes: What the conversion added or left out, one clause each.
-        findings: The findings that do not block scoring, without those on the form.
+        notes: What the conversion added or left out, one clause each, and the findings that do not
+            block scoring, without those on the form.
     """
 
     table: _Content
     format: str
     notes: tuple[str, ...]
-    findings: tuple[Finding, ...]
 
 
 def convert_run(
@@ -73,7 +72,7 @@ def convert_run(
     if len(tags) > 1:
         notes = (*notes, f"the tag {name} replaces the tags {listed(tags)}")
     run = Run(frame, name, str(path))
-    return Converted(run, _format_of(columns), notes, findings)
+    return Converted(run, _format_of(columns), (*notes, *notes_on_findings(findings)))
 
 
 def convert_qrels(path: str | Path, *, source_format: str | None = None) -> Converted[Qrels]:
@@ -97,7 +96,8 @@ def convert_qrels(path: str | Path, *, source_format: str | None = None) -> Conv
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
     if not view.repeats.is_empty():  # the rules ensure that repeated judgments agree
         frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
-    return Converted(Qrels(frame, str(path)), _format_of(columns), _notes(columns), findings)
+    notes = (*_notes(columns), *notes_on_findings((), findings))
+    return Converted(Qrels(frame, str(path)), _format_of(columns), notes)
 
 
 def _read(path: str | Path, kind: Kind, source_format: str | None) -> Columns:
