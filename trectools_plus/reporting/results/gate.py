@@ -230,8 +230,10 @@ def _is_beyond(entry: GateEntry, rules: GateRules) -> bool:
 
 def _table(result: GateResult) -> Table:
     adjusted = Column(Cell("Adjusted p"), short="Adj. p")
-    interval = [] if result.rules.non_inferior is None else ["Interval"]
-    header = ["Mode", "Metric", "Baseline", "Current", "Change", *interval, adjusted, "Verdict"]
+    header: list[str | Column] = ["Mode", "Metric", "Baseline", "Current", "Change"]
+    if result.rules.non_inferior is not None:
+        header.append("Interval")
+    header += [adjusted, "Verdict"]
     return Table.of(header, [_row(entry, result.rules) for entry in result.entries])
 
 
