@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
+from trectools_plus.benchmark.analyses.difficulty import find_difficulty, find_discriminative_power
+from trectools_plus.benchmark.analyses.pool import find_pool
+from trectools_plus.benchmark.analyses.similarity import FEWEST_MODES, find_similarity
 from trectools_plus.benchmark.compare.differences import Differences, find_differences
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.compare.significance import (
@@ -24,7 +27,7 @@ from trectools_plus.benchmark.report import (
     SetSize,
 )
 from trectools_plus.benchmark.report.diagnosis import diagnose
-from trectools_plus.benchmark.report.diagnostics import find_diagnostics, find_failing
+from trectools_plus.benchmark.report.diagnostics import JUDGED, find_diagnostics, find_failing
 from trectools_plus.benchmark.report.manifest import hash_config
 from trectools_plus.benchmark.report.near_misses import find_near_misses, find_ontology
 from trectools_plus.benchmark.report.retrieval_notes import retrieval_notes
@@ -35,6 +38,7 @@ from trectools_plus.benchmark.run.modes import Modes
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import IncomparableError
 from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import models_used
@@ -137,6 +141,7 @@ def make_report(
     runs = {name: mode.run for name, mode in scored.items()}
     ontology = find_ontology(config, evaluation.measures)
     has_nonrelevant = bool((dataset.qrels.frame["relevance"] <= 0).any())
+    primary = evaluation.measure_names[0]
     size = advise_on_size(manifest.dataset.queries)
     return BenchmarkReport(
         manifest=manifest,
@@ -157,6 +162,22 @@ def make_report(
         else find_near_misses(dataset, runs, evaluation, ontology),
         components=_list_components(scored, differences),
         diagnosis=diagnose(results, differences.shown, pooled=has_nonrelevant),
+        pool=find_pool(
+            dataset.qrels,
+            runs,
+            evaluation,
+            primary,
+            {name: one.judged[JUDGED] for name, one in diagnostics.items()},
+        ),
+        difficulty=find_difficulty(evaluation, primary),
+        discriminative_power={}
+        if config.baseline
+        else find_discriminative_power(
+            differences.every_pair, evaluation.compared_names, len(results)
+        ),
+        similarity=None
+        if len(runs) < FEWEST_MODES
+        else find_similarity(JudgedQueries.from_qrels(dataset.qrels), runs),
         notes=[
             *dataset.notes,
             *retrieval_notes(config, dataset),
