@@ -185,4 +185,11 @@ def test_without_irrelevant_judgments_there_is_no_pool() -> None:
     runs = {"one": {"q1": {"a": 1.0}}}
     assert find({"q1": {"a": 1}}, runs, "P@1") is None
     assert find({"q1": {"a": 1, "z": 0}}, runs, "NumRet") is None
-    assert find({"q1": {"a": 1, "z": 0}}, runs, "Compat") is None
+
+
+def test_a_measure_of_ids_has_shares_only() -> None:
+    pool = find({"q1": {"a": 1, "z": 0}}, {"one": {"q1": {"a": 1.0}}}, "Compat")
+    assert pool is not None
+    found = pool.modes["one"]
+    assert (found.judged, found.rank) == (0.5, 1)
+    assert found.low is found.high is found.score_without is None

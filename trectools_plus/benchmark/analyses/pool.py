@@ -80,34 +80,37 @@ def find_pool(
 
     Returns:
         ``None`` if no document is judged not relevant, because then the qrels list only relevant
-        documents, and if the measure is a sum or depends on more than grades and ranks.
+        documents, or if the measure is a sum. Without bounds, and without leaving out modes, if the
+        measure depends on more than grades and ranks.
     """
     one = next(each for each in evaluation.measures if each.requested_name == measure)
-    has_nonrelevant = bool((qrels.frame["relevance"] <= 0).any())
-    if not has_nonrelevant or not depend_on_grades_only([one]):
+    if one.aggregate == "sum" or not (qrels.frame["relevance"] <= 0).any():
         return None
-    if measure not in evaluation.compared_names:
-        return None
-    modes = _rank_judged(qrels, runs, evaluation, one)
     scores = {name: none_if_nan(evaluation.mean(name, measure)) for name in runs}
     ranked = not evaluation.is_over_different_queries(measure)
-    ranks = _rank_by(scores, one) if ranked else dict.fromkeys(scores)
-    bounds = _find_bounds(modes, int(qrels.frame["relevance"].max() or 1))  # type: ignore[arg-type]
-    without = _leave_out(modes) if len(runs) > 1 else {}
+    ranks = _rank_by(scores, one) if ranked else {}
+    bounds: dict[str, tuple[float | None, float | None]] = {}
+    without: dict[str, tuple[int, dict[str, float | None]]] = {}
+    if depend_on_grades_only([one]):
+        modes = _rank_judged(qrels, runs, evaluation, one)
+        bounds = _find_bounds(modes, int(qrels.frame["relevance"].max() or 1))  # type: ignore[arg-type]
+        without = _leave_out(modes) if len(runs) > 1 else {}
     found = {}
     for name in runs:
+        low, high = bounds.get(name, (None, None))
         removed, rest = without.get(name, (None, {}))
         found[name] = PoolMode(
             judged=judged[name],
             score=scores[name],
-            low=bounds[name][0],
-            high=bounds[name][1],
-            rank=ranks[name],
+            low=low,
+            high=high,
+            rank=ranks.get(name),
             removed=removed,
             score_without=rest.get(name),
-            rank_without=_rank_by(rest, one)[name] if rest and ranked else None,
+            rank_without=_rank_by(rest, one).get(name) if ranked else None,
         )
-    return Pool(measure=measure, depth=modes.depth, modes=found, tau=_correlate(judged, scores))
+    depth = one.cutoff or _DEPTH
+    return Pool(measure=measure, depth=depth, modes=found, tau=_correlate(judged, scores))
 
 
 def _rank_judged(

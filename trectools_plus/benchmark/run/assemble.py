@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from trectools_plus.benchmark.analyses.difficulty import find_difficulty, find_discriminative_power
 from trectools_plus.benchmark.analyses.pool import find_pool
@@ -20,6 +21,7 @@ from trectools_plus.benchmark.compare.strata import make_strata
 from trectools_plus.benchmark.compare.summary import summarise
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
+    Comparison,
     ComponentResult,
     DatasetInfo,
     Manifest,
@@ -38,6 +40,7 @@ from trectools_plus.benchmark.run.mode_runs import ModeRun
 from trectools_plus.benchmark.run.modes import Modes
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import IncomparableError
+from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.progress import Progress, no_progress
@@ -142,7 +145,6 @@ def make_report(
     runs = {name: mode.run for name, mode in scored.items()}
     ontology = find_ontology(config, evaluation.measures)
     has_nonrelevant = bool((dataset.qrels.frame["relevance"] <= 0).any())
-    primary = evaluation.measure_names[0]
     size = advise_on_size(manifest.dataset.queries)
     report = BenchmarkReport(
         manifest=manifest,
@@ -163,22 +165,6 @@ def make_report(
         else find_near_misses(dataset, runs, evaluation, ontology),
         components=_list_components(scored, differences),
         diagnosis=diagnose(results, differences.shown, pooled=has_nonrelevant),
-        pool=find_pool(
-            dataset.qrels,
-            runs,
-            evaluation,
-            primary,
-            {name: one.judged[JUDGED] for name, one in diagnostics.items()},
-        ),
-        difficulty=find_difficulty(evaluation, primary),
-        discriminative_power={}
-        if config.baseline
-        else find_discriminative_power(
-            differences.every_pair, evaluation.compared_names, len(results)
-        ),
-        similarity=None
-        if len(runs) < FEWEST_MODES
-        else find_similarity(JudgedQueries.from_qrels(dataset.qrels), runs),
         notes=[
             *dataset.notes,
             *retrieval_notes(config, dataset),
@@ -189,7 +175,32 @@ def make_report(
             ),
         ],
     )
-    return add_result(report, differences.every_pair)
+    analysed = report.model_copy(
+        update=_analyse(report, dataset.qrels, runs, evaluation, differences.every_pair)
+    )
+    return add_result(analysed, differences.every_pair)
+
+
+def _analyse(
+    report: BenchmarkReport,
+    qrels: Qrels,
+    runs: Mapping[str, Run],
+    evaluation: Evaluation,
+    every_pair: Sequence[Comparison],
+) -> dict[str, Any]:
+    """Return the analyses of a report by their fields."""
+    primary = report.primary_measure
+    judged = {name: one.diagnostics.judged.get(JUDGED) for name, one in report.modes.items()}
+    return {
+        "pool": find_pool(qrels, runs, evaluation, primary, judged),
+        "difficulty": find_difficulty(evaluation, primary),
+        "discriminative_power": {}
+        if report.manifest.config.get("baseline")
+        else find_discriminative_power(every_pair, evaluation.compared_names, len(runs)),
+        "similarity": None
+        if len(runs) < FEWEST_MODES
+        else find_similarity(JudgedQueries.from_qrels(qrels), runs),
+    }
 
 
 def _list_components(
