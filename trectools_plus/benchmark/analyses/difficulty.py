@@ -15,6 +15,7 @@ from trectools_plus.benchmark.report.analyses import (
 from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.measures.judged import IntArray
 from trectools_plus.statistics.rankings import kendall_tau
 
 _LISTED = 10
@@ -41,7 +42,8 @@ def find_difficulty(evaluation: Evaluation, measure: str) -> Difficulty | None:
     defined = ~np.isnan(table).any(axis=1)
     if not defined.any():
         return None
-    ids = np.array(evaluation.query_ids[evaluation.run_names[0]])[defined]
+    every_id = evaluation.query_ids[evaluation.run_names[0]]
+    ids = [every_id[place] for place in np.flatnonzero(defined).tolist()]
     table = table[defined]
     means = table.mean(axis=1)
     easier = means if evaluation.definition(measure).higher_is_better else -means
@@ -62,12 +64,10 @@ def find_difficulty(evaluation: Evaluation, measure: str) -> Difficulty | None:
     )
 
 
-def _list_queries(
-    ids: Sequence[str], means: FloatArray, order: Iterable[int]
-) -> list[QueryDifficulty]:
+def _list_queries(ids: Sequence[str], means: FloatArray, order: IntArray) -> list[QueryDifficulty]:
     return [
-        QueryDifficulty(query_id=str(ids[place]), mean=float(means[place]))
-        for place in list(order)[:_LISTED]
+        QueryDifficulty(query_id=ids[place], mean=float(means[place]))
+        for place in order[:_LISTED].tolist()
     ]
 
 

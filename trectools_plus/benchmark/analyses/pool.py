@@ -191,7 +191,7 @@ def _score(modes: _Modes, run: JudgedRun, removed: BoolArray, chosen: BoolArray)
     rest = JudgedRun.of(
         run.retrieved[chosen], places[run.query[left]], run.rank[left], run.grade[left]
     )
-    ids = [modes.query_ids[place] for place in np.flatnonzero(chosen)]
+    ids = [modes.query_ids[place] for place in np.flatnonzero(chosen).tolist()]
     values = score_judged([modes.measure], ids, rest)[:, 0]
     has_relevant = rest.count(rest.grade >= SCORED_QUERY_LEVEL) > 0
     without_relevant = 0.0 if modes.measure.higher_is_better else np.nan
