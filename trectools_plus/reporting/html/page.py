@@ -19,6 +19,7 @@ from trectools_plus.benchmark.report.verdict import make_verdict
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting import wording
+from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import report_table
 from trectools_plus.reporting.html.per_query import (
     QueryEvidence,
@@ -41,7 +42,7 @@ from trectools_plus.reporting.html.views import (
     view_means,
     view_strata,
 )
-from trectools_plus.reporting.table import show
+from trectools_plus.reporting.table import show, show_interval
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:
@@ -124,11 +125,10 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         others=view_means(report, comparison, others),
         plot=None
         if values is None
-        else plot_differences(
-            report, primary, values.parts[primary], axes[primary], pair
-        ),
+        else plot_differences(report, primary, values.parts[primary], axes[primary], pair),
         plot_result=_describe_pair(report, primary, pair),
         axis=axes.get(primary),
+        analyses=analysis_sections(report),
         failing_counts=report.higher_is_better(report.measure_names[0]),
         most_failing=MOST_FAILING,
         config=json.dumps(report.manifest.config, indent=2, ensure_ascii=False),
@@ -166,7 +166,8 @@ def embed_json(value: Any) -> str:
 
 def _view_measure(report: BenchmarkReport, measure: str) -> dict[str, Any]:
     """Return everything that the page shows for one measure and changes with the switch."""
-    verdict = make_verdict(report, measure)
+    is_primary = measure == report.primary_measure and report.verdict is not None
+    verdict = report.verdict if is_primary else make_verdict(report, measure)
     return {
         "measure": measure,
         "verdict": "" if verdict is None else verdict.text,
@@ -189,7 +190,7 @@ def _describe_pair(report: BenchmarkReport, measure: str, pair: tuple[int, int])
         return ""
     ends = turn_interval(entry, direction)
     difference = 0.0 + entry.difference * direction
-    interval = wording.show_interval(*ends, "+", decimals=4)
+    interval = show_interval(*ends, "+", decimals=4)
     figures = " ".join(filter(None, (show(difference, "+"), interval)))
     return f"Mean difference {figures}; {wording.describe_result(entry)}."
 
@@ -260,6 +261,7 @@ def _environment() -> Environment:
     environment.filters["verbatim"] = Markup
     environment.globals.update(
         show=show,
+        show_interval=show_interval,
         plural=plural,
         WIDTH=WIDTH,
         PLOT_WIDTH=PLOT_WIDTH,

@@ -298,7 +298,8 @@ def plot_differences(
 
     def draw(side: int) -> str:
         return "".join(
-            f"M{place * width:.1f} {middle:g}V{height(value / PARTS):.1f}h{width * 0.8:.2f}V{middle:g}"
+            f"M{place * width:.1f} {middle:g}V{height(value / PARTS):.1f}"
+            f"h{width * 0.8:.2f}V{middle:g}"
             for place, value in enumerate(bars)
             if value * side > 0
         )
@@ -402,7 +403,7 @@ class DifferencesView:
     Attributes:
         rows: The pairs, the same ones for every measure.
         scale: The axis of all differences, with 0 in the middle.
-        tests: Names of the tests, in the order of the report.
+        tests: Names of the tests of its second table; empty if the deciding one is the only one.
         adjusted: A comparison with an adjusted p-value; ``None`` if there is none.
         further: Number of pairs that are only in the JSON report.
     """
@@ -425,17 +426,21 @@ def view_differences(report: BenchmarkReport, measure: str) -> DifferencesView:
     if len(every) > _MOST_PAIRS:
         best = report.best_mode[report.primary_measure]
         pairs = [pair for pair in every if best is None or best in pair][:_MOST_PAIRS]
-    found = {(one.baseline, one.contrast): one for one in report.comparisons if one.measure == measure}
+    found = {
+        (one.baseline, one.contrast): one for one in report.comparisons if one.measure == measure
+    }
     entries = [found.get(pair) for pair in pairs]
     tests = [
         name for name in TEST_NAMES if any(getattr(one, name, None) for one in report.comparisons)
     ]
+    adjusted = next((one for one in report.comparisons if one.p_adjusted is not None), None)
+    if adjusted is not None and tests == [adjusted.test]:
+        tests = []
     scale = difference_scale(report, measure)
     rows = [
         _difference_row(report, pair, entry, scale, tests)
         for pair, entry in zip(pairs, entries, strict=True)
     ]
-    adjusted = next((one for one in report.comparisons if one.p_adjusted is not None), None)
     return DifferencesView(rows, scale, tests, adjusted, len(every) - len(pairs))
 
 

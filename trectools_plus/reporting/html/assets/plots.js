@@ -244,6 +244,7 @@ function rankBins(deepest) {
 function drawHistogram(mode, bins, counts, most, choose) {
   const [width, height, floor] = [260, 110, 86];
   const step = width / bins.length;
+  const texts = draw("g", { class: "texts", "aria-hidden": "true" });
   const bars = bins.map(([label, words], place) => {
     const size = counts[place].length;
     const tall = most ? (size / most) * 66 : 0;
@@ -252,10 +253,11 @@ function drawHistogram(mode, bins, counts, most, choose) {
       "aria-label": `${countQueries(size)}: ${words}` },
     draw("title", null, `${countQueries(size)}: ${words}`),
     draw("rect", { class: "hit", x, y: 0, width: step, height }),
-    draw("rect", { class: "fill", x: x + step * 0.1, y: floor - tall, width: step * 0.8, height: tall }),
-    draw("text", { class: "number", x: x + step / 2, y: floor - tall - 4, "text-anchor": "middle" },
-      size ? count(size) : ""),
-    draw("text", { x: x + step / 2, y: floor + 13, "text-anchor": "middle" }, label));
+    draw("rect", { class: "fill", x: x + step * 0.1, y: floor - tall, width: step * 0.8, height: tall }));
+    texts.append(
+      draw("text", { class: "number", x: x + step / 2, y: floor - tall - 4, "text-anchor": "middle" },
+        size ? count(size) : ""),
+      draw("text", { x: x + step / 2, y: floor + 13, "text-anchor": "middle" }, label));
     const chosen = () => size && choose(counts[place], words);
     bar.addEventListener("click", chosen);
     bar.addEventListener("keydown", (event) => {
@@ -273,7 +275,7 @@ function drawHistogram(mode, bins, counts, most, choose) {
   });
   const base = draw("path", { class: "zero", d: `M0 ${floor}H${width}` });
   return make("figure", { className: "histogram" }, make("figcaption", null, mode),
-    draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "toolbar", "aria-label": mode }, base, ...bars));
+    draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "toolbar", "aria-label": mode }, base, ...bars, texts));
 }
 
 /** Draw the histograms of all modes with one scale. */

@@ -46,6 +46,7 @@ class QueryList {
       [`${mode}:desc`, `${label}, highest first`], [`${mode}:asc`, `${label}, lowest first`]));
     orders.push(["id:asc", "query id"], ["id:desc", "query id, backwards"]);
     this.order.append(...orders.map(([value, text]) => makeOption(value, text)));
+    this.order.value = modes.length > 1 ? "mean:desc" : "0:desc";
   }
 
   addHeader() {
