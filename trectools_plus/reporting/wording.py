@@ -35,12 +35,14 @@ TEST_NAMES = {
     "randomisation": "randomisation",
     "sign_test": "sign test",
     "tukey_hsd": "randomised Tukey HSD",
+    "max_t": "max-t",
 }
 CORRECTION_NAMES = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "benjamini_hochberg": "Benjamini–Hochberg",
     "tukey_hsd": "Tukey HSD",
+    "max_t": "max-t",
     "none": "no correction",
 }
 NONE_NEAR = "None: no first result is wrong and a parent, child or sibling of an expected term."
@@ -389,7 +391,7 @@ def describe_test(entry: Comparison, confidence: float) -> str:
     name = TEST_NAMES.get(entry.test, entry.test)
     noun = "" if name.endswith(("test", "HSD")) else " test"
     level = f"{name}{noun}, p ≤ {alpha_of(confidence):g}"
-    if entry.test == "tukey_hsd":
+    if entry.test == entry.correction:
         return f"{level}, for {entry.family}"
     correction = CORRECTION_NAMES.get(entry.correction, entry.correction)
     return f"{level} after {correction} over {entry.family}"

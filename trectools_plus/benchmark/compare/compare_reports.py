@@ -18,6 +18,7 @@ from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.errors import IncomparableError, InputError
 from trectools_plus.statistics import compare_columns
+from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.text import plural
 
 _MOST_CHANGED = 10
@@ -47,7 +48,7 @@ class LatencyDifference:
         a: Mean of A.
         b: Mean of B.
         difference: B minus A.
-        low: Lower end of its bootstrap interval; ``None`` for a single query.
+        low: Lower end of its interval; ``None`` for a single query, or equal differences.
         high: Upper end.
     """
 
@@ -60,7 +61,7 @@ class LatencyDifference:
 
 
 def compare_latency(
-    a: ReportFolder, b: ReportFolder, pair: tuple[str, str]
+    a: ReportFolder, b: ReportFolder, pair: tuple[str, str], options: IntervalOptions
 ) -> LatencyDifference | None:
     """Compare the latency of a mode, B minus A, over the queries timed in both reports.
 
@@ -68,6 +69,7 @@ def compare_latency(
         a: Report A.
         b: Report B.
         pair: The mode in A and in B.
+        options: Settings of the interval.
 
     Returns:
         ``None`` if a report has no latencies, or no query is in both.
@@ -83,8 +85,7 @@ def compare_latency(
     if not both.height:
         return None
     before, after = both["latency_ms"].to_numpy(), both["latency_ms_b"].to_numpy()
-    resampling = resampling_of(a.report.manifest.config)
-    found = compare_columns(after - before, tests=(), **resampling)[0]
+    found = compare_columns(after - before, tests=(), **options)[0]
     assert found.difference is not None
     return LatencyDifference(
         both.height,
@@ -147,7 +148,11 @@ class Contrast:
 
 
 def compare_reports(
-    first: str | Path, second: str | Path, *, test: str = ADJUSTED_TEST
+    first: str | Path,
+    second: str | Path,
+    *,
+    test: str = ADJUSTED_TEST,
+    interval: str | None = None,
 ) -> Contrast:
     """Compare two reports query by query: B minus A, for every mode and measure of both.
 
@@ -159,6 +164,8 @@ def compare_reports(
         second: Report B.
         test: The test that decides: ``randomisation``, ``t_test`` (the paired t-test),
             ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
+        interval: The method of the intervals: ``auto``, ``percentile``, ``bca`` or ``t``; that of
+            report A if ``None``.
 
     Returns:
         For each mode, the comparisons with the means and the queries that changed most; also the
@@ -195,7 +202,10 @@ def compare_reports(
                     remedy="keep the files of a benchmark together",
                 )
             tables[pair, name] = table
-    found = _compare(tables, a, test)
+    options = resampling_of(a.report.manifest.config)
+    if interval is not None:
+        options["interval"] = interval
+    found = _compare(tables, a, test, options)
     undefined = [
         note_undefined(_label(a, b, pair), name, table, ("a", "b"))
         for (pair, name), table in tables.items()
@@ -217,7 +227,7 @@ def compare_reports(
             },
             comparisons=[found[pair, name] for name in measures],
             changed={name: most_changed(tables[pair, name]) for name in measures},
-            latency=compare_latency(a, b, pair),
+            latency=compare_latency(a, b, pair, options),
         )
         for pair in pairs
     ]
@@ -311,14 +321,16 @@ def pair_values(
 
 
 def _compare(
-    tables: dict[tuple[tuple[str, str], str], pl.DataFrame], a: ReportFolder, test: str
+    tables: dict[tuple[tuple[str, str], str], pl.DataFrame],
+    a: ReportFolder,
+    test: str,
+    options: IntervalOptions,
 ) -> dict[tuple[tuple[str, str], str], Comparison]:
-    resampling = resampling_of(a.report.manifest.config)
     cases = list(tables)
     differences = np.column_stack(
         [(tables[case]["b"] - tables[case]["a"]).fill_null(np.nan).to_numpy() for case in cases]
     )
-    found = dict(zip(cases, compare_columns(differences, **resampling), strict=True))
+    found = dict(zip(cases, compare_columns(differences, **options), strict=True))
     adjusted: dict[tuple[tuple[str, str], str], float] = {}
     for measure in dict.fromkeys(name for _, name in cases):
         family = [case for case in cases if case[1] == measure]
@@ -335,7 +347,7 @@ def _compare(
             (*case[0], case[1]),
             found[case],
             adjusted[case],
-            resampling["resamples"],
+            options["resamples"],
             facts,
             higher_is_better=a.report.higher_is_better(case[1]),
         )

@@ -15,7 +15,8 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.statistics import bootstrap_means
+from trectools_plus.statistics import mean_intervals
+from trectools_plus.statistics.arrays import BoolArray
 
 FEWEST_VALUES = 2
 """A field with one value has all queries in one stratum."""
@@ -47,10 +48,11 @@ def make_strata(topics: Topics, evaluation: Evaluation, config: BenchmarkConfig)
     query_ids = next(iter(evaluation.query_ids.values()))
     cases = [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
     sums = {*evaluation.measure_names} - {*evaluation.compared_names}
+    directions = np.array([evaluation.definition(name).higher_is_better for _, name in cases])
     table = np.column_stack([evaluation.values(*case) for case in cases])
     return {
         field: {
-            value: summarise_stratum(table[rows], cases, config, sums)
+            value: summarise_stratum(table[rows], cases, config, directions, sums)
             for value, rows in values.items()
         }
         for field, values in find_strata(topics, query_ids).items()
@@ -104,6 +106,7 @@ def summarise_stratum(
     table: FloatArray,
     cases: list[tuple[str, str]],
     config: BenchmarkConfig,
+    higher_is_better: BoolArray,
     sums: Collection[str] = (),
 ) -> dict[str, dict[str, StratumResult]]:
     """Compute mean, number of queries and interval of each case in one stratum.
@@ -111,13 +114,14 @@ def summarise_stratum(
     Args:
         table: Values of shape (queries, cases); ``nan`` is undefined.
         cases: Run and measure of each column.
-        config: Confidence level, resamples and seed.
+        config: Method and level of the intervals, resamples and seed.
+        higher_is_better: The direction of each column.
         sums: The measures that are summed, without an interval.
 
     Returns:
         By run and measure.
     """
-    intervals = bootstrap_means(table, **config.resampling)
+    intervals = mean_intervals(table, proportions=higher_is_better, **config.resampling)
     results: dict[str, dict[str, StratumResult]] = {}
     for column, (run, name) in enumerate(cases):
         defined = table[~np.isnan(table[:, column]), column].tolist()

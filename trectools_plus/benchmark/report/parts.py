@@ -50,8 +50,37 @@ without_interval_of_one = model_validator(mode="before")(_drop_interval_of_one)
 """A validator for each part of the report with ``n`` and ``ci``."""
 
 
-class ConfidenceInterval(ReportModel):
+class _WithoutUnset(ReportModel):
+    """A part of the report whose fields ``_optional`` are left out while they are null."""
+
+    _optional: ClassVar[tuple[str, ...]] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_unset(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = handler(self)
+        return {
+            name: value
+            for name, value in fields.items()
+            if value is not None or name not in self._optional
+        }
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Describe the fields, which the serializer would hide."""
+        return handler(_without_serializer(core_schema))
+
+
+def _without_serializer(core_schema: CoreSchema) -> CoreSchema:
+    shown = {key: value for key, value in core_schema.items() if key != "serialization"}
+    return cast("CoreSchema", shown)
+
+
+class ConfidenceInterval(_WithoutUnset):
     """An interval for a mean or a mean difference, of at least two queries."""
+
+    _optional = ("note",)
 
     low: float | None
     """Lower end."""
@@ -60,9 +89,13 @@ class ConfidenceInterval(ReportModel):
     level: float
     """Confidence level, between 0 and 1."""
     method: str
-    """The method."""
+    """The method of this interval, for example ``BCa bootstrap`` or ``Wilson``."""
     resamples: int
-    """Bootstrap resamples drawn; the same ones for every measure and mode."""
+    """Bootstrap resamples drawn, the same ones for every measure and mode; 0 if the method draws
+    none."""
+    note: str | None = None
+    """The reason why the interval may be too narrow, for example too few different values. Omitted
+    if there is none."""
 
 
 _LOWER_IN_EARLIER_REPORTS = frozenset({"MeanRank", "MinRank"})
@@ -136,33 +169,6 @@ class MeasureDefinition(ReportModel):
         return handler(_without_serializer(core_schema))
 
 
-class _WithoutUnset(ReportModel):
-    """A part of the report whose fields ``_optional`` are left out while they are null."""
-
-    _optional: ClassVar[tuple[str, ...]] = ()
-
-    @model_serializer(mode="wrap")
-    def _without_unset(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = handler(self)
-        return {
-            name: value
-            for name, value in fields.items()
-            if value is not None or name not in self._optional
-        }
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Describe the fields, which the serializer would hide."""
-        return handler(_without_serializer(core_schema))
-
-
-def _without_serializer(core_schema: CoreSchema) -> CoreSchema:
-    shown = {key: value for key, value in core_schema.items() if key != "serialization"}
-    return cast("CoreSchema", shown)
-
-
 class UpliftResult(ReportModel):
     """The difference of a mode's mean from that of the baseline, and the meaningful range."""
 
@@ -222,7 +228,8 @@ class MeasureResult(ReportModel):
     n: int
     """Number of queries in the mean."""
     ci: ConfidenceInterval | None
-    """Bootstrap interval of the mean; null for a sum, and for fewer than two queries."""
+    """Interval of the mean; null for a sum, for fewer than two queries, and where no interval is
+    valid, because all values are equal."""
     definition: MeasureDefinition
     """The definition of the measure."""
     target: TargetResult | None

@@ -102,6 +102,7 @@ class ConfigOptions(TypedDict, total=False):
     baseline: Sequence[str] | None
     correction: str | None
     test: str | None
+    interval: str | None
     confidence: float | None
     resamples: int | None
     seed: int | None
