@@ -167,7 +167,9 @@ def _differences(a: FloatArray, b: FloatArray, resampling: Resampling) -> tuple[
         Difference(
             average,
             figure,
-            *(None if np.isnan(value) else float(value) for value in values[row, column]),
+            *values[row, column, :3].tolist(),
+            *(None if np.isnan(end) else float(end) for end in values[row, column, 3:5]),
+            p_value=float(values[row, column, 5]),
         )
         for row, average in enumerate(AVERAGES)
         for column, figure in enumerate(FIGURES)

@@ -25,7 +25,7 @@ from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.markdown.report import render_markdown
 from trectools_plus.reporting.results.gate import render_gate_markdown
 from trectools_plus.retrieval.fetch.topics import hash_topics
-from trectools_plus.statistics.bootstrap import bootstrap_means
+from trectools_plus.statistics.intervals import mean_intervals
 
 QUERIES = 24
 MEASURES = ["RR@10", "R@10", "MinRank"]
@@ -96,7 +96,7 @@ def test_figures_are_those_of_the_queries_with_the_value(make: Maker) -> None:
             of_case = result.per_query.filter(run=mode, measure=measure)
             known = dict(of_case.select("query_id", "value").iter_rows())
             table[:, column] = [math.nan if (v := known[q]) is None else v for q in members]
-        expected = bootstrap_means(table, resamples=400, seed=7, confidence=0.9)
+        expected = mean_intervals(table, resamples=400, seed=7, confidence=0.9)
         for column, (mode, measure) in enumerate(cases):
             held = modes[mode][measure]
             defined = table[~np.isnan(table[:, column]), column]
