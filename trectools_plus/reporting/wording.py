@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from trectools_plus.benchmark.compare.method import EQUAL, alpha_of, describe_family
 from trectools_plus.benchmark.report import (
+    BayesianResult,
     BenchmarkReport,
     Comparison,
     ComponentMeasure,
@@ -20,7 +21,7 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.reporting.table import show, show_interval
-from trectools_plus.text import plural
+from trectools_plus.text import join_names, plural
 
 _MOST_PAIRS = 60
 _MERGE = ("benchmark", "merge", "BenchmarkReport.json", "--run")
@@ -104,6 +105,32 @@ def list_commands(report: BenchmarkReport) -> list[str]:
             for run in report.manifest.merged
         ),
     ]
+
+
+def state_probability(bayes: BayesianResult, contrast: str, baseline: str, measure: str) -> str:
+    """State a Bayesian comparison in one sentence.
+
+    Args:
+        bayes: The probabilities.
+        contrast: The name of the system that may be better.
+        baseline: The name of the other one.
+        measure: The measure.
+    """
+    what = f"The probability that {contrast} is better than {baseline} on {measure}"
+    if not bayes.rope:
+        return f"{what} is {_show_probability(bayes.better)}."
+    return (
+        f"{what} by more than {bayes.rope:g} is {_show_probability(bayes.better)} (practically "
+        f"equivalent: {_show_probability(bayes.equivalent)}, worse by more than {bayes.rope:g}: "
+        f"{_show_probability(bayes.worse)})."
+    )
+
+
+def _show_probability(probability: float) -> str:
+    """Return a probability with two decimals, but not 0.00 or 1.00 if it is not certain."""
+    if 0 < probability < 0.005:
+        return "below 0.01"
+    return "above 0.99" if 0.995 <= probability < 1 else f"{probability:.2f}"
 
 
 def other_name(name: str, definition: MeasureDefinition) -> str | None:
@@ -259,9 +286,7 @@ def language_lines(report: BenchmarkReport) -> list[str]:
 
 def join_labels(labels: list[str], named: int = _NAMED) -> str:
     """Return ``a``, ``a and b``, ``a, b and c``; with more than ``named`` modes, ``12 modes``."""
-    if len(labels) > named:
-        return f"{len(labels)} modes"
-    return " and ".join(part for part in (", ".join(labels[:-1]), labels[-1]) if part)
+    return join_names(labels, "modes", named)
 
 
 def _state_of(result: ModeResult) -> str:

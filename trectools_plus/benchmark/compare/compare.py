@@ -20,7 +20,7 @@ from trectools_plus.benchmark.compare.method import (
     describe_family,
 )
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
-from trectools_plus.benchmark.report import Comparison, ConfidenceInterval
+from trectools_plus.benchmark.report import BayesianResult, Comparison, ConfidenceInterval
 from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
@@ -32,6 +32,7 @@ from trectools_plus.statistics import (
     compare_columns,
     compare_simultaneously,
     pairs_of,
+    probabilities_of,
     randomised_tukey,
     smallest_detectable_difference,
 )
@@ -47,6 +48,7 @@ def compare_evaluation(
     *,
     correction: str = DEFAULT_CORRECTION,
     test: str = ADJUSTED_TEST,
+    rope: float | None = None,
     **options: Unpack[IntervalOptions],
 ) -> list[Comparison]:
     """Compare the runs of an evaluation, query by query, on every measure except sums.
@@ -63,6 +65,8 @@ def compare_evaluation(
             intervals; or ``tukey_hsd``: the randomised Tukey HSD test, for every pair only.
         test: The test whose p-values are adjusted: a name of ``PAIRED_TESTS``. ``tukey_hsd`` and
             ``max_t``, which are also tests, need the default.
+        rope: Half the width of the region of practical equivalence, in the unit of the measures:
+            adds a Bayesian comparison to each entry.
         **options: ``interval``, the method of the intervals (``auto``); ``confidence``, their level
             between 0 and 1; ``resamples`` of the bootstrap and of the randomisation; ``seed``. The
             same seed gives the resamples of the runs' means.
@@ -84,7 +88,7 @@ def compare_evaluation(
         "correction": correction,
         "family": describe_family(len(names), len(baselines), len(pairs)),
     }
-    return compare_pairs(evaluation, pairs, facts, options)
+    return compare_pairs(evaluation, pairs, facts, options, rope)
 
 
 def compare_pairs(
@@ -92,6 +96,7 @@ def compare_pairs(
     pairs: Sequence[tuple[int, int]],
     facts: dict[str, str],
     options: IntervalOptions,
+    rope: float | None = None,
 ) -> list[Comparison]:
     """Test the differences of pairs of runs, on each measure as one family.
 
@@ -101,6 +106,7 @@ def compare_pairs(
         facts: ``test``, the test whose p-values are adjusted; ``correction``, of which
             ``tukey_hsd`` counts every pair of the runs; ``family``, a description of the pairs.
         options: Settings of the intervals and tests.
+        rope: As in :func:`compare_evaluation`.
 
     Returns:
         As :func:`compare_evaluation`.
@@ -132,7 +138,7 @@ def compare_pairs(
         else:
             p_values = adjust(family, facts["correction"], facts["test"])
         adjusted[of_measure] = p_values
-    return [
+    entries = [
         make_comparison(
             case,
             found[column],
@@ -142,6 +148,17 @@ def compare_pairs(
             higher_is_better=evaluation.definition(case[2]).higher_is_better,
         )
         for column, case in enumerate(cases)
+    ]
+    if rope is None:
+        return entries
+    return [
+        add_probabilities(
+            entry,
+            found[column],
+            rope,
+            higher_is_better=evaluation.definition(entry.measure).higher_is_better,
+        )
+        for column, entry in enumerate(entries)
     ]
 
 
@@ -289,6 +306,29 @@ def make_comparison(
         losses=losses,
         **facts,
     )
+
+
+def add_probabilities(
+    entry: Comparison, found: PairedComparison, rope: float, *, higher_is_better: bool
+) -> Comparison:
+    """Return an entry of the report with its Bayesian comparison, if there are two queries.
+
+    Args:
+        entry: The entry.
+        found: Its figures.
+        rope: Half the width of the region of practical equivalence.
+        higher_is_better: The measure's direction, which decides between better and worse.
+    """
+    result = probabilities_of(found, rope)
+    if result is None:
+        return entry
+    better, worse = result.better, result.worse
+    if not higher_is_better:
+        better, worse = worse, better
+    bayes = BayesianResult(
+        better=better, equivalent=result.equivalent, worse=worse, rope=result.rope
+    )
+    return entry.model_copy(update={"bayes": bayes})
 
 
 @lru_cache(maxsize=64)

@@ -13,6 +13,7 @@ from trectools_plus.benchmark.report.model import (
     report_json_schema,
 )
 from trectools_plus.benchmark.report.modes import (
+    BayesianResult,
     Comparison,
     ComponentMeasure,
     ComponentResult,
@@ -39,11 +40,14 @@ from trectools_plus.benchmark.report.parts import (
     UnscoredStatus,
     UpliftResult,
 )
+from trectools_plus.benchmark.report.verdict import BestOverall, Verdict
 from trectools_plus.retrieval.fetch.outcome import Latency
 
 __all__ = [
     "SCHEMA_VERSION",
+    "BayesianResult",
     "BenchmarkReport",
+    "BestOverall",
     "Comparison",
     "ComponentMeasure",
     "ComponentResult",
@@ -74,6 +78,7 @@ __all__ = [
     "UnscoredMode",
     "UnscoredStatus",
     "UpliftResult",
+    "Verdict",
     "load_report",
     "report_json_schema",
 ]

@@ -13,6 +13,12 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from trectools_plus.benchmark.report.analyses import (
+    Difficulty,
+    DiscriminativePower,
+    Pool,
+    Similarity,
+)
 from trectools_plus.benchmark.report.manifest import Manifest
 from trectools_plus.benchmark.report.modes import (
     Comparison,
@@ -26,6 +32,13 @@ from trectools_plus.benchmark.report.parts import (
     NearMiss,
     ReportModel,
     RunInfo,
+)
+from trectools_plus.benchmark.report.verdict import (
+    BestOverall,
+    Verdict,
+    add_result,
+    choose_headlines,
+    choose_primary,
 )
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
@@ -80,6 +93,19 @@ class BenchmarkReport(ReportModel):
     """The version of this schema."""
     manifest: Manifest
     """Data, settings, versions and hashes."""
+    primary_measure: str = ""
+    """The measure of the verdict. Computed for reports that don't have it."""
+    headline_measures: list[str] = Field(default_factory=list)
+    """At most six measures, the primary one first. Computed for reports that don't have them."""
+    verdict: Verdict | None = None
+    """The result on the primary measure in one sentence. Computed for reports that don't have
+    it."""
+    best_overall: BestOverall | None = None
+    """The best mode on the primary measure; null with one mode, on a tie, or if the modes are not
+    ranked."""
+    equal_measures: list[list[str]] = Field(default_factory=list)
+    """Groups of measures with the same value for every query and mode, by definition on these
+    judgments: for example HitRate@1 and P@1."""
     modes: dict[str, ModeResult]
     """By mode, in the order of the configuration."""
     unscored: dict[str, UnscoredMode] = Field(default_factory=dict)
@@ -111,6 +137,15 @@ class BenchmarkReport(ReportModel):
     """The contribution of each ranking to the modes that merge several."""
     diagnosis: list[Diagnosis] = Field(default_factory=list)
     """Patterns in the figures."""
+    pool: Pool | None = None
+    """The dependence of the primary measure on the judgments; null if the qrels list only relevant
+    documents, or the measure depends on more than grades and ranks."""
+    difficulty: Difficulty | None = None
+    """The difficulty of the queries; null for fewer than two modes."""
+    discriminative_power: dict[str, DiscriminativePower] = Field(default_factory=dict)
+    """By measure; empty for fewer than four modes, or with a baseline."""
+    similarity: Similarity | None = None
+    """The similarity of the modes' rankings; null for fewer than three modes."""
     notes: list[str] = Field(default_factory=list)
     """Remarks on the report as a whole, a sentence each."""
 
@@ -126,6 +161,18 @@ class BenchmarkReport(ReportModel):
                 self.best_mode_significant[name] = False
                 if name in self.groups:
                     self.groups[name] = []
+        return self
+
+    @model_validator(mode="after")
+    def _add_result(self) -> Self:
+        """Add the primary measure, the headline measures and the verdict to an earlier report."""
+        if not self.primary_measure:
+            self.__dict__["primary_measure"] = choose_primary(self)
+        if not self.headline_measures:
+            self.__dict__["headline_measures"] = choose_headlines(self, self.primary_measure)
+        if self.verdict is None:
+            found = add_result(self)
+            self.__dict__.update(verdict=found.verdict, best_overall=found.best_overall)
         return self
 
     @property
@@ -204,7 +251,7 @@ class BenchmarkReport(ReportModel):
             mode: One of the modes.
             failing: The queries for which this mode scores 0 on the first measure.
         """
-        return self.model_copy(
+        alone = self.model_copy(
             update={
                 "modes": {mode: self.modes[mode]},
                 "unscored": {},
@@ -226,8 +273,13 @@ class BenchmarkReport(ReportModel):
                 and [one for one in self.near_misses if one.mode == mode],
                 "components": [one for one in self.components if one.mode == mode],
                 "diagnosis": [one for one in self.diagnosis if one.mode == mode],
+                "pool": None,
+                "difficulty": None,
+                "discriminative_power": {},
+                "similarity": None,
             }
         )
+        return add_result(alone)
 
     def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
         """Return the comparison of exactly this pair and measure, or ``None``.

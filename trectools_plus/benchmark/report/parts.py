@@ -50,54 +50,6 @@ without_interval_of_one = model_validator(mode="before")(_drop_interval_of_one)
 """A validator for each part of the report with ``n`` and ``ci``."""
 
 
-class _WithoutUnset(ReportModel):
-    """A part of the report whose fields ``_optional`` are left out while they are null."""
-
-    _optional: ClassVar[tuple[str, ...]] = ()
-
-    @model_serializer(mode="wrap")
-    def _without_unset(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = handler(self)
-        return {
-            name: value
-            for name, value in fields.items()
-            if value is not None or name not in self._optional
-        }
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Describe the fields, which the serializer would hide."""
-        return handler(_without_serializer(core_schema))
-
-
-def _without_serializer(core_schema: CoreSchema) -> CoreSchema:
-    shown = {key: value for key, value in core_schema.items() if key != "serialization"}
-    return cast("CoreSchema", shown)
-
-
-class ConfidenceInterval(_WithoutUnset):
-    """An interval for a mean or a mean difference, of at least two queries."""
-
-    _optional = ("note",)
-
-    low: float | None
-    """Lower end."""
-    high: float | None
-    """Upper end."""
-    level: float
-    """Confidence level, between 0 and 1."""
-    method: str
-    """The method of this interval, for example ``BCa bootstrap`` or ``Wilson``."""
-    resamples: int
-    """Bootstrap resamples drawn, the same ones for every measure and mode; 0 if the method draws
-    none."""
-    note: str | None = None
-    """The reason why the interval may be too narrow, for example too few different values. Omitted
-    if there is none."""
-
-
 _LOWER_IN_EARLIER_REPORTS = frozenset({"MeanRank", "MinRank"})
 """Labels of measures where lower is better, for reports that don't contain the direction."""
 
@@ -169,6 +121,54 @@ class MeasureDefinition(ReportModel):
         return handler(_without_serializer(core_schema))
 
 
+class WithoutUnset(ReportModel):
+    """A part of the report whose fields ``_optional`` are left out while they are null."""
+
+    _optional: ClassVar[tuple[str, ...]] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_unset(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = handler(self)
+        return {
+            name: value
+            for name, value in fields.items()
+            if value is not None or name not in self._optional
+        }
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Describe the fields, which the serializer would hide."""
+        return handler(_without_serializer(core_schema))
+
+
+def _without_serializer(core_schema: CoreSchema) -> CoreSchema:
+    shown = {key: value for key, value in core_schema.items() if key != "serialization"}
+    return cast("CoreSchema", shown)
+
+
+class ConfidenceInterval(WithoutUnset):
+    """An interval for a mean or a mean difference, of at least two queries."""
+
+    _optional = ("note",)
+
+    low: float | None
+    """Lower end."""
+    high: float | None
+    """Upper end."""
+    level: float
+    """Confidence level, between 0 and 1."""
+    method: str
+    """The method of this interval, for example ``BCa bootstrap`` or ``Wilson``."""
+    resamples: int
+    """Bootstrap resamples drawn, the same ones for every measure and mode; 0 if the method draws
+    none."""
+    note: str | None = None
+    """The reason why the interval may be too narrow, for example too few different values. Omitted
+    if there is none."""
+
+
 class UpliftResult(ReportModel):
     """The difference of a mode's mean from that of the baseline, and the meaningful range."""
 
@@ -184,7 +184,7 @@ class UpliftResult(ReportModel):
     """True if the difference is at least ``low``; null if it is undefined."""
 
 
-class TargetResult(_WithoutUnset):
+class TargetResult(WithoutUnset):
     """A measure's target, and the levels that the mean and its interval reach."""
 
     _optional = ("above", "names", "band", "uplift")

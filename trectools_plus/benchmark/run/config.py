@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from trectools_plus.benchmark.compare.method import FAMILY_TESTS
+from trectools_plus.benchmark.report.verdict import MOST_HEADLINES
 from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.benchmark.run.targets import (
     DEFAULT_TARGETS,
@@ -293,6 +294,8 @@ class BenchmarkConfig(DataSettings):
         mode_names: Names of modes (or runs) in tables.
         measures: Measures to report, in order; a query fails if it scores 0 on the first one.
         cutoffs: Cutoffs of the default measures, instead of the default ones.
+        primary_measure: The measure of the verdict; by default RR for ``hpo``, otherwise nDCG@10.
+        headline_measures: At most six measures to show first.
         ontology: The OBO file whose terms the documents are: the corpus of ``hpo`` (by default
             the installed one), also used by MaxOntSim and near misses.
         annotations: The source of information content for formulas of MaxOntSim, in the format of
@@ -310,6 +313,9 @@ class BenchmarkConfig(DataSettings):
         interval: The method of intervals: ``percentile`` or ``bca`` (bootstrap), ``t``,
             ``wilson`` for measures of 0 and 1, or ``auto``: ``wilson`` for such measures with fewer
             than ten hits or misses, otherwise ``bca``.
+        rope: Half the width of the region of practical equivalence, in the unit of the measures:
+            adds to each comparison the probability that a mode is better by more than this. By
+            default there is none.
         confidence: Level of the intervals, between 0 and 1.
         resamples: Bootstrap resamples.
         seed: Seed of the resamples.
@@ -325,6 +331,8 @@ class BenchmarkConfig(DataSettings):
     mode_names: dict[str, str] = Field(default_factory=dict)
     measures: Names = ()
     cutoffs: Cutoffs | None = None
+    primary_measure: str | None = None
+    headline_measures: Names = ()
     ontology: FileName | None = None
     annotations: FileName | None = None
     depth: WholeNumber = Field(default=100, ge=1)
@@ -334,6 +342,7 @@ class BenchmarkConfig(DataSettings):
     correction: Correction = "holm"
     test: TestName = "randomisation"
     interval: IntervalMethod = "auto"
+    rope: Number | None = Field(default=None, ge=0, allow_inf_nan=False)
     confidence: Number = DEFAULT_CONFIDENCE
     resamples: WholeNumber = Field(default=DEFAULT_RESAMPLES, ge=100, le=10_000_000)
     seed: WholeNumber = Field(default=DEFAULT_SEED, ge=0)
@@ -438,6 +447,7 @@ class BenchmarkConfig(DataSettings):
                 "`measures` and `cutoffs` cannot be combined — write the cutoffs into the names, "
                 "or leave `measures` out"
             )
+        self._check_headlines()
         if self.annotations is not None:
             from trectools_plus.measures.definitions.max_ont_sim import check_files_used
 
@@ -445,6 +455,31 @@ class BenchmarkConfig(DataSettings):
                 check_files_used(_parsed(self.measure_names), annotations=self.annotations)
             except UsageError as error:
                 raise ValueError(f"`annotations`: {error.what} — {error.remedy}") from error
+
+    def _check_headlines(self) -> None:
+        """Check that the primary and the headline measures are measures of this benchmark."""
+        primary = () if self.primary_measure is None else (self.primary_measure,)
+        named = {"primary_measure": primary, "headline_measures": self.headline_measures}
+        if not any(named.values()):
+            return
+        known = {one.name for one in _parsed(self.measure_names)}
+        for setting, names in named.items():
+            for name in names:
+                try:
+                    found = _parsed([name])[0].name
+                except ValueError as error:
+                    raise ValueError(f"`{setting}`: {error}") from error
+                if found not in known:
+                    raise ValueError(
+                        f"`{setting}`: {name} is not one of the measures — add it to `measures`, "
+                        f"or name one of {', '.join(self.measure_names)}"
+                    )
+        shown = {one.name for one in _parsed([*primary, *self.headline_measures])}
+        if len(shown) > MOST_HEADLINES:
+            raise ValueError(
+                f"`headline_measures`: {len(shown)} measures, with the primary one, but at most "
+                f"{MOST_HEADLINES} are shown first — leave some out"
+            )
 
     def _refuse_fetch_settings(self) -> None:
         """Refuse settings of fetching, which have no effect on given runs."""
@@ -579,8 +614,12 @@ class BenchmarkConfig(DataSettings):
         # these settings.
         fields = ("id_field", "text_fields")
         unused |= {name for name in fields if not getattr(self, name)}
+        unused |= {
+            name for name in ("primary_measure", "headline_measures") if not getattr(self, name)
+        }
         unused |= {"test"} if self.test == "randomisation" else set()
         unused |= {"interval"} if self.interval == "auto" else set()
+        unused |= {"rope"} if self.rope is None else set()
         unused |= {
             name
             for name in _TEST_CASES

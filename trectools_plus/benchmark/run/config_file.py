@@ -94,6 +94,8 @@ class ConfigOptions(TypedDict, total=False):
     mode_names: Mapping[str, str]
     measures: Sequence[str] | None
     cutoffs: str | None
+    primary_measure: str | None
+    headline_measures: Sequence[str] | None
     ontology: str | None
     annotations: str | None
     depth: int | None
@@ -103,6 +105,7 @@ class ConfigOptions(TypedDict, total=False):
     correction: str | None
     test: str | None
     interval: str | None
+    rope: float | None
     confidence: float | None
     resamples: int | None
     seed: int | None

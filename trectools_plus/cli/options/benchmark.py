@@ -80,11 +80,36 @@ Interval = Annotated[
         autocompletion=completion.complete_words(get_args(choices.IntervalMethod)),
     ),
 ]
+PrimaryMeasure = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MEASURE",
+        help="Measure that the verdict is about.  [default: nDCG@10; for hpo RR]",
+        rich_help_panel=FIGURES,
+    ),
+]
+HeadlineMeasures = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MEASURES",
+        help="At most six measures to show first, comma-separated; the report has all.",
+        rich_help_panel=FIGURES,
+    ),
+]
 Confidence = Annotated[
     float | None,
     typer.Option(
         metavar="LEVEL",
         help="Confidence level of the intervals, between 0 and 1.  [default: 0.95]",
+        rich_help_panel=FIGURES,
+    ),
+]
+Rope = Annotated[
+    float | None,
+    typer.Option(
+        metavar="WIDTH",
+        help="Add the probability that a mode is better than another by more than this difference, "
+        "for example 0.01 (region of practical equivalence).",
         rich_help_panel=FIGURES,
     ),
 ]
@@ -132,6 +157,9 @@ class FigureOptions:
     correction: Correction = None
     test: Test = None
     interval: Interval = None
+    primary_measure: PrimaryMeasure = None
+    headline_measures: HeadlineMeasures = None
+    rope: Rope = None
     confidence: Confidence = None
     resamples: Resamples = None
     seed: Seed = None
@@ -146,6 +174,11 @@ class FigureOptions:
             "correction": self.correction,
             "test": self.test,
             "interval": self.interval,
+            "primary_measure": self.primary_measure,
+            "headline_measures": None
+            if self.headline_measures is None
+            else measures.split_names(self.headline_measures),
+            "rope": self.rope,
             "confidence": self.confidence,
             "resamples": self.resamples,
             "seed": self.seed,
