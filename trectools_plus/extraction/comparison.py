@@ -26,7 +26,7 @@ from trectools_plus.statistics.arrays import (
     check_level,
     check_resamples,
 )
-from trectools_plus.statistics.paired import PairedComparison, compare_columns
+from trectools_plus.statistics.paired import PairedComparison, compare_columns, none_if_nan
 from trectools_plus.statistics.paired_tests import MOST_ENUMERATED
 from trectools_plus.statistics.resamples import map_chunks
 
@@ -162,14 +162,18 @@ def _differences(a: FloatArray, b: FloatArray, resampling: Resampling) -> tuple[
         lambda weights: averages_of(b, weights) - averages_of(a, weights), len(a), resampling
     )
     p_values = randomised_p_values(a, b, resampling)
-    values = np.stack([first, second, second - first, low, high, p_values], axis=-1)
+    values = np.stack([first, second, second - first, p_values], axis=-1).tolist()
+    ends = np.stack([low, high], axis=-1).tolist()
     return tuple(
         Difference(
-            average,
-            figure,
-            *values[row, column, :3].tolist(),
-            *(None if np.isnan(end) else float(end) for end in values[row, column, 3:5]),
-            p_value=float(values[row, column, 5]),
+            average=average,
+            figure=figure,
+            first=values[row][column][0],
+            second=values[row][column][1],
+            difference=values[row][column][2],
+            low=none_if_nan(ends[row][column][0]),
+            high=none_if_nan(ends[row][column][1]),
+            p_value=values[row][column][3],
         )
         for row, average in enumerate(AVERAGES)
         for column, figure in enumerate(FIGURES)

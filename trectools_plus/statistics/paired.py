@@ -232,8 +232,8 @@ def _compare(
             PairedComparison(
                 n=len(table),
                 difference=difference,
-                low=_none_if_nan(intervals.low[column]),
-                high=_none_if_nan(intervals.high[column]),
+                low=none_if_nan(intervals.low[column]),
+                high=none_if_nan(intervals.high[column]),
                 level=intervals.level,
                 method=intervals.methods[column],
                 spread=spread,
@@ -253,7 +253,8 @@ def _compare(
     return comparisons
 
 
-def _none_if_nan(value: float) -> float | None:
+def none_if_nan(value: float) -> float | None:
+    """Return a plain float, or ``None`` for NaN."""
     return None if np.isnan(value) else float(value)
 
 
