@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from trectools_plus.benchmark.compare.differences import Differences, find_differences
+from trectools_plus.benchmark.compare.equal_measures import find_equal_measures
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.compare.significance import (
     find_best,
@@ -21,7 +22,6 @@ from trectools_plus.benchmark.report import (
     DatasetInfo,
     Manifest,
     ModeResult,
-    SetSize,
 )
 from trectools_plus.benchmark.report.diagnosis import diagnose
 from trectools_plus.benchmark.report.diagnostics import find_diagnostics, find_failing
@@ -40,7 +40,6 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import models_used
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
-from trectools_plus.statistics import advise_on_size
 
 
 def score_modes(
@@ -138,9 +137,9 @@ def make_report(
     runs = {name: mode.run for name, mode in scored.items()}
     ontology = find_ontology(config, evaluation.measures)
     has_nonrelevant = bool((dataset.qrels.frame["relevance"] <= 0).any())
-    size = advise_on_size(manifest.dataset.queries)
     report = BenchmarkReport(
         manifest=manifest,
+        equal_measures=find_equal_measures(evaluation, dataset.qrels),
         modes=results,
         unscored=modes.unscored,
         comparisons=differences.shown,
@@ -150,14 +149,12 @@ def make_report(
         groups={}
         if config.baseline
         else find_groups(evaluation, differences.every_pair, config.confidence, unranked),
-        size=SetSize(queries=manifest.dataset.queries, use=size.use, warning=size.warning),
         strata={} if dataset.topics is None else make_strata(dataset.topics, evaluation, config),
         failing_queries=find_failing(dataset, runs, evaluation),
         near_misses=None
         if ontology is None
         else find_near_misses(dataset, runs, evaluation, ontology),
         components=_list_components(scored, differences),
-        diagnosis=diagnose(results, differences.shown, pooled=has_nonrelevant),
         notes=[
             *dataset.notes,
             *retrieval_notes(config, dataset),
@@ -168,6 +165,8 @@ def make_report(
             ),
         ],
     )
+    patterns = diagnose(results, differences.shown, report.primary_measure, pooled=has_nonrelevant)
+    report = report.model_copy(update={"diagnosis": patterns})
     return add_result(report, differences.every_pair)
 
 
