@@ -7,6 +7,7 @@ import pytest
 from trectools_plus.benchmark.report import (
     Comparison,
     ConfidenceInterval,
+    Diagnosis,
     Diagnostics,
     MeasureDefinition,
     MeasureResult,
