@@ -23,7 +23,7 @@ from trectools_plus.benchmark.compare.method import FAMILY_TESTS
 from trectools_plus.benchmark.report.verdict import MOST_HEADLINES
 from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.benchmark.run.targets import (
-    DEFAULT_TARGETS,
+    AD_HOC_TARGETS,
     PRESET_MEASURES,
     Target,
     find_presets,
@@ -319,8 +319,7 @@ class BenchmarkConfig(DataSettings):
         confidence: Level of the intervals, between 0 and 1.
         resamples: Bootstrap resamples.
         seed: Seed of the resamples.
-        targets: Targets by measure, which add to or replace the defaults; ``null`` removes one.
-            Or names of presets: ``trec-2025``, ``bands``.
+        targets: Targets by measure, or names of presets: ``trec-2025``, ``bands``.
         retrieval: Settings of the embedded modes.
         output_dir: Folder for all files; ``results/<experiment id>`` when not given.
     """
@@ -515,8 +514,8 @@ class BenchmarkConfig(DataSettings):
                 raise ValueError(f"`mode_names`: '{name}' is not one of the modes — use {known}")
         requested = {one.name: one for one in _parsed(self.measure_names)} if self.targets else {}
         for name, target in self.targets.items():
-            # A manifest has all default targets, even those of measures that are not requested.
-            if name not in requested and target not in (None, DEFAULT_TARGETS.get(name)):
+            # Manifests of earlier versions have these targets for every measure.
+            if name not in requested and target not in (None, AD_HOC_TARGETS.get(name)):
                 raise ValueError(
                     f"`targets`: {name} is not one of the measures — add it to `measures`, or "
                     "leave its target out"
@@ -588,9 +587,8 @@ class BenchmarkConfig(DataSettings):
 
     @property
     def all_targets(self) -> dict[str, Target]:
-        """The default targets and those of the configuration, by canonical measure name."""
-        merged = {**DEFAULT_TARGETS, **self.targets}
-        return {name: target for name, target in merged.items() if target is not None}
+        """The targets of the configuration, by canonical measure name."""
+        return {name: target for name, target in self.targets.items() if target is not None}
 
     def label(self, mode: str) -> str:
         """Return a mode's name in tables."""
@@ -628,8 +626,7 @@ class BenchmarkConfig(DataSettings):
         settings = self.model_dump(mode="json", exclude=unused)
         settings["measures"] = list(self.measure_names)
         settings["targets"] = {
-            name: target and target.model_dump(mode="json")
-            for name, target in {**DEFAULT_TARGETS, **self.targets}.items()
+            name: target and target.model_dump(mode="json") for name, target in self.targets.items()
         }
         return settings
 

@@ -132,10 +132,14 @@ TargetPresets = Annotated[
     typer.Option(
         "--targets",
         metavar="NAMES",
-        help="Targets instead of the default ones: trec-2025 (with the meaningful uplift of "
+        help="Targets for the means: trec-2025 (with the meaningful uplift of "
         "MAP@100 over the baseline), bands (nDCG above 0.5 good, above 0.8 very good), or both.",
         rich_help_panel=FIGURES,
     ),
+]
+Everything = Annotated[
+    bool,
+    typer.Option("--all", help="Print all measures and all notes, instead of at most 40 lines."),
 ]
 NoCache = Annotated[
     bool,

@@ -14,6 +14,7 @@ from trectools_plus.choices import Missing
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.backends import BackendOptions
 from trectools_plus.cli.options.benchmark import (
+    Everything,
     FigureOptions,
     Modes,
     NoCache,
@@ -39,7 +40,7 @@ from trectools_plus.cli.options.common import (
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions
 from trectools_plus.cli.options.topics import IdField, TextFields, TopicsLanguage
-from trectools_plus.cli.verbosity import note, show_progress
+from trectools_plus.cli.verbosity import is_quiet, note, show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.provenance import format_command
@@ -48,6 +49,8 @@ from trectools_plus.text import split_list
 _DATA = ("dataset", "test_file", "corpus", "topics", "qrels", "runs")
 _BACKENDS = ("backend", "retriever", "http", "milvus")
 """Settings of a backend, which may have its own documents."""
+_FILE_LINES = 6
+"""Lines after the report: the names of its files, and a note."""
 _ENDING = re.compile(r"(\.(run|txt|trec|res|tsv))?(\.(gz|bz2|xz|zst))?$")
 
 
@@ -104,6 +107,7 @@ def benchmark_run(
         ),
     ] = None,
     output_format: TextOrJson = "text",
+    everything: Everything = False,
     depth: Depth = None,
     exclude_self: Annotated[
         bool | None,
@@ -180,6 +184,7 @@ def benchmark_run(
         strict_input=strict_input,
         ir_metadata=ir_metadata,
         as_json=output_format == "json",
+        everything=everything,
         scheduler=scheduler,
     )
 
@@ -224,6 +229,7 @@ def report_benchmark(
     strict_input: bool = False,
     ir_metadata: bool = False,
     as_json: bool = False,
+    everything: bool = False,
     scheduler: str | None = None,
 ) -> None:
     """Run a benchmark with a progress bar, write its report and print it.
@@ -234,6 +240,7 @@ def report_benchmark(
         strict_input: Whether every error of the qrels and of given runs is refused.
         ir_metadata: Whether the runs are also written with an ir_metadata header.
         as_json: Whether the report is printed as JSON instead of text.
+        everything: Whether all measures and notes are printed.
         scheduler: Address of the Dask scheduler that distributes the work; ``None`` for none.
     """
     with use_scheduler(scheduler), show_progress() as progress:
@@ -248,7 +255,7 @@ def report_benchmark(
     if as_json:
         typer.echo(reporting.render_json(result.report), nl=False)
     else:
-        _show_result(result, files)
+        _show_result(result, files, everything=everything)
     for text in benchmark.input_notes(result.report, config):
         note(text)
     _refuse_unscored(result)
@@ -267,8 +274,16 @@ def _refuse_unscored(result: benchmark.BenchmarkResult) -> None:
         )
 
 
-def _show_result(result: benchmark.BenchmarkResult, files: dict[str, Path]) -> None:
-    reporting.print_report(result.report, sys.stdout)
+def _show_result(
+    result: benchmark.BenchmarkResult, files: dict[str, Path], *, everything: bool
+) -> None:
+    reporting.print_report(
+        result.report,
+        sys.stdout,
+        full=everything,
+        notes=not is_quiet(),
+        lines_after=_FILE_LINES,
+    )
     typer.echo(
         f"\nreport   {files['html']}\n         {files['markdown']}\n         {files['json']}"
     )
