@@ -80,5 +80,4 @@ __all__ = [
     "tau_ap",
     "truncated_overlap",
     "unpaired_difference",
-    "wilson_intervals",
 ]
