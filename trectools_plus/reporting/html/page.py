@@ -142,12 +142,7 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
 
 def list_measures(report: BenchmarkReport) -> list[str]:
     """Return the measures of the page: headlines first; of equal ones only one."""
-    equal = {name: group for group in report.equal_measures for name in group}
-    shown: dict[str, None] = dict.fromkeys(report.headline_measures)
-    for name in report.measure_names:
-        if not any(other in shown for other in equal.get(name, [name])):
-            shown[name] = None
-    return list(shown)
+    return list(dict.fromkeys([*report.headline_measures, *report.shown_measures]))
 
 
 def make_title(report: BenchmarkReport) -> str:
