@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -26,6 +26,7 @@ from trectools_plus.benchmark.compare.preconditions import refuse_incomparable
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
 from trectools_plus.benchmark.run.config import resampling_of
+from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import compare_columns
@@ -86,8 +87,8 @@ class GateEntry:
     fallen: list[QueryChange] | None
 
 
-@dataclass(frozen=True, slots=True)
-class GateResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class GateResult(Displayed):
     """The result of a gate.
 
     Attributes:
@@ -97,6 +98,9 @@ class GateResult:
         current: The report under test.
         baseline: The report that it is compared with.
     """
+
+    _entries: ClassVar = "entries"
+    _columns: ClassVar = ("label", "measure", "baseline", "current", "drop", "p_adjusted", "failed")
 
     rules: GateRules
     entries: list[GateEntry]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trectools_plus.display import Content, Displayed
 from trectools_plus.extraction.documents import AnnotatedDocuments, read_documents
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.predictions import Prediction, read_predictions
@@ -69,8 +70,8 @@ class ExtractionOptions:
     command: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractionResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class ExtractionResult(Displayed):
     """The result of a run.
 
     Attributes:
@@ -80,6 +81,9 @@ class ExtractionResult:
 
     report: ExtractionReport
     predictions: dict[str, list[Prediction]]
+
+    def _content(self) -> Content:
+        return self.report._content()
 
 
 def run_extraction(

@@ -17,6 +17,7 @@ import polars as pl
 from trectools_plus.arguments import show
 from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.choices import Missing as Missing
+from trectools_plus.display import Content, Displayed
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
@@ -73,7 +74,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(Displayed):
     """Scores of one or more runs against one set of qrels.
 
     Attributes:
@@ -230,16 +231,13 @@ class Evaluation:
             parts.append(part)
         return pl.concat(parts) if parts else pl.DataFrame(schema={**schema, "value": pl.Float64})
 
-    def _repr_html_(self) -> str:
-        """The means as an HTML table with a row per run, for notebooks."""
-        from trectools_plus.text import html_table
-
+    def _content(self) -> Content:
         rows = []
         for run in self.run_names:
             shown = [self._show_mean(run, name) for name in self.measure_names]
-            rows.append([run, *shown, str(len(self.query_ids[run]))])
+            rows.append([run, *shown, f"{len(self.query_ids[run]):,}"])
         caption = f"Means over the queries (missing={self.missing})"
-        return html_table(caption, ["Run", *self.measure_names, "Queries"], rows)
+        return Content(caption, ["Run", *self.measure_names, "Queries"], rows)
 
     def _show_mean(self, run: str, name: str) -> str:
         """Format a mean, with n if the runs' means are over different queries."""
@@ -253,7 +251,7 @@ class Evaluation:
         """Return :meth:`per_query` as a pandas table; NaN if undefined."""
         return self._per_query.to_pandas()
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         """The means, with a line per run, for consoles."""
         lines = [f"Evaluation: means of {plural(len(self.run_names), 'run')}"]
         shown = self.measure_names[:_MEASURES_SHOWN]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from trectools_plus.benchmark.report import BenchmarkReport, Latency
 from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.display import Content, Displayed
 from trectools_plus.reporting.table import Cell, Column, Table, show, show_interval
 from trectools_plus.reporting.wording import (
     denominator_line,
@@ -76,8 +77,8 @@ class Figure:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonTable:
+@dataclass(frozen=True, slots=True, repr=False)
+class ComparisonTable(Displayed):
     """Measures by modes.
 
     Attributes:
@@ -98,6 +99,14 @@ class ComparisonTable:
     cells: dict[str, tuple[Figure, ...]]
     best: dict[str, Cell]
     latencies: dict[str, Latency | None]
+
+    def _content(self) -> Content:
+        table = self.by_measure()
+        rows = [
+            [" ".join(filter(None, (cell.marked, cell.detail))) for cell in row.cells]
+            for row in table.rows
+        ]
+        return Content(self.title, [column.name for column in table.columns], rows)
 
     @property
     def note(self) -> str:

@@ -9,6 +9,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.display import Displayed
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
@@ -26,8 +27,8 @@ from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PairedTest, t_i
 INTERVAL_METHODS = ("percentile", "bca", "t")
 
 
-@dataclass(frozen=True, slots=True)
-class PairedComparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class PairedComparison(Displayed):
     """A summary of paired differences.
 
     Attributes:

@@ -27,10 +27,11 @@ from trectools_plus.benchmark.report.parts import (
     ReportModel,
     RunInfo,
 )
+from trectools_plus.display import Content
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
-from trectools_plus.text import html_table, plural
+from trectools_plus.text import plural
 
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
 
@@ -163,17 +164,14 @@ class BenchmarkReport(ReportModel):
         """Every run of the report: the runs of the modes, then those without a component."""
         return [*(one.run for one in self.modes.values()), *(one.run for one in self.components)]
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         """The experiment, the modes and the numbers of measures and queries."""
         queries = plural(self.manifest.dataset.queries, "query", "queries")
         measures = plural(len(self.measure_names), "measure")
         modes = ", ".join(self.modes)
         return f"<BenchmarkReport {self.manifest.experiment_id}: {modes}; {measures}, {queries}>"
 
-    __str__ = __repr__
-
-    def _repr_html_(self) -> str:
-        """Return the means with their intervals, a row per mode, for notebooks."""
+    def _content(self) -> Content:
         rows = []
         queries = self.manifest.dataset.queries
         for result in self.modes.values():
@@ -181,7 +179,7 @@ class BenchmarkReport(ReportModel):
             rows.append([result.label, *shown])
         dataset = self.manifest.dataset
         caption = f"{dataset.id}, {dataset.queries} queries; {self.confidence * 100:g}% intervals"
-        return html_table(caption, ["Mode", *self.measure_names], rows)
+        return Content(caption, ["Mode", *self.measure_names], rows)
 
     def higher_is_better(self, measure: str) -> bool:
         """Return whether a higher value of one of the report's measures is the better one.

@@ -19,6 +19,7 @@ from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.mode_runs import ModeRun
 from trectools_plus.benchmark.run.modes import prepare_modes
 from trectools_plus.benchmark.run.output_folder import OutputFolder, claim_folder
+from trectools_plus.display import Content, Displayed
 from trectools_plus.formats.tables import Run
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, format_time, utc_now
@@ -28,8 +29,8 @@ DEFAULT_FOLDER = "results"
 LATENCY_SCHEMA = {"run": pl.String, "query_id": pl.String, "latency_ms": pl.Float64}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BenchmarkResult:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BenchmarkResult(Displayed):
     """The outcome of a benchmark.
 
     Attributes:
@@ -55,13 +56,12 @@ class BenchmarkResult:
         """The output folder."""
         return self.folder.path
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         """The report and the folder."""
         return f"<BenchmarkResult {self.report!r} for {self.folder.path}>"
 
-    def _repr_html_(self) -> str:
-        """Return the report's table, for notebooks."""
-        return self.report._repr_html_()
+    def _content(self) -> Content:
+        return self.report._content()
 
 
 def run_benchmark(
