@@ -71,6 +71,19 @@ def listed(ids: Sequence[str], limit: int = MAX_IDS_LISTED) -> str:
     return f"{shown}, … ({len(ids) - limit:,} more)" if len(ids) > limit else shown
 
 
+def join_names(names: Sequence[str], noun: str, most: int) -> str:
+    """Return ``a``, ``a and b``, ``a, b and c``; of more than ``most`` names, ``12 modes``.
+
+    Args:
+        names: The names.
+        noun: Their kind, in the plural.
+        most: The greatest number of names that are listed.
+    """
+    if len(names) > most:
+        return f"{len(names)} {noun}"
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+
+
 def number(value: float) -> str:
     """Return the shortest text that reads back as exactly this number, without ``.0``."""
     value = float(value)  # NumPy's floats have a different repr
@@ -137,6 +150,9 @@ MAX_TABLE_ROWS = 30
 MAX_CELL = 200
 """The greatest number of characters in a cell of a table for notebooks."""
 
+MAX_CAPTION = 500
+"""The greatest number of characters in its caption."""
+
 
 def html_table(
     caption: str,
@@ -165,10 +181,10 @@ def html_table(
     if further > 0:
         body += f'<tr><td colspan="{len(header)}">… and {further:,} more</td></tr>'
     return (
-        f"<table><caption>{_html(caption)}</caption>"
+        f"<table><caption>{_html(caption, MAX_CAPTION)}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 
 
-def _html(cell: str) -> str:
-    return escape(visible(one_line(cell), MAX_CELL))
+def _html(cell: str, longest: int = MAX_CELL) -> str:
+    return escape(visible(one_line(cell), longest))

@@ -27,6 +27,13 @@ from trectools_plus.benchmark.report.parts import (
     ReportModel,
     RunInfo,
 )
+from trectools_plus.benchmark.report.verdict import (
+    BestOverall,
+    Verdict,
+    add_result,
+    choose_headlines,
+    choose_primary,
+)
 from trectools_plus.display import Content
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
@@ -81,6 +88,19 @@ class BenchmarkReport(ReportModel):
     """The version of this schema."""
     manifest: Manifest
     """Data, settings, versions and hashes."""
+    primary_measure: str = ""
+    """The measure of the verdict. Computed for reports that don't have it."""
+    headline_measures: list[str] = Field(default_factory=list)
+    """At most six measures, the primary one first. Computed for reports that don't have them."""
+    verdict: Verdict | None = None
+    """The result on the primary measure in one sentence. Computed for reports that don't have
+    it."""
+    best_overall: BestOverall | None = None
+    """The best mode on the primary measure; null with one mode, on a tie, or if the modes are not
+    ranked."""
+    equal_measures: list[list[str]] = Field(default_factory=list)
+    """Groups of measures with the same value for every query and mode, by definition on these
+    judgments: for example HitRate@1 and P@1."""
     modes: dict[str, ModeResult]
     """By mode, in the order of the configuration."""
     unscored: dict[str, UnscoredMode] = Field(default_factory=dict)
@@ -129,6 +149,18 @@ class BenchmarkReport(ReportModel):
                     self.groups[name] = []
         return self
 
+    @model_validator(mode="after")
+    def _add_result(self) -> Self:
+        """Add the primary measure, the headline measures and the verdict to an earlier report."""
+        if not self.primary_measure:
+            self.__dict__["primary_measure"] = choose_primary(self)
+        if not self.headline_measures:
+            self.__dict__["headline_measures"] = choose_headlines(self, self.primary_measure)
+        if self.verdict is None:
+            found = add_result(self)
+            self.__dict__.update(verdict=found.verdict, best_overall=found.best_overall)
+        return self
+
     @property
     def confidence(self) -> float:
         """The level of the intervals and, as 1 minus it, of the tests; between 0 and 1."""
@@ -165,21 +197,26 @@ class BenchmarkReport(ReportModel):
         return [*(one.run for one in self.modes.values()), *(one.run for one in self.components)]
 
     def _text(self) -> str:
-        """The experiment, the modes and the numbers of measures and queries."""
+        """The experiment, the modes, the numbers of measures and queries, and the verdict."""
         queries = plural(self.manifest.dataset.queries, "query", "queries")
         measures = plural(len(self.measure_names), "measure")
         modes = ", ".join(self.modes)
-        return f"<BenchmarkReport {self.manifest.experiment_id}: {modes}; {measures}, {queries}>"
+        named = f"<BenchmarkReport {self.manifest.experiment_id}: {modes}; {measures}, {queries}>"
+        return f"{named}\n{self.verdict.text}" if self.verdict else named
 
     def _content(self) -> Content:
+        measures = self.headline_measures or self.measure_names
         rows = []
         queries = self.manifest.dataset.queries
         for result in self.modes.values():
-            shown = [_show(result.measures[name], queries) for name in self.measure_names]
+            shown = [_show(result.measures[name], queries) for name in measures]
             rows.append([result.label, *shown])
         dataset = self.manifest.dataset
-        caption = f"{dataset.id}, {dataset.queries} queries; {self.confidence * 100:g}% intervals"
-        return Content(caption, ["Mode", *self.measure_names], rows)
+        size = plural(dataset.queries, "query", "queries")
+        caption = f"{dataset.id}, {size}; {self.confidence * 100:g}% intervals"
+        if self.verdict:
+            caption = f"{self.verdict.text} {caption}"
+        return Content(caption, ["Mode", *measures], rows)
 
     def higher_is_better(self, measure: str) -> bool:
         """Return whether a higher value of one of the report's measures is the better one.
@@ -202,7 +239,7 @@ class BenchmarkReport(ReportModel):
             mode: One of the modes.
             failing: The queries for which this mode scores 0 on the first measure.
         """
-        return self.model_copy(
+        alone = self.model_copy(
             update={
                 "modes": {mode: self.modes[mode]},
                 "unscored": {},
@@ -226,6 +263,7 @@ class BenchmarkReport(ReportModel):
                 "diagnosis": [one for one in self.diagnosis if one.mode == mode],
             }
         )
+        return add_result(alone)
 
     def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
         """Return the comparison of exactly this pair and measure, or ``None``.
