@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import polars as pl
 
-from trectools_plus.arguments import show
+from trectools_plus.arguments import checked, show
 from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.choices import Missing as Missing
-from trectools_plus.display import Content, Displayed
+from trectools_plus.display import Content, Displayed, draw
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
@@ -36,6 +36,7 @@ from trectools_plus.text import plural
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from trectools_plus.validation.findings import Finding
 
@@ -247,6 +248,31 @@ class Evaluation(Displayed):
         different = self.is_over_different_queries(name)
         return f"{mean:.4f} (n = {self.n(run, name)})" if different else f"{mean:.4f}"
 
+    @checked
+    def plot(self, measures: Sequence[str] | None = None, confidence: float = 0.95) -> Figure:
+        """Return a Matplotlib figure of the means with percentile bootstrap intervals.
+
+        Each measure has a panel with its own scale, and a row for each run. A notebook shows the
+        figure if it is the last expression of a cell.
+
+        Args:
+            measures: The measures, in any spelling; by default the first six that are means.
+            confidence: The level of the intervals, between 0 and 1.
+
+        Raises:
+            UsageError: If there is no such measure, or no run.
+        """
+        found: Figure = draw("plot_evaluation", self, measures, confidence)
+        return found
+
+    def find_measure(self, requested: str | Measure) -> str:
+        """Return the name of a measure as requested, by any of its names.
+
+        Raises:
+            UsageError: If there is no such measure.
+        """
+        return self.measure_names[self._column(requested)]
+
     def to_pandas(self) -> pd.DataFrame:
         """Return :meth:`per_query` as a pandas table; NaN if undefined."""
         return self._per_query.to_pandas()
@@ -303,6 +329,7 @@ def evaluate(
     *,
     missing: Missing = "zero",
     strict_input: bool = False,
+    progress: Progress = no_progress,
 ) -> Evaluation:
     """Validate runs and qrels, then score every run with every measure.
 
@@ -319,6 +346,7 @@ def evaluate(
         missing: ``zero``: a query without results counts as 0, as with ``trec_eval -c``; ``drop``:
             it is left out, as with trec_eval without ``-c``.
         strict_input: Refuse every error of the input, also those that change no figure.
+        progress: Receives the number of scored runs, for the step ``scoring``.
 
     Returns:
         Values per query, means, and numbers of queries.
@@ -358,7 +386,7 @@ def evaluate(
     named = as_runs(runs, load_results)
     found = refuse_unscorable(judged, list(named.values()), parsed, strict_input=strict_input)
     notes = notes_on_findings([*of_runs, *found[0]], [*of_qrels, *found[1]])
-    return score_runs(judged, named, parsed, missing, notes=notes)
+    return score_runs(judged, named, parsed, missing, progress, notes=notes)
 
 
 def score_runs(

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from trectools_plus.arguments import checked
 from trectools_plus.benchmark.report.manifest import Manifest
 from trectools_plus.benchmark.report.modes import (
     Comparison,
@@ -34,11 +35,14 @@ from trectools_plus.benchmark.report.verdict import (
     choose_headlines,
     choose_primary,
 )
-from trectools_plus.display import Content
+from trectools_plus.display import Content, draw
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 from trectools_plus.text import plural
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
 
@@ -217,6 +221,22 @@ class BenchmarkReport(ReportModel):
         if self.verdict:
             caption = f"{self.verdict.text} {caption}"
         return Content(caption, ["Mode", *measures], rows)
+
+    @checked
+    def plot(self, measures: Sequence[str] | None = None) -> Figure:
+        """Return a Matplotlib figure of means with their intervals.
+
+        Each measure has a panel with its own scale, and a row for each mode. A notebook shows the
+        figure if it is the last expression of a cell.
+
+        Args:
+            measures: The measures, in any spelling; by default the headline measures.
+
+        Raises:
+            UsageError: If the report does not have a measure.
+        """
+        found: Figure = draw("plot_report", self, measures)
+        return found
 
     def higher_is_better(self, measure: str) -> bool:
         """Return whether a higher value of one of the report's measures is the better one.

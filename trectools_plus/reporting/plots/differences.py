@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 
+_MARGIN = 0.03
+"""Space right of the bars for the interval, as a fraction of their width, on both of its sides."""
+
 
 def plot_differences(
     axes: Axes,
@@ -120,6 +123,20 @@ def _draw_mean(axes: Axes, entry: Comparison, confidence: float) -> None:
     low, high = ends_of(entry.ci)
     if low is not None and high is not None:
         axes.axhspan(low, high, color=INK, alpha=0.22, linewidth=0, zorder=4)
+        _, right = axes.get_xlim()
+        axes.set_xlim(right=right * (1 + 2 * _MARGIN))
+        axes.errorbar(  # beside the bars, which would hide it
+            right * (1 + _MARGIN),
+            entry.difference,
+            yerr=[[max(0.0, entry.difference - low)], [max(0.0, high - entry.difference)]],
+            fmt="D",
+            color=INK,
+            markersize=3.5,
+            capsize=2.6,
+            capthick=1.2,
+            elinewidth=1.2,
+            zorder=6,
+        )
         ends = f" [{_signed(low)}, {_signed(high)}]"
     axes.axhline(
         entry.difference,

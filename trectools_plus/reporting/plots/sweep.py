@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trectools_plus.extraction.sweep import Sweep, SweepCurve
-from trectools_plus.reporting.plots.figures import WIDTH, Plot
+from trectools_plus.reporting.plots.layout import WIDTH, Plot
 from trectools_plus.reporting.plots.style import (
     FAINT,
     INK,
