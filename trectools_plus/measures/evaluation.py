@@ -32,7 +32,7 @@ from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.measures.scoring.chunks import ScoredFile
 from trectools_plus.measures.scoring.ranking import score_ranking
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.text import plural
+from trectools_plus.text import MAX_TABLE_ROWS, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -233,19 +233,20 @@ class Evaluation(Displayed):
         return pl.concat(parts) if parts else pl.DataFrame(schema={**schema, "value": pl.Float64})
 
     def _content(self) -> Content:
+        names = {name: self.is_over_different_queries(name) for name in self.measure_names}
         rows = []
-        for run in self.run_names:
-            shown = [self._show_mean(run, name) for name in self.measure_names]
+        for run in self.run_names[:MAX_TABLE_ROWS]:
+            shown = [self._show_mean(run, name, different) for name, different in names.items()]
             rows.append([run, *shown, f"{len(self.query_ids[run]):,}"])
         caption = f"Means over the queries (missing={self.missing})"
-        return Content(caption, ["Run", *self.measure_names, "Queries"], rows)
+        header = ["Run", *self.measure_names, "Queries"]
+        return Content(caption, header, rows, len(self.run_names))
 
-    def _show_mean(self, run: str, name: str) -> str:
+    def _show_mean(self, run: str, name: str, different: bool) -> str:
         """Format a mean, with n if the runs' means are over different queries."""
         mean = self.mean(run, name)
         if math.isnan(mean):
             return "–"
-        different = self.is_over_different_queries(name)
         return f"{mean:.4f} (n = {self.n(run, name)})" if different else f"{mean:.4f}"
 
     @checked
@@ -280,10 +281,11 @@ class Evaluation(Displayed):
     def _text(self) -> str:
         """The means, with a line per run, for consoles."""
         lines = [f"Evaluation: means of {plural(len(self.run_names), 'run')}"]
-        shown = self.measure_names[:_MEASURES_SHOWN]
+        names = self.measure_names[:_MEASURES_SHOWN]
+        shown = {name: self.is_over_different_queries(name) for name in names}
         further = len(self.measure_names) - len(shown)
         for run in self.run_names[:_RUNS_SHOWN]:
-            means = ", ".join(f"{name} {self._show_mean(run, name)}" for name in shown)
+            means = ", ".join(f"{name} {self._show_mean(run, name, shown[name])}" for name in shown)
             more = f", … ({plural(further, 'further measure')})" if further else ""
             queries = plural(len(self.query_ids[run]), "query", "queries")
             lines.append(f"  {run}: {means}{more} ({queries})")

@@ -17,7 +17,7 @@ from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.reporting.comparison import describe_dataset
-from trectools_plus.reporting.plots.differences import plot_differences
+from trectools_plus.reporting.plots.differences import plot_differences, plot_mean_differences
 from trectools_plus.reporting.plots.layout import (
     HEADING,
     Plot,
@@ -105,7 +105,7 @@ def _best_modes(report: BenchmarkReport) -> tuple[BenchmarkReport, str]:
     defined = {mode: sign * mean for mode, mean in means.items() if mean is not None}
     best = set(sorted(defined, key=lambda mode: -defined[mode])[:_BEST_MODES])
     chosen = {mode: one for mode, one in report.modes.items() if mode in best}
-    described = f"{data} · the best {len(chosen)} of {len(report.modes)} modes on {measure}"
+    described = f"{data} · the {len(chosen)} of {len(report.modes)} modes with the best {measure}"
     return report.model_copy(update={"modes": chosen}), described
 
 
@@ -144,8 +144,11 @@ def _differences(report: BenchmarkReport, per_query: pl.DataFrame) -> Plot:
     entries = chosen_pairs(report)
     columns = min(len(entries), 2)
     lines = ceil(len(entries) / columns)
-    figure = new_figure(2.6 * lines + HEADING + 0.3)
-    every = figure.subplots(lines, columns, squeeze=False, sharey=True)
+    heights = [0.2 * len(entries) + 0.6, *(2.6 for _ in range(lines))]
+    figure = new_figure(sum(heights) + HEADING + 0.3)
+    grid = figure.add_gridspec(lines + 1, columns, height_ratios=heights)
+    plot_mean_differences(figure.add_subplot(grid[0, :]), report, entries)
+    every = grid[1:, :].subgridspec(lines, columns).subplots(squeeze=False, sharey=True)
     legend: dict[str, Artist] = {}
     reach = 0.0
     for axes, entry in zip(every.flat, entries, strict=False):

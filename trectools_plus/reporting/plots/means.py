@@ -28,7 +28,7 @@ ROW_PADDING = 0.9
 _TICKS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000)
 _MOST_BANDS = 4
 """With more modes than this, bands would hide each other, so whiskers show the intervals."""
-_WHISKER_DISTANCE = 2.0
+_WHISKER_DISTANCE = 1.6
 """Distance of the whiskers of two modes, in points."""
 
 Stratum = Mapping[str, Mapping[str, StratumResult]]
@@ -258,21 +258,21 @@ def _draw_mode(
         below.append(0.0 if low is None else max(0.0, mean - low))
         above.append(0.0 if high is None else max(0.0, high - mean))
     style = mode_style(place)
-    axes.errorbar(
+    drawn = axes.errorbar(
         means,
         heights,
         xerr=[below, above],
         fmt=style.marker,
         color=style.colour,
         markersize=style.size,
-        markeredgewidth=0,
         elinewidth=1.4,
-        capsize=2.4,
-        capthick=1.2,  # otherwise the width of the markers' edges, which is 0
+        capsize=2.6,
+        capthick=1.2,
         label=label,
         clip_on=not means,  # without clipping, an empty artist disturbs the layout
         zorder=3,
     )
+    drawn.lines[0].set_markeredgewidth(0)  # as an argument, it would apply to the caps too
 
 
 def _set_range(axes: Axes, rows: Sequence[_Row]) -> None:
