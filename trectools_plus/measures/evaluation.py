@@ -251,7 +251,7 @@ class Evaluation(Displayed):
 
     @checked
     def plot(self, measures: Sequence[str] | None = None, confidence: float = 0.95) -> Figure:
-        """Return a Matplotlib figure of the means with percentile bootstrap intervals.
+        """Return a Matplotlib figure of the means with their intervals.
 
         Each measure has a panel with its own scale, and a row for each run. A notebook shows the
         figure if it is the last expression of a cell.

@@ -12,6 +12,7 @@ import polars as pl
 
 from trectools_plus.benchmark.curves import hit_rate_curves, precision_recall_curves
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
+from trectools_plus.benchmark.report.analyses import Similarity
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
@@ -33,6 +34,7 @@ from trectools_plus.reporting.plots.means import (
     plot_strata,
 )
 from trectools_plus.reporting.plots.panels import measures_plot
+from trectools_plus.reporting.plots.similarity import plot_similarity
 from trectools_plus.reporting.plots.style import house_style, label_text
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ def draw_plots(
 
     There is always ``measures``; with judgments and runs ``precision_recall`` and ``hit_rate``; for
     compared modes ``differences`` on the primary measure; with strata ``strata`` on the
-    primary measure.
+    primary measure; for three modes or more ``run_similarity``.
 
     Args:
         report: The report.
@@ -77,6 +79,9 @@ def draw_plots(
             plots.append(_differences(report, per_query))
         if any(report.strata.values()):
             plots.append(_strata(report))
+        if report.similarity is not None:
+            labels = [report.modes[mode].label for mode in report.similarity.modes]
+            plots.append(draw_similarity(report.similarity, labels, describe_dataset(report)))
     return plots
 
 
@@ -189,6 +194,28 @@ def _strata(report: BenchmarkReport) -> Plot:
     finish(figure, title, data, legend)
     description = f"Mean {measure} with its interval by {', '.join(fields)}, for {_modes(report)}."
     return Plot("strata", title, description, figure)
+
+
+def draw_similarity(similarity: Similarity, labels: Sequence[str], dataset: str) -> Plot:
+    """Return the plot ``run_similarity``: the rank-biased overlap of each two runs.
+
+    Args:
+        similarity: The matrix.
+        labels: The names of the runs in tables.
+        dataset: A description of the data.
+    """
+    with house_style():
+        figure = new_figure(min(7.0, 2.2 + 0.45 * len(labels)) + HEADING)
+        plot_similarity(figure.subplots(), similarity, labels)
+        title = f"Similarity of the first {similarity.depth} results (RBO, p = {similarity.p:g})"
+        finish(figure, title, dataset)
+    pairs = "; ".join(
+        f"{labels[row]} and {labels[column]} {value:.2f}"
+        for row in range(len(labels))
+        for column in range(row)
+        if (value := similarity.rbo[row][column]) is not None
+    )
+    return Plot("run_similarity", title, f"{title}: {pairs}.", figure)
 
 
 def _height(rows: Sequence[float]) -> float:

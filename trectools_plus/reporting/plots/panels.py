@@ -21,8 +21,7 @@ from trectools_plus.reporting.comparison import describe_dataset
 from trectools_plus.reporting.plots.layout import HEADING, Plot, finish, new_figure
 from trectools_plus.reporting.plots.means import plot_means, require_measure
 from trectools_plus.reporting.plots.style import house_style, label_text
-from trectools_plus.statistics import bootstrap_means
-from trectools_plus.statistics.arrays import DEFAULT_SEED
+from trectools_plus.statistics import mean_intervals
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def plot_evaluation(
 ) -> Figure:
     """Return a figure with the means of an evaluation, a panel for each measure.
 
-    The intervals are percentile bootstrap intervals.
+    The intervals are those that :func:`compare` and benchmarks show by default.
 
     Args:
         evaluation: The evaluation.
@@ -87,10 +86,10 @@ def plot_evaluation(
 
 def _means_of(values: FloatArray, confidence: float) -> Iterator[StratumResult]:
     """Yield the mean of each column with its interval."""
-    found = bootstrap_means(values, seed=DEFAULT_SEED, confidence=confidence)
+    found = mean_intervals(values, confidence=confidence)
     for mean, low, high, n in zip(found.estimate, found.low, found.high, found.n, strict=True):
         ci = None
-        if n > 1:
+        if not np.isnan(low):
             ci = ConfidenceInterval(
                 low=low, high=high, level=confidence, method="percentile", resamples=found.resamples
             )
