@@ -155,15 +155,16 @@ def test_every_measure_has_one_scale_for_all_modes(make_report: Any) -> None:
         }
     )
     figure = measures_of(report)
-    titles = ["nDCG@10", "MeanRank (lower is better)", "RR@10"]
+    titles = ["nDCG@10", "RR@10", "MeanRank ↓"]
     assert [axes.get_title(loc="left") for axes in figure.axes] == titles
-    for axes, name in zip(figure.axes, ["nDCG@10", "MeanRank", "RR@10"], strict=True):
+    for axes, name in zip(figure.axes, ["nDCG@10", "RR@10", "MeanRank"], strict=True):
         drawn = [container[0].get_xdata().tolist() for container in axes.containers]
         assert drawn == [[report.modes[mode].measures[name].mean] for mode in ("a", "b")]
         low, high = axes.get_xlim()
         assert low == 0.0
         assert high >= max(one.measures[name].ci.high for one in report.modes.values())
     assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["a", "b"]
+    assert figure.get_supxlabel() == "Mean with its 95% interval; ↓: lower is better"
 
 
 def test_intervals_have_visible_caps(make_report: Any) -> None:

@@ -62,7 +62,9 @@ def plot_differences(
     _draw_mean(axes, entry, report.confidence)
     first, second = (label_text(report.modes[mode].label) for mode in (contrast, baseline))
     axes.set_title(f"{first}\n− {second}" if len(first + second) > 34 else f"{first} − {second}")
-    axes.set_xlabel(f"Queries, sorted: {entry.wins} won, {entry.ties} tied, {entry.losses} lost")
+    axes.set_xlabel(
+        f"Queries, sorted: {entry.wins:,} won, {entry.ties:,} tied, {entry.losses:,} lost"
+    )
     axes.set_ylabel(f"Difference in {label_text(measure)}")
     return axes
 

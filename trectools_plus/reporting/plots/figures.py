@@ -170,7 +170,7 @@ def _differences(report: BenchmarkReport, per_query: pl.DataFrame) -> Plot:
     finish(figure, title, describe_dataset(report), (list(legend.values()), list(legend)))
     pairs = "; ".join(
         f"{report.modes[entry.contrast].label} minus {report.modes[entry.baseline].label}: "
-        f"{entry.wins} won, {entry.ties} tied, {entry.losses} lost"
+        f"{entry.wins:,} won, {entry.ties:,} tied, {entry.losses:,} lost"
         for entry in entries
     )
     return Plot("differences", title, f"{title}, largest first. {pairs}.", figure)

@@ -198,9 +198,9 @@ def plot_hit_rate(axes: Axes, curves: Curves, labels: Mapping[str, str] | None =
 def _value_label(value: str, n: int, modes: int) -> str:
     """Return the label of a stratum, on several lines if the rows are high enough."""
     if modes < 2:
-        return f"{label_text(value, 24)} (n = {n})"
+        return f"{label_text(value, 24)} (n = {n:,})"
     # Wrap only at spaces, and not in "(n = 3)": a cut could separate an escape from its dollar.
-    whole = f"{label_text(value, 44)} (n = {n})".replace(" = ", "\u00a0=\u00a0")
+    whole = f"{label_text(value, 44)} (n = {n:,})".replace(" = ", "\u00a0=\u00a0")
     lines = wrap(whole, _LINE, break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).replace("\u00a0", " ")
 
@@ -294,7 +294,7 @@ def _show_counts(report: BenchmarkReport, name: str) -> str:
     """Return the numbers of queries, if the means are over different queries."""
     if name not in report.unranked:
         return ""
-    counts = (str(result.measures[name].n) for result in report.modes.values())
+    counts = (f"{result.measures[name].n:,}" for result in report.modes.values())
     return f"\nn = {', '.join(counts)}"
 
 

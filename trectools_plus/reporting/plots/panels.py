@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,13 @@ _MOST_PANELS = 6
 """Panels of an evaluation if no measures are named."""
 _MOST_IN_TWO_COLUMNS = 10
 """With more systems, there are three columns of panels, so that the figure is not too high."""
+
+
+class _Panel(NamedTuple):
+    measure: str
+    higher_is_better: bool
+    figures: Mapping[str, MeasureResult | StratumResult]
+    """By system."""
 
 
 def plot_report(report: BenchmarkReport, measures: Sequence[str] | None = None) -> Figure:
@@ -71,10 +78,9 @@ def plot_evaluation(
         values = np.column_stack([evaluation.values(run, name) for name in names])
         for name, one in zip(names, _means_of(values, confidence), strict=True):
             figures[name][run] = one
-    panels = {
-        _panel_title(name, evaluation.definition(name).higher_is_better): figures[name]
-        for name in names
-    }
+    panels = [
+        _Panel(name, evaluation.definition(name).higher_is_better, figures[name]) for name in names
+    ]
     labels = {run: run for run in evaluation.run_names}
     queries = {len(ids) for ids in evaluation.query_ids.values()}
     size = plural(queries.pop(), "query", "queries") if len(queries) == 1 else ""
@@ -100,12 +106,14 @@ def measures_plot(report: BenchmarkReport, measures: Sequence[str] | None = None
     """Draw the means of the headline measures, or of others."""
     given = report.headline_measures or report.measure_names if measures is None else measures
     names = [require_measure(report, name) for name in given]
-    panels = {
-        _panel_title(name, report.higher_is_better(name)): {
-            mode: result.measures[name] for mode, result in report.modes.items()
-        }
+    panels = [
+        _Panel(
+            name,
+            report.higher_is_better(name),
+            {mode: result.measures[name] for mode, result in report.modes.items()},
+        )
         for name in names
-    }
+    ]
     labels = {mode: result.label for mode, result in report.modes.items()}
     figure = _draw_panels(panels, labels, report.confidence)
     title = "Measures per mode"
@@ -114,24 +122,20 @@ def measures_plot(report: BenchmarkReport, measures: Sequence[str] | None = None
     return Plot("measures", title, description, figure)
 
 
-def _panel_title(measure: str, higher_is_better: bool) -> str:
-    return label_text(measure) + ("" if higher_is_better else " (lower is better)")
-
-
-def _draw_panels(
-    panels: Mapping[str, Mapping[str, MeasureResult | StratumResult]],
-    labels: Mapping[str, str],
-    confidence: float,
-) -> Figure:
+def _draw_panels(panels: Sequence[_Panel], labels: Mapping[str, str], confidence: float) -> Figure:
     """Draw a panel for each measure, with its own scale for all modes."""
-    columns = min(len(panels), 2 if len(labels) <= _MOST_IN_TWO_COLUMNS else 3)
+    most, longest = (2, 36) if len(labels) <= _MOST_IN_TWO_COLUMNS else (3, 18)
+    columns = min(len(panels), most)
     lines = ceil(len(panels) / columns)
     figure = new_figure(lines * (0.19 * len(labels) + 0.62) + HEADING)
     every = figure.subplots(lines, columns, squeeze=False, sharey=True)
-    for axes, (title, figures) in zip(every.flat, panels.items(), strict=False):
-        plot_means(axes, figures, labels)
-        axes.set_title(title)
+    for axes, panel in zip(every.flat, panels, strict=False):
+        plot_means(axes, panel.figures, labels)
+        name = label_text(panel.measure, longest)
+        axes.set_title(name if panel.higher_is_better else f"{name} ↓")
     for axes in every.flat[len(panels) :]:
         axes.remove()
-    figure.supxlabel(f"Mean with its {confidence * 100:g}% interval", fontsize="medium")
+    falling = not all(panel.higher_is_better for panel in panels)
+    note = "; ↓: lower is better" if falling else ""
+    figure.supxlabel(f"Mean with its {confidence * 100:g}% interval{note}", fontsize="medium")
     return figure

@@ -33,7 +33,7 @@ def draw_tradeoff(sweep: Sweep) -> Plot:
         plot_tradeoff(axes, sweep)
         title = f"Precision and recall by {sweep.parameter}"
         axes.set_title(
-            label_text(f"{title}; {sweep.dataset}, {sweep.documents} documents", longest=96)
+            label_text(f"{title}; {sweep.dataset}, {sweep.documents:,} documents", longest=96)
         )
         axes.legend(loc="lower left")
     best = "; ".join(_best_of(curve) for curve in sweep.curves)
