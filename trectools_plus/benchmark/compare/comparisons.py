@@ -97,6 +97,7 @@ def compare(
     baseline: str | Sequence[str] | None = None,
     correction: str = DEFAULT_CORRECTION,
     test: str = ADJUSTED_TEST,
+    rope: float | None = None,
     **resampling: Unpack[ResamplingOptions],
 ) -> Comparisons:
     """Compare systems query by query on every measure, with intervals and tests.
@@ -119,6 +120,9 @@ def compare(
             ``tukey_hsd``: the randomised Tukey HSD test.
         test: The test whose p-values are adjusted: ``randomisation``, ``t_test``,
             ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
+        rope: Half the width of the region of practical equivalence, in the unit of the measures:
+            each comparison then has ``bayes``, the probability that the contrast is better than the
+            baseline by more than this, equivalent, or worse. ``None`` leaves it out.
         **resampling: ``confidence``, the level of the intervals between 0 and 1 (0.95);
             ``resamples``, their number (10,000); ``seed`` of the draws (42).
 
@@ -142,6 +146,6 @@ def compare(
         judged = qrels if is_path(qrels) else as_qrels(qrels, "an Evaluation")
         evaluation = evaluate(judged, runs, measures)
     entries = compare_evaluation(
-        evaluation, baseline, correction=correction, test=test, **resampling
+        evaluation, baseline, correction=correction, test=test, rope=rope, **resampling
     )
     return Comparisons(evaluation, tuple(entries))
