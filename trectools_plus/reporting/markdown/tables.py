@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from trectools_plus.reporting.table import Cell, Table
+from trectools_plus.reporting.table import Cell, Table, numeric_columns
 
 MOST_QUERIES = 50
 """Maximum number of queries in a list; the JSON report has all."""
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; line breaks and bars in cells are escaped."""
-    lines = [_line([_cell(text) for text in header]), _line(["---"] * len(header))]
-    return "\n".join([*lines, *(_line([_cell(text) for text in row]) for row in rows)])
+    """Return a table; line breaks and bars in cells are escaped.
+
+    Columns of numbers, except the first column, are aligned on the right.
+    """
+    cells = [[_cell(text) for text in row] for row in rows]
+    right = numeric_columns(cells) or [False] * len(header)
+    rule = _line(["---:" if aligned else "---" for aligned in right])
+    return "\n".join([_line([_cell(text) for text in header]), rule, *map(_line, cells)])
 
 
 def render_table(table: Table, show: Callable[[Cell], str] | None = None) -> str:
