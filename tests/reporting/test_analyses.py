@@ -109,7 +109,7 @@ def test_every_analysis_has_a_table(report: BenchmarkReport) -> None:
 def test_markdown_collapses_the_analyses(report: BenchmarkReport) -> None:
     text = render_markdown(report)
     _, found = text.split("## Analyses\n\n")
-    assert found.startswith("<details><summary>Judgments</summary>\n\n| Mode |")
+    assert found.startswith("<details><summary>Show</summary>\n\n### Judgments\n\n| Mode |")
     assert "| q\\|1 | 0.2500 |" in found
 
 
