@@ -27,6 +27,8 @@ MOST_COLUMNS = 6
 _MOST_PAIRS = 60
 MOST_BARS = 500
 """With more queries than this, a bar of the difference plot is the mean of several."""
+_MOST_SEPARATE = 200
+"""With more bars than this, there is no space between them."""
 PLOT_WIDTH, PLOT_HEIGHT = 1000, 200
 """Size of the difference plot in SVG units; the page stretches it."""
 
@@ -290,6 +292,7 @@ def plot_differences(
     sign = 1 if report.higher_is_better(measure) else -1
     bars = [chunk.mean() for chunk in split_bars(values)]
     width = PLOT_WIDTH / max(1, len(bars))
+    filled = width * (1 if len(bars) > _MOST_SEPARATE else 0.8)
     middle = PLOT_HEIGHT / 2
 
     def height(value: float) -> float:
@@ -297,8 +300,7 @@ def plot_differences(
 
     def draw(side: int) -> str:
         return "".join(
-            f"M{place * width:.1f} {middle:g}V{height(value / PARTS):.1f}"
-            f"h{width * 0.8:.2f}V{middle:g}"
+            f"M{place * width:.1f} {middle:g}V{height(value / PARTS):.1f}h{filled:.2f}V{middle:g}"
             for place, value in enumerate(bars)
             if value * side > 0
         )

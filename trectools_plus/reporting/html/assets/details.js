@@ -15,11 +15,10 @@ function makeMeasures(queries, query, measure) {
   const rows = [measure, ...others].map((one) => {
     const values = queries.valuesOf(one).map((ofMode) => ofMode[query]);
     const best = bestOf(values, queries.lower[one]);
-    const top = queries.topOf(one);
     const cells = values.map((value) => {
       const cell = make("td", { className: value === best ? "best" : "" }, show(value));
       if (one === measure && !queries.lower[one]) {
-        cell.append(makeBar(value, top, value === best));
+        cell.append(makeBar(value, queries.topOf(one), value === best));
       }
       return cell;
     });

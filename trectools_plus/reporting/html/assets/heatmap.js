@@ -27,11 +27,12 @@ class Heatmap {
     const values = queries.valuesOf(measure);
     const top = queries.topOf(measure);
     const width = Math.max(1, columns);
+    const filled = columns > 100 ? 1 : 0.94;
     const paths = new Map();
     this.means = queries.modes.map((_, mode) => this.columns.map((column, place) => {
       const mean = meanOf(column.map((query) => values[mode][query]));
       const shade = Number.isNaN(mean) ? "none" : Math.round(Math.max(0, mean / top) * SHADES);
-      paths.set(shade, `${paths.get(shade) || ""}M${place} ${mode}h1v.92h-1z`);
+      paths.set(shade, `${paths.get(shade) || ""}M${place} ${mode}h${filled}v.92h-${filled}z`);
       return mean;
     }));
     this.area.replaceChildren(draw("svg", { viewBox: `0 0 ${width} ${queries.modes.length}`,

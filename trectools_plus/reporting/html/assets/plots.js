@@ -1,4 +1,5 @@
 const MOST_BARS = 500;
+const MOST_SEPARATE = 200;
 const [PLOT_WIDTH, PLOT_HEIGHT] = [1000, 200];
 
 /**
@@ -120,12 +121,14 @@ class DifferencePlot {
     this.drawTexts(measure);
   }
 
+  /** Draw the bars; the server draws the same ones of the primary measure. */
   drawBars(measure, sign) {
     const [top, labels] = this.data.axes[measure];
     const middle = PLOT_HEIGHT / 2;
     const yOf = (value) => (middle - (value / top) * middle).toFixed(1);
     const count = Math.min(this.values.length, MOST_BARS);
     const width = PLOT_WIDTH / Math.max(1, count);
+    const filled = width * (count > MOST_SEPARATE ? 1 : 0.8);
     const paths = { better: "", worse: "" };
     for (let bar = 0; bar < count; bar += 1) {
       const start = Math.floor((bar * this.values.length) / count);
@@ -133,7 +136,7 @@ class DifferencePlot {
       const value = meanOf(this.values.slice(start, end));
       if (Math.abs(value) > 1e-9) {
         paths[value * sign > 0 ? "better" : "worse"]
-          += `M${(bar * width).toFixed(1)} ${middle}V${yOf(value)}h${(width * 0.8).toFixed(2)}V${middle}`;
+          += `M${(bar * width).toFixed(1)} ${middle}V${yOf(value)}h${filled.toFixed(2)}V${middle}`;
       }
     }
     const [difference, low, high] = this.comparison(measure);
