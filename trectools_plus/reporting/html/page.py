@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.parts import ends_of
-from trectools_plus.benchmark.report.verdict import make_verdict
+from trectools_plus.benchmark.report.verdict import find_best_overall, make_verdict
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting import wording
 from trectools_plus.reporting.analyses import analysis_sections
-from trectools_plus.reporting.comparison import report_table
+from trectools_plus.reporting.comparison import (
+    AHEAD_OF_ALL,
+    NOT_AHEAD_OF_ALL,
+    report_table,
+)
 from trectools_plus.reporting.html.per_query import (
     QueryEvidence,
     QueryValues,
@@ -61,6 +65,8 @@ _SCRIPTS = (
 )
 MOST_FAILING = 50
 """Maximum number of failing queries and of near misses in a list."""
+_MARKS_OF_BEST = AHEAD_OF_ALL, NOT_AHEAD_OF_ALL
+"""Beginnings of the line of the legend on the column of best modes, which the page does not have."""
 _FILLED = re.compile(r'data-f="(?:t"[^>]*>([^<]*)<|[dc]" (?:d|class)="([^"]*)")')
 
 
@@ -107,9 +113,12 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
     environment = _environment()
     dynamic = environment.get_template("dynamic.html.j2").module
     views = {name: _view_measure(report, name) for name in measures}
+    most = max(len(view["steps"]) for view in views.values())
+    for view in views.values():
+        view["steps"] += [""] * (most - len(view["steps"]))
     fills = {
         part: [_collect_fills(getattr(dynamic, part)(views[name])) for name in measures]
-        for part in ("verdict", "differences", "strata")
+        for part in ("verdict", "overall", "steps", "differences", "strata")
     }
     return environment.get_template("page.html.j2").render(
         report=report,
@@ -120,7 +129,7 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         measures=measures,
         view=views[primary],
         dataset=comparison.title,
-        legend=comparison.legend,
+        legend=[line for line in comparison.legend if not line.startswith(_MARKS_OF_BEST)],
         headline=view_means(report, comparison, headlines, latency=True),
         others=view_means(report, comparison, others),
         plot=None
@@ -163,9 +172,13 @@ def _view_measure(report: BenchmarkReport, measure: str) -> dict[str, Any]:
     """Return everything that the page shows for one measure and changes with the switch."""
     is_primary = measure == report.primary_measure and report.verdict is not None
     verdict = report.verdict if is_primary else make_verdict(report, measure)
+    overall = report.best_overall if is_primary else find_best_overall(report, measure)
+    own = report.model_copy(update={"best_overall": overall})
     return {
         "measure": measure,
         "verdict": "" if verdict is None else verdict.text,
+        "overall": wording.overall_line(own),
+        "steps": [] if verdict is None else list(verdict.next_steps),
         "differences": view_differences(report, measure),
         "groups": "; ".join(
             wording.join_labels([report.modes[mode].label for mode in group])
