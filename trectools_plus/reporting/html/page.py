@@ -66,7 +66,7 @@ _SCRIPTS = (
 MOST_FAILING = 50
 """Maximum number of failing queries and of near misses in a list."""
 _MARKS_OF_BEST = AHEAD_OF_ALL, NOT_AHEAD_OF_ALL
-"""Beginnings of the line of the legend on the column of best modes, which the page does not have."""
+"""The line of the legend on the column of best modes, which the page does not have."""
 _FILLED = re.compile(r'data-f="(?:t"[^>]*>([^<]*)<|[dc]" (?:d|class)="([^"]*)")')
 
 
