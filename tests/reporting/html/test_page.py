@@ -290,6 +290,67 @@ def test_any_report_makes_a_page(make_report: Any, means: dict[str, Any]) -> Non
     assert 'id="query-data"' not in page
 
 
+def large_evidence(report: Any, queries: int) -> QueryEvidence:
+    """Random values with four decimals, long ids and ten results per query and mode."""
+    random = np.random.default_rng(7)
+    ids = [f"{1_000_000 + 7 * number}" for number in range(queries)]
+    values = [
+        pl.DataFrame(
+            {
+                "run": [mode] * queries,
+                "query_id": ids,
+                "measure": [measure] * queries,
+                "value": random.beta(0.5, 1, queries)
+                if column % 2
+                else random.integers(0, 11, queries) / 10,
+            }
+        )
+        for mode in report.modes
+        for column, measure in enumerate(report.measure_names)
+    ]
+    results = {
+        mode: pl.DataFrame(
+            {
+                "query_id": np.repeat(ids, 10),
+                "doc_id": random.choice(8_841_823, 10 * queries, replace=False).astype(str),
+                "rank": np.tile(np.arange(1, 11), queries),
+                "score": np.tile(np.arange(10.0, 0.0, -1.0), queries),
+                "tag": [mode] * (10 * queries),
+            }
+        )
+        for mode in report.modes
+    }
+    hits = next(iter(results.values())).filter(pl.col("rank") == 3)
+    return QueryEvidence(
+        pl.concat(values),
+        {mode: Run(frame) for mode, frame in results.items()},
+        Qrels.from_dict({query: {doc: 1} for query, doc in hits["query_id", "doc_id"].iter_rows()}),
+        Topics.from_dict(dict.fromkeys(ids, "how long does it take to grow seven apples")),
+    )
+
+
+@pytest.mark.parametrize(("queries", "modes", "most"), [(225, 3, 1_000_000), (6980, 2, 4_000_000)])
+def test_the_page_has_a_few_megabytes_at_most(
+    make_report: Any, queries: int, modes: int, most: int
+) -> None:
+    names = [f"{name}@{cutoff}" for name in ("nDCG", "AP", "RR", "R", "P") for cutoff in range(5)]
+    means = {f"mode {mode}": dict.fromkeys(names, 0.1 * mode + 0.2) for mode in range(modes)}
+    report = make_report(means)
+    page = render_html(report, large_evidence(report, queries))
+    assert len(page.encode()) < most
+    data = data_of(page)
+    assert len(data["queries"]) == queries
+    assert len(data["values"]) == len(names) == 25
+    assert data["depth"] >= 3
+
+
+def test_a_report_that_was_read_gives_the_same_page(make_report: Any) -> None:
+    report = make_report()
+    evidence = evidence_for(report, {f"q{n}": f"words {n}" for n in range(4)})
+    again = type(report).model_validate_json(report.model_dump_json())
+    assert render_html(again, evidence) == render_html(report, evidence)
+
+
 def test_very_many_queries_keep_the_page_small(make_report: Any) -> None:
     report = make_report()
     texts = {f"q{n}": "some words of a query" for n in range(10_000)}
