@@ -301,7 +301,7 @@ def _strata(result: GateResult) -> str:
                     continue
                 rows.append(
                     [
-                        f"{name}: {value} ({now.n})",
+                        f"{name}: {value} ({now.n:,})",
                         entry.label,
                         entry.measure,
                         show(before),
