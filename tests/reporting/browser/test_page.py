@@ -401,7 +401,7 @@ def test_a_query_shows_the_modes_side_by_side(page: Any, file: Path) -> None:
     press(page, "Escape")
     page.wait_for("!document.getElementById('query-dialog').open")
     assert page.run("document.activeElement.className") == "open"
-    assert page.run("location.hash") == ""
+    page.wait_for("location.hash === ''")
     assert page.run("document.title") != "broken"
 
 
