@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.report import BenchmarkReport, SetSize
+from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.reporting.comparison import report_table
 from trectools_plus.reporting.export import table_as_latex, table_as_markdown
 from trectools_plus.reporting.html.page import render_html
@@ -129,7 +130,7 @@ def over_different_queries(make_report: Any) -> Any:
         one.model_copy(update={"n": 19}) if one.measure == "MeanRank" else one
         for one in report.comparisons
     ]
-    return report.model_copy(update={"modes": modes, "comparisons": comparisons})
+    return add_result(report.model_copy(update={"modes": modes, "comparisons": comparisons}))
 
 
 def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
