@@ -273,6 +273,14 @@ def test_strata_are_tables(make_report: Any) -> None:
     assert "too few" not in page
 
 
+def test_a_pair_that_is_not_compared_on_a_measure_has_dashes(make_report: Any) -> None:
+    report = make_report()
+    kept = [one for one in report.comparisons if one.measure != "nDCG@10"]
+    page = render_html(report.model_copy(update={"comparisons": kept}))
+    table = page.partition('<table class="differences"')[2].partition("</table>")[0]
+    assert table.count('data-f="t">–<') >= 5 * len(report.modes)
+
+
 @pytest.mark.parametrize(
     "means",
     [
