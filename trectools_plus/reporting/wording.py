@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from trectools_plus.benchmark.compare.method import EQUAL, alpha_of, describe_family
 from trectools_plus.benchmark.report import (
-    BayesianResult,
     BenchmarkReport,
     Comparison,
     ComponentMeasure,
@@ -37,12 +36,14 @@ TEST_NAMES = {
     "randomisation": "randomisation",
     "sign_test": "sign test",
     "tukey_hsd": "randomised Tukey HSD",
+    "max_t": "max-t",
 }
 CORRECTION_NAMES = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "benjamini_hochberg": "Benjamini–Hochberg",
     "tukey_hsd": "Tukey HSD",
+    "max_t": "max-t",
     "none": "no correction",
 }
 NO_PATTERN = (
@@ -139,32 +140,6 @@ def list_commands(report: BenchmarkReport) -> list[str]:
             for run in report.manifest.merged
         ),
     ]
-
-
-def state_probability(bayes: BayesianResult, contrast: str, baseline: str, measure: str) -> str:
-    """State a Bayesian comparison in one sentence.
-
-    Args:
-        bayes: The probabilities.
-        contrast: The name of the system that may be better.
-        baseline: The name of the other one.
-        measure: The measure.
-    """
-    what = f"The probability that {contrast} is better than {baseline} on {measure}"
-    if not bayes.rope:
-        return f"{what} is {_show_probability(bayes.better)}."
-    return (
-        f"{what} by more than {bayes.rope:g} is {_show_probability(bayes.better)} (practically "
-        f"equivalent: {_show_probability(bayes.equivalent)}, worse by more than {bayes.rope:g}: "
-        f"{_show_probability(bayes.worse)})."
-    )
-
-
-def _show_probability(probability: float) -> str:
-    """Return a probability with two decimals, but not 0.00 or 1.00 if it is not certain."""
-    if 0 < probability < 0.005:
-        return "below 0.01"
-    return "above 0.99" if 0.995 <= probability < 1 else f"{probability:.2f}"
 
 
 def other_name(name: str, definition: MeasureDefinition) -> str | None:
@@ -442,7 +417,7 @@ def describe_test(entry: Comparison, confidence: float) -> str:
     name = TEST_NAMES.get(entry.test, entry.test)
     noun = "" if name.endswith(("test", "HSD")) else " test"
     level = f"{name}{noun}, p ≤ {alpha_of(confidence):g}"
-    if entry.test == "tukey_hsd":
+    if entry.test == entry.correction:
         return f"{level}, for {entry.family}"
     correction = CORRECTION_NAMES.get(entry.correction, entry.correction)
     return f"{level} after {correction} over {entry.family}"

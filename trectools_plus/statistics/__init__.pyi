@@ -7,8 +7,9 @@ from trectools_plus.statistics.agreement import krippendorffs_alpha as krippendo
 from trectools_plus.statistics.arrays import Resampling as Resampling
 from trectools_plus.statistics.bootstrap import Intervals as Intervals
 from trectools_plus.statistics.bootstrap import bootstrap_intervals as bootstrap_intervals
-from trectools_plus.statistics.bootstrap import bootstrap_means as bootstrap_means
 from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
+from trectools_plus.statistics.intervals import mean_intervals as mean_intervals
+from trectools_plus.statistics.intervals import wilson_intervals as wilson_intervals
 from trectools_plus.statistics.paired import BayesianComparison as BayesianComparison
 from trectools_plus.statistics.paired import PairedComparison as PairedComparison
 from trectools_plus.statistics.paired import bayesian_comparison as bayesian_comparison
@@ -38,6 +39,7 @@ from trectools_plus.statistics.reproducibility import (
 )
 from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
 from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
+from trectools_plus.statistics.systems import compare_simultaneously as compare_simultaneously
 from trectools_plus.statistics.systems import group_letters as group_letters
 from trectools_plus.statistics.systems import indistinguishable_groups as indistinguishable_groups
 from trectools_plus.statistics.systems import pairs_of as pairs_of
@@ -45,6 +47,7 @@ from trectools_plus.statistics.systems import pairwise_differences as pairwise_d
 from trectools_plus.statistics.systems import randomised_tukey as randomised_tukey
 from trectools_plus.statistics.unpaired import UnpairedComparison as UnpairedComparison
 from trectools_plus.statistics.unpaired import unpaired_difference as unpaired_difference
+from trectools_plus.statistics.unpaired import unpaired_t_test as unpaired_t_test
 
 __all__ = [
     "Agreement",
@@ -66,6 +69,7 @@ __all__ = [
     "kendall_tau",
     "kendall_tau_union",
     "krippendorffs_alpha",
+    "mean_intervals",
     "paired_difference",
     "pairwise_differences",
     "power_of_t_test",
@@ -77,4 +81,5 @@ __all__ = [
     "tau_ap",
     "truncated_overlap",
     "unpaired_difference",
+    "unpaired_t_test",
 ]

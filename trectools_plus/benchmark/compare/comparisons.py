@@ -10,16 +10,17 @@ from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.benchmark.compare.method import ADJUSTED_TEST, DEFAULT_CORRECTION
 from trectools_plus.benchmark.report import Comparison
+from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from trectools_plus.measures.parser import match_name
-from trectools_plus.statistics.arrays import ResamplingOptions
+from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Comparisons(Sequence[Comparison]):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Comparisons(Displayed, Sequence[Comparison]):
     """The result of :func:`compare`: a sequence of comparisons, with the means of the systems.
 
     Each :class:`Comparison` is one pair of systems on one measure. It has the mean difference
@@ -84,7 +85,7 @@ class Comparisons(Sequence[Comparison]):
     def __getitem__(self, index: int | slice) -> Comparison | tuple[Comparison, ...]:
         return self.entries[index]
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         measures = ", ".join(self.evaluation.measure_names)
         return f"<Comparisons of {', '.join(self.systems)} on {measures}: {len(self)} entries>"
 
@@ -98,7 +99,7 @@ def compare(
     correction: str = DEFAULT_CORRECTION,
     test: str = ADJUSTED_TEST,
     rope: float | None = None,
-    **resampling: Unpack[ResamplingOptions],
+    **options: Unpack[IntervalOptions],
 ) -> Comparisons:
     """Compare systems query by query on every measure, with intervals and tests.
 
@@ -116,15 +117,17 @@ def compare(
         measures: Names of measures, or measures.
         baseline: Compare each other system with this one, or with each of several; by default
             compare every pair.
-        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``, or, for every pair only,
-            ``tukey_hsd``: the randomised Tukey HSD test.
+        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``; ``max_t``, with simultaneous
+            intervals that agree with the significance; or, for every pair only, ``tukey_hsd``: the
+            randomised Tukey HSD test.
         test: The test whose p-values are adjusted: ``randomisation``, ``t_test``,
             ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
         rope: Half the width of the region of practical equivalence, in the unit of the measures:
             each comparison then has ``bayes``, the probability that the contrast is better than the
             baseline by more than this, equivalent, or worse. ``None`` leaves it out.
-        **resampling: ``confidence``, the level of the intervals between 0 and 1 (0.95);
-            ``resamples``, their number (10,000); ``seed`` of the draws (42).
+        **options: ``interval``, the method of the intervals: ``auto``, ``percentile``, ``bca`` or
+            ``t``; ``confidence``, their level between 0 and 1 (0.95); ``resamples``, their number
+            (10,000); ``seed`` of the draws (42).
 
     Returns:
         The comparisons and the means of all systems.
@@ -146,6 +149,6 @@ def compare(
         judged = qrels if is_path(qrels) else as_qrels(qrels, "an Evaluation")
         evaluation = evaluate(judged, runs, measures)
     entries = compare_evaluation(
-        evaluation, baseline, correction=correction, test=test, rope=rope, **resampling
+        evaluation, baseline, correction=correction, test=test, rope=rope, **options
     )
     return Comparisons(evaluation, tuple(entries))

@@ -10,7 +10,7 @@ from typing import Annotated, get_args
 import typer
 
 from trectools_plus import benchmark, formats, reporting
-from trectools_plus.choices import Correction, Missing, TestName
+from trectools_plus.choices import Missing
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.backends import BackendOptions
 from trectools_plus.cli.options.benchmark import (
@@ -97,26 +97,6 @@ def benchmark_run(
             autocompletion=completion.complete_words(get_args(Missing)),
         ),
     ] = None,
-    correction: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Correction of p-values for the number of comparisons: holm, bonferroni, "
-            "benjamini_hochberg or tukey_hsd.  [default: holm]",
-            rich_help_panel=FIGURES,
-            autocompletion=completion.complete_words(get_args(Correction)),
-        ),
-    ] = None,
-    test: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Paired test that decides on significance: randomisation, t_test, "
-            "paired_bootstrap, wilcoxon or sign_test.  [default: randomisation]",
-            rich_help_panel=FIGURES,
-            autocompletion=completion.complete_words(get_args(TestName)),
-        ),
-    ] = None,
     output_dir: OutputDir = None,
     config: Annotated[
         Path | None,
@@ -155,7 +135,7 @@ def benchmark_run(
     ] = None,
 ) -> None:
     """Every mode searches the same documents for the same queries. Its run is validated and scored;
-    every mean has a bootstrap interval, and every difference is computed query by query. The
+    every mean has an interval, and every difference is computed query by query. The
     command writes BenchmarkReport.html, BenchmarkReport.json, BenchmarkComparison.md,
     reports/<mode>.json, per_query.parquet, qrels.txt, runs/<mode>.run and visualizations/*.png and
     *.svg. Without data, the dataset is hpo.
@@ -191,8 +171,6 @@ def benchmark_run(
         annotations=annotations,
         missing=missing,
         baseline=None if baseline is None else split_list(baseline),
-        correction=correction,
-        test=test,
         retrieval=searching.values(has_config=config is not None) or None,
         **figures.settings(),
         **backend.settings(),
