@@ -39,6 +39,14 @@ def open_catalogue(name: str) -> CatalogueDataset:
     return CatalogueDataset(name.removeprefix(CATALOGUE_PREFIX))
 
 
+def is_downloaded(name: str) -> bool:
+    """Return whether files of ``irds:<id>`` are on this machine; nothing is downloaded."""
+    import ir_datasets
+
+    collection = name.removeprefix(CATALOGUE_PREFIX).partition("/")[0]
+    return (ir_datasets.util.home_path() / collection).is_dir()
+
+
 def suggest_datasets(name: str) -> list[str]:
     """Return the names, with ``irds:``, of datasets whose ids are equal or similar to a name."""
     import ir_datasets

@@ -38,6 +38,7 @@ from trectools_plus.cli.options.common import (
 )
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions
+from trectools_plus.cli.options.signing import SignKey, ask_passphrase
 from trectools_plus.cli.options.topics import IdField, TextFields, TopicsLanguage
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.distributed import use_scheduler
@@ -146,6 +147,7 @@ def benchmark_run(
         ),
     ] = False,
     scheduler: Scheduler = None,
+    sign: SignKey = None,
     further_runs: Annotated[
         list[str] | None, typer.Argument(metavar="NAME=FILE", hidden=True)
     ] = None,
@@ -203,6 +205,7 @@ def benchmark_run(
         ir_metadata=ir_metadata,
         as_json=output_format == "json",
         scheduler=scheduler,
+        sign=sign,
     )
 
 
@@ -247,6 +250,7 @@ def report_benchmark(
     ir_metadata: bool = False,
     as_json: bool = False,
     scheduler: str | None = None,
+    sign: Path | None = None,
 ) -> None:
     """Run a benchmark with a progress bar, write its report and print it.
 
@@ -257,7 +261,9 @@ def report_benchmark(
         ir_metadata: Whether the runs are also written with an ir_metadata header.
         as_json: Whether the report is printed as JSON instead of text.
         scheduler: Address of the Dask scheduler that distributes the work; ``None`` for none.
+        sign: The private key that signs the folder; ``None`` for no signature.
     """
+    signer = None if sign is None else reporting.Signer(sign, ask_passphrase)
     with use_scheduler(scheduler), show_progress() as progress:
         command = format_command(sys.argv)
         result = benchmark.run_benchmark(
@@ -267,6 +273,8 @@ def report_benchmark(
     if topics is not None and topics.read_as is not None:
         note(f"{topics.path} {topics.read_as}")
     files = reporting.write_reports(result, ir_metadata=ir_metadata)
+    if signer is not None:
+        signer.sign(result.output_dir)
     if as_json:
         typer.echo(reporting.render_json(result.report), nl=False)
     else:
