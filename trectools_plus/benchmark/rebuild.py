@@ -110,6 +110,7 @@ def rebuild_result(
         InputError: If a run or the judgments are missing or cannot be read.
     """
     old = source.report
+    source.refuse_missing_files()
     progress("reading the data", 0, 1)
     data = _restore_data(source)
     dataset = data.dataset

@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
@@ -44,7 +45,7 @@ def is_downloaded(name: str) -> bool:
     import ir_datasets
 
     collection = name.removeprefix(CATALOGUE_PREFIX).partition("/")[0]
-    return (ir_datasets.util.home_path() / collection).is_dir()
+    return Path(ir_datasets.util.home_path(), collection).is_dir()
 
 
 def suggest_datasets(name: str) -> list[str]:

@@ -135,6 +135,16 @@ class ReportFolder:
         schema = {"doc_id": pl.String, "title": pl.String}
         return pl.DataFrame(schema=schema) if found is None else found
 
+    def refuse_missing_files(self) -> None:
+        """Refuse a report without its runs or judgments.
+
+        Raises:
+            InputError: If one is missing.
+        """
+        for name in (QRELS_FILE, *(one.path for one in self.report.runs)):
+            if name is not None:
+                _refuse_missing(self.folder / name)
+
     def read_qrels(self, *, allow_changed: bool = False) -> Qrels:
         """Read the judgments beside the report.
 

@@ -58,10 +58,13 @@ def _expect(
     if len(heading) != len(cells):
         return {}
     labels = {result.label: mode for mode, result in report.modes.items()}
+    by_measure = set(labels) <= set(heading)
+    if not by_measure and heading[1:2] != report.measure_names[:1]:
+        return {}
     found = {}
     for place, name in enumerate(heading):
-        pair = (cells[0], name) if name in labels else (name, cells[0])
-        measure, mode = pair[0], labels.get(pair[1])
+        measure, label = (cells[0], name) if by_measure else (name, cells[0])
+        mode = labels.get(label)
         if mode is not None and measure in report.modes[mode].measures:
             figures = report.modes[mode].measures[measure]
             values = [figures.mean, figures.median, figures.std, *ends_of(figures.ci)]

@@ -19,6 +19,7 @@ from trectools_plus.benchmark.run.output_folder import (
     ANNOTATED_FOLDER,
     CHECKSUMS_FILE,
     COMPONENTS_FOLDER,
+    DOCUMENTS_FILE,
     HTML_FILE,
     MARKDOWN_FILE,
     MODE_REPORTS_FOLDER,
@@ -26,6 +27,7 @@ from trectools_plus.benchmark.run.output_folder import (
     PLOTS_FOLDER,
     REPORT_FILE,
     SIGNATURE_FILE,
+    TOPICS_FILE,
     OutputFolder,
     read_checksums,
 )
@@ -40,6 +42,17 @@ from trectools_plus.reporting.verification.signature import Signature, Signer, c
 
 _MOST_FINDINGS = 20
 """Maximum number of findings on one file, apart from the values of a JSON document."""
+_NEW_IN_1_1 = frozenset(
+    {
+        "primary_measure",
+        "headline_measures",
+        "verdict",
+        "best_overall",
+        "equal_measures",
+        "unranked",
+    }
+)
+"""The keys that reports of schema version 1.0 do not have."""
 _OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER, ANNOTATED_FOLDER, COMPONENTS_FOLDER)
 """Folders in which only a benchmark writes."""
 
@@ -185,7 +198,8 @@ def _compare(
     merged = BenchmarkReport.model_validate(report.found)
     result = replace(rebuilt.result, report=merged, per_query=table)
     drawn = any((source.folder / PLOTS_FOLDER).glob("*.*"))
-    render_files(result, ir_metadata=(source.folder / ANNOTATED_FOLDER).is_dir(), plots=drawn)
+    annotated = any((source.folder / ANNOTATED_FOLDER).glob("*.run"))
+    render_files(result, ir_metadata=annotated, plots=drawn)
     progress("rendering", 1, 1)
     machine = source.report.manifest.platform == describe_machine()["platform"]
     same_plots = machine and packages.get("matplotlib") == versions.get("matplotlib")
@@ -224,16 +238,11 @@ def _compare_report(source: ReportFolder, rebuilt: Rebuilt, same_version: bool) 
         return not rebuilt.texts_known and path.endswith(".text")
 
     comparison = Comparison(source.path.name, same_version, is_unknown)
-    found = comparison.compare(reported, again)
-    findings = comparison.findings
-    writer = source.report.manifest.packages.get("trectools-plus")
-    running = package_versions()["trectools-plus"]
-    if writer == running and source.report.schema_version != SCHEMA_VERSION:
-        findings.append(
-            f"{source.path.name}: schema_version: reported {source.report.schema_version!r}, but "
-            f"trectools-plus {running} writes {SCHEMA_VERSION!r}"
-        )
-    return _Report(again | found, findings, comparison.values, is_unknown)
+    known = again
+    if source.report.schema_version == "1.0":
+        known = {key: value for key, value in again.items() if key not in _NEW_IN_1_1}
+    found = comparison.compare(reported, known)
+    return _Report(again | found, comparison.findings, comparison.values, is_unknown)
 
 
 def _as_loaded(raw: Any, loaded: Any) -> Any:
@@ -317,19 +326,19 @@ def compare_tables(
     wrong = both.filter(~same).sort(keys)
     problems = []
     for row in wrong.iter_rows(named=True):
-        shown = " ".join(str(row[key]) for key in keys)
-        shown = shown if len(shown) < 100 else f"{shown[:99]}…"
+        named = " ".join(str(row[key]) for key in keys)
+        named = named if len(named) < 100 else f"{named[:99]}…"
         if row["_again"] is None:
-            problems.append(f"{where}: {shown}: reported, but not recomputed")
+            problems.append(f"{where}: {named}: reported, but not recomputed")
         elif row["_reported"] is None:
-            problems.append(f"{where}: {shown}: reported None, recomputed a row")
+            problems.append(f"{where}: {named}: reported None, recomputed a row")
         else:
             values = "; ".join(
                 f"reported {row[name]}, recomputed {row[f'{name}_again']}"
                 for name in rest
                 if row[name] != row[f"{name}_again"]
             )
-            problems.append(f"{where}: {shown}: {values}")
+            problems.append(f"{where}: {named}: {values}")
     if not problems and rest and not reported.select(keys).equals(again.select(keys)):
         problems.append(f"{where}: the order of the rows differs")
     return problems, count
@@ -352,11 +361,10 @@ class _Files:
 
     def compare(self, progress: Progress) -> None:
         """Compare all files, and find files without a counterpart."""
-        expected = sorted(
-            file.relative_to(self.again).as_posix()
-            for file in self.again.rglob("*")
-            if file.is_file()
-        )
+        made = (file for file in self.again.rglob("*") if file.is_file())
+        expected = sorted(file.relative_to(self.again).as_posix() for file in made)
+        if self.report.schema_version == "1.0":
+            expected = [name for name in expected if not _is_new_in_1_1(name)]
         listed = {name for _, name in read_checksums(self.source.folder)}
         for done, name in enumerate(expected):
             progress("comparing files", done, len(expected))
@@ -427,6 +435,10 @@ class _Files:
             is_right = not comparison.findings
         if self.same_version and is_right:
             yield from _compare_texts(path, again)
+
+
+def _is_new_in_1_1(name: str) -> bool:
+    return name.startswith(f"{MODE_REPORTS_FOLDER}/") or name in (TOPICS_FILE, DOCUMENTS_FILE)
 
 
 def _compare_texts(path: Path, again: Path) -> Iterator[str]:
