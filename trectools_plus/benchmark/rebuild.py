@@ -24,6 +24,7 @@ from trectools_plus.benchmark.compare.significance import (
 )
 from trectools_plus.benchmark.merge import STRATA_LOST, extend_report
 from trectools_plus.benchmark.report import (
+    SCHEMA_VERSION,
     BenchmarkReport,
     ComponentResult,
     DatasetInfo,
@@ -33,6 +34,7 @@ from trectools_plus.benchmark.report import (
     UnscoredMode,
 )
 from trectools_plus.benchmark.report.folder import ReportFolder, StoredDocuments, read_report_topics
+from trectools_plus.benchmark.report.manifest import hash_config
 from trectools_plus.benchmark.run.assemble import make_manifest, make_report, score_modes
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import (
@@ -58,8 +60,10 @@ from trectools_plus.formats.ir_datasets import is_catalogue_name, is_downloaded
 from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.provenance import package_versions
 from trectools_plus.retrieval.backends.embedded.modes import kind_of, merged_modes, model_of
 from trectools_plus.retrieval.fetch.topics import hash_topics
+from trectools_plus.statistics.intervals import OF_1_0
 
 _MOST_DOCUMENTS = 1_000_000
 """Larger collections are not read again."""
@@ -139,6 +143,21 @@ def rebuild_result(
         make_latency_table(dataset.topics, modes) if texts_known else source.latency,
     )
     return Rebuilt(result, [*_ALWAYS_UNPROVEN, *data.unproven], texts_known)
+
+
+def is_by_this_version(source: ReportFolder) -> bool:
+    """Return whether the running version wrote the report."""
+    report = source.report
+    running = package_versions(["trectools-plus"])["trectools-plus"]
+    writer = report.manifest.packages.get("trectools-plus")
+    return writer == running and report.schema_version == SCHEMA_VERSION
+
+
+def _config_of(source: ReportFolder) -> BenchmarkConfig:
+    """Return the configuration, with the method of intervals of the report's schema version."""
+    if source.report.schema_version == "1.0":
+        return source.config.model_copy(update={"interval": OF_1_0})
+    return source.config
 
 
 def _restore_data(source: ReportFolder) -> _Data:
@@ -304,7 +323,7 @@ def _remake(
     source: ReportFolder, data: _Data, modes: Mapping[str, ModeRun], progress: Progress
 ) -> tuple[BenchmarkReport, Evaluation]:
     """Make the report again, and extend it by each merged run in turn."""
-    old, config, dataset = source.report, source.config, data.dataset
+    old, config, dataset = source.report, _config_of(source), data.dataset
     merged = {one.name: one for one in old.manifest.merged}
     first = {name: mode for name, mode in modes.items() if name not in merged}
     evaluation = score_modes(config, dataset, first, progress)
@@ -354,12 +373,15 @@ def _remake_manifest(
     except ValueError:
         moment = datetime.fromtimestamp(0, UTC)
     manifest = make_manifest(config, moment, "", described, modes, old.command)
+    if not is_by_this_version(source):  # it had other settings
+        changes = {"config": old.config, "config_hash": hash_config(old.config)}
+        manifest = manifest.model_copy(update=changes)
     expected = f"{moment.astimezone(UTC):%Y%m%d-%H%M%S}-{manifest.config_hash[:8]}"
     named = re.fullmatch(rf"{expected}(-\d+)?", old.experiment_id)
     kept = ("packages", "python", "platform", "blas_threads", "models", "cache_key", "cached_from")
-    changes = {name: getattr(old, name) for name in kept}
-    changes["experiment_id"] = old.experiment_id if named else expected
-    return manifest.model_copy(update=changes)
+    claimed = {name: getattr(old, name) for name in kept}
+    claimed["experiment_id"] = old.experiment_id if named else expected
+    return manifest.model_copy(update=claimed)
 
 
 def _describe_stored(old: DatasetInfo, dataset: Dataset, queries: int) -> DatasetInfo:

@@ -5,8 +5,9 @@ Every rendering shows the same :class:`ComparisonTable`, so they cannot disagree
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from string import ascii_lowercase, digits
 
 from trectools_plus.benchmark.report import BenchmarkReport, Latency
 from trectools_plus.benchmark.report.parts import ends_of
@@ -20,6 +21,11 @@ from trectools_plus.text import plural
 
 SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰ"
 """One letter per mode; with more modes than letters, the table marks only the best mode."""
+_MARKS = {
+    SUPERSCRIPTS: (("abcdefgh", SUPERSCRIPTS), ("12345678", "¹²³⁴⁵⁶⁷⁸")),
+    ascii_lowercase: ((ascii_lowercase, ascii_lowercase), (digits[1:], digits[1:])),
+}
+"""By alphabet, the marks in order of preference, each after the names that they collide with."""
 AHEAD_OF_ALL = "*"
 NOT_AHEAD_OF_ALL = "n.s."
 _MOST_COLUMNS = 5
@@ -38,7 +44,7 @@ class Figure:
         high: Upper end.
         level: The interval's confidence level, between 0 and 1.
         n: Number of queries averaged over.
-        of_all: Whether these are all queries.
+        of_all: Whether these are all queries, for every mode.
         best: Whether no other mode has a better mean on the measure. False for all modes if all
             means are equal or not ranked.
         better_than: Modes that this mode is significantly better than.
@@ -58,7 +64,7 @@ class Figure:
     @property
     def n_text(self) -> str:
         """The text ``n = 19`` if the mean is not over all queries; else empty."""
-        return "" if self.of_all or self.mean is None else f"n = {self.n}"
+        return "" if self.of_all or self.mean is None else f"n = {self.n:,}"
 
     def as_cell(self, letters: Mapping[str, str]) -> Cell:
         """Return the mean with four decimals and its interval with three.
@@ -105,10 +111,21 @@ class ComparisonTable:
         return self.legend[0]
 
     def letters(self, alphabet: str = SUPERSCRIPTS) -> dict[str, str]:
-        """Return the letter of each mode; empty if no mode is marked, or with too many modes."""
-        if not self.test or len(self.labels) > len(alphabet):
+        """Return the mark of each mode; empty if no mode is marked, or with too many modes.
+
+        The marks are letters. If a mode is called like a letter, for example ``a``, they are
+        digits.
+
+        Args:
+            alphabet: The letters: :data:`SUPERSCRIPTS`, or those of ASCII.
+        """
+        if not self.test:
             return {}
-        return dict(zip(self.labels, alphabet, strict=False))
+        names = {label.strip().casefold() for label in self.labels.values()}
+        for letters, marks in _MARKS[alphabet]:
+            if len(names) <= len(marks) and not names & {*letters, *marks}:
+                return dict(zip(self.labels, marks, strict=False))
+        return {}
 
     def by_measure(self, measures: Iterable[str] | None = None) -> Table:
         """Return the table with a row per measure, a column per mode, and the best mode.
@@ -150,18 +167,20 @@ def fold(table: Table, modes: int, corner: str = "Mode") -> Table:
     return table.transposed(corner) if modes > _MOST_COLUMNS else table
 
 
-def report_table(report: BenchmarkReport) -> ComparisonTable:
+def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None) -> ComparisonTable:
     """Return the table of means by measure and mode, with the best means and significant leads.
 
     ``legend`` explains the marks. :func:`write_table` writes the table into a file.
 
     Args:
         report: A report of a benchmark, for example ``result.report``.
+        measures: Some of its measures, for example ``report.headline_measures``; all by default.
     """
     beaten = _find_beaten(report)
+    shown = report.measure_names if measures is None else measures
     cells = {
         measure: tuple(_figure(report, mode, measure, beaten) for mode in report.modes)
-        for measure in report.measure_names
+        for measure in shown
     }
     marked = any(cell.better_than for row in cells.values() for cell in row)
     table = ComparisonTable(
@@ -170,7 +189,7 @@ def report_table(report: BenchmarkReport) -> ComparisonTable:
         test=describe_test(report.comparisons[0], report.confidence) if marked else "",
         labels={mode: result.label for mode, result in report.modes.items()},
         cells=cells,
-        best={measure: _best_cell(report, measure) for measure in report.measure_names},
+        best={measure: _best_cell(report, measure) for measure in shown},
         latencies={mode: result.latency_ms for mode, result in report.modes.items()},
     )
     return replace(table, legend=_legend(report, table))
@@ -203,7 +222,7 @@ def _figure(
         high=high,
         level=report.confidence,
         n=figures.n,
-        of_all=figures.n == report.manifest.dataset.queries,
+        of_all=figures.n == report.manifest.dataset.queries and measure not in report.unranked,
         best=ranked and figures.mean is not None and figures.mean == best,
         better_than=tuple(other for other in report.modes if other in worse),
     )
@@ -237,7 +256,7 @@ def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
 
 
 def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
-    results = (each for mode in report.modes.values() for each in mode.measures.values())
+    results = (mode.measures[name] for mode in report.modes.values() for name in table.cells)
     ci = next((each.ci for each in results if each.ci is not None), None)
     if ci is None:
         alone = report.manifest.dataset.queries < 2
@@ -245,22 +264,20 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
         lines = [f"Mean. There are no intervals{because}."]
     else:
         drawn = f"{ci.method}; {ci.resamples:,} resamples of the queries"
-        lines = [
-            f"Mean with its {ci.level * 100:g}% interval ({drawn}, the same ones for every measure "
-            "and mode)."
-        ]
-    lines.append(denominator_line(report))
-    sums = [name for name in report.measure_names if report.is_sum(name)]
+        lines = [f"Mean with its {ci.level * 100:g}% interval ({drawn})."]
+    lines.append(denominator_line(report, table.cells))
+    sums = [name for name in table.cells if report.is_sum(name)]
     if sums:
         lines.append(f"Sums over the queries, which are not compared: {', '.join(sums)}.")
     if len(report.modes) < 2:
         return lines
-    if len(report.unranked) < len(report.measure_names):
+    unranked = [name for name in table.cells if name in report.unranked]
+    if len(unranked) < len(table.cells):
         lines[0] += " Bold: best mean."
-    if report.unranked:
+    if unranked:
         lines.append(
             f"Not ranked, because their means are over different queries (n): "
-            f"{', '.join(report.unranked)}."
+            f"{', '.join(unranked)}."
         )
     beaten = {mode for row in table.cells.values() for cell in row for mode in cell.better_than}
     named = ", ".join(

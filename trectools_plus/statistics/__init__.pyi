@@ -7,11 +7,16 @@ from trectools_plus.statistics.agreement import krippendorffs_alpha as krippendo
 from trectools_plus.statistics.arrays import Resampling as Resampling
 from trectools_plus.statistics.bootstrap import Intervals as Intervals
 from trectools_plus.statistics.bootstrap import bootstrap_intervals as bootstrap_intervals
-from trectools_plus.statistics.bootstrap import bootstrap_means as bootstrap_means
 from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
+from trectools_plus.statistics.intervals import mean_intervals as mean_intervals
+from trectools_plus.statistics.intervals import wilson_intervals as wilson_intervals
+from trectools_plus.statistics.paired import BayesianComparison as BayesianComparison
 from trectools_plus.statistics.paired import PairedComparison as PairedComparison
+from trectools_plus.statistics.paired import bayesian_comparison as bayesian_comparison
+from trectools_plus.statistics.paired import check_rope as check_rope
 from trectools_plus.statistics.paired import compare_columns as compare_columns
 from trectools_plus.statistics.paired import paired_difference as paired_difference
+from trectools_plus.statistics.paired import probabilities_of as probabilities_of
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS as PAIRED_TESTS
 from trectools_plus.statistics.paired_tests import PairedTest as PairedTest
 from trectools_plus.statistics.power import SizeAdvice as SizeAdvice
@@ -34,6 +39,7 @@ from trectools_plus.statistics.reproducibility import (
 )
 from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
 from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
+from trectools_plus.statistics.systems import compare_simultaneously as compare_simultaneously
 from trectools_plus.statistics.systems import group_letters as group_letters
 from trectools_plus.statistics.systems import indistinguishable_groups as indistinguishable_groups
 from trectools_plus.statistics.systems import pairs_of as pairs_of
@@ -44,6 +50,7 @@ from trectools_plus.statistics.unpaired import unpaired_difference as unpaired_d
 
 __all__ = [
     "Agreement",
+    "BayesianComparison",
     "Intervals",
     "PairedComparison",
     "PairedTest",
@@ -52,6 +59,7 @@ __all__ = [
     "UnpairedComparison",
     "adjust_p_values",
     "advise_on_size",
+    "bayesian_comparison",
     "bootstrap_intervals",
     "cohens_kappa",
     "delta_relative_improvement",
@@ -60,6 +68,7 @@ __all__ = [
     "kendall_tau",
     "kendall_tau_union",
     "krippendorffs_alpha",
+    "mean_intervals",
     "paired_difference",
     "pairwise_differences",
     "power_of_t_test",

@@ -14,7 +14,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from trectools_plus.measures.parser import match_name
-from trectools_plus.statistics.arrays import ResamplingOptions
+from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
 
@@ -97,7 +97,8 @@ def compare(
     baseline: str | Sequence[str] | None = None,
     correction: str = DEFAULT_CORRECTION,
     test: str = ADJUSTED_TEST,
-    **resampling: Unpack[ResamplingOptions],
+    rope: float | None = None,
+    **options: Unpack[IntervalOptions],
 ) -> Comparisons:
     """Compare systems query by query on every measure, with intervals and tests.
 
@@ -115,12 +116,17 @@ def compare(
         measures: Names of measures, or measures.
         baseline: Compare each other system with this one, or with each of several; by default
             compare every pair.
-        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``, or, for every pair only,
-            ``tukey_hsd``: the randomised Tukey HSD test.
+        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``; ``max_t``, with simultaneous
+            intervals that agree with the significance; or, for every pair only, ``tukey_hsd``: the
+            randomised Tukey HSD test.
         test: The test whose p-values are adjusted: ``randomisation``, ``t_test``,
             ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
-        **resampling: ``confidence``, the level of the intervals between 0 and 1 (0.95);
-            ``resamples``, their number (10,000); ``seed`` of the draws (42).
+        rope: Half the width of the region of practical equivalence, in the unit of the measures:
+            each comparison then has ``bayes``, the probability that the contrast is better than the
+            baseline by more than this, equivalent, or worse. ``None`` leaves it out.
+        **options: ``interval``, the method of the intervals: ``auto``, ``percentile``, ``bca`` or
+            ``t``; ``confidence``, their level between 0 and 1 (0.95); ``resamples``, their number
+            (10,000); ``seed`` of the draws (42).
 
     Returns:
         The comparisons and the means of all systems.
@@ -142,6 +148,6 @@ def compare(
         judged = qrels if is_path(qrels) else as_qrels(qrels, "an Evaluation")
         evaluation = evaluate(judged, runs, measures)
     entries = compare_evaluation(
-        evaluation, baseline, correction=correction, test=test, **resampling
+        evaluation, baseline, correction=correction, test=test, rope=rope, **options
     )
     return Comparisons(evaluation, tuple(entries))

@@ -23,6 +23,7 @@ from trectools_plus.benchmark.compare.compare import (
 )
 from trectools_plus.benchmark.compare.method import (
     DEFAULT_CORRECTION,
+    FAMILY_TESTS,
     TUKEY,
     alpha_of,
     describe_family,
@@ -93,11 +94,11 @@ def find_differences(
     ]
     pairs += [(places[names[key]], places[key[0]]) for key in rest if key not in same_as]
     facts = {
-        "test": TUKEY if config.correction == TUKEY else config.test,
+        "test": config.correction if config.correction in FAMILY_TESTS else config.test,
         "correction": config.correction,
         "family": _describe_family(config.correction, len(modes), len(further)),
     }
-    found = compare_pairs(whole, pairs, facts, config.resampling)
+    found = compare_pairs(whole, pairs, facts, config.resampling, config.rope)
     by_case = {(one.baseline, one.contrast, one.measure): one for one in found}
     return Differences(
         [one for one in found if one.baseline in modes],

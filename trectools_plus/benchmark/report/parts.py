@@ -121,7 +121,7 @@ class MeasureDefinition(ReportModel):
         return handler(_without_serializer(core_schema))
 
 
-class _WithoutUnset(ReportModel):
+class WithoutUnset(ReportModel):
     """A part of the report whose fields ``_optional`` are left out while they are null."""
 
     _optional: ClassVar[tuple[str, ...]] = ()
@@ -148,7 +148,7 @@ def _without_serializer(core_schema: CoreSchema) -> CoreSchema:
     return cast("CoreSchema", shown)
 
 
-class ConfidenceInterval(_WithoutUnset):
+class ConfidenceInterval(WithoutUnset):
     """An interval for a mean or a mean difference, of at least two queries."""
 
     _optional = ("note",)
@@ -160,12 +160,13 @@ class ConfidenceInterval(_WithoutUnset):
     level: float
     """Confidence level, between 0 and 1."""
     method: str
-    """The method."""
+    """The method of this interval, for example ``BCa bootstrap`` or ``Wilson``."""
     resamples: int
-    """Bootstrap resamples drawn; the same ones for every measure and mode."""
+    """Bootstrap resamples drawn, the same ones for every measure and mode; 0 if the method draws
+    none."""
     note: str | None = None
-    """A limitation of this interval, for example that there are too few queries for its method;
-    omitted if there is none."""
+    """The reason why the interval may be too narrow, for example too few different values. Omitted
+    if there is none."""
 
 
 class UpliftResult(ReportModel):
@@ -183,7 +184,7 @@ class UpliftResult(ReportModel):
     """True if the difference is at least ``low``; null if it is undefined."""
 
 
-class TargetResult(_WithoutUnset):
+class TargetResult(WithoutUnset):
     """A measure's target, and the levels that the mean and its interval reach."""
 
     _optional = ("above", "names", "band", "uplift")
@@ -227,7 +228,8 @@ class MeasureResult(ReportModel):
     n: int
     """Number of queries in the mean."""
     ci: ConfidenceInterval | None
-    """Bootstrap interval of the mean; null for a sum, and for fewer than two queries."""
+    """Interval of the mean; null for a sum, for fewer than two queries, and where no interval is
+    valid, because all values are equal."""
     definition: MeasureDefinition
     """The definition of the measure."""
     target: TargetResult | None

@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from trectools_plus.benchmark.rebuild import Rebuilt, rebuild_result
-from trectools_plus.benchmark.report import SCHEMA_VERSION, BenchmarkReport
+from trectools_plus.benchmark.rebuild import Rebuilt, is_by_this_version, rebuild_result
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import (
     ANNOTATED_FOLDER,
@@ -187,10 +187,7 @@ def _compare(
     """Compare all files; return the number of figures, problems, unproven parts, other files."""
     packages = source.report.manifest.packages
     versions = package_versions()
-    writer = packages.get("trectools-plus")
-    same_version = (
-        writer == versions["trectools-plus"] and source.report.schema_version == SCHEMA_VERSION
-    )
+    same_version = is_by_this_version(source)
     report = _compare_report(source, rebuilt, same_version)
     unproven = list(rebuilt.unproven)
     progress("rendering", 0, 1)
@@ -212,7 +209,7 @@ def _compare(
     if not same_version:
         schema = source.report.schema_version
         unproven.append(
-            f"wording and layout (trectools-plus {writer}, schema {schema}, wrote the report: "
+            f"wording and layout (trectools-plus {packages.get('trectools-plus')}, schema {schema}, wrote the report: "
             "figures and labels were compared)"
         )
     problems = [*values.problems, *report.findings, *files.problems]
