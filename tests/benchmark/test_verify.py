@@ -14,6 +14,7 @@ from trectools_plus.benchmark.compare.compare_reports import compare_reports
 from trectools_plus.benchmark.compare.differences import find_differences_of_1_0
 from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.report.manifest import hash_config
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import InputError
@@ -341,6 +342,10 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
 
     def as_1_0(document: dict[str, Any]) -> None:
         document["schema_version"] = "1.0"
+        manifest = document["manifest"]
+        manifest["config_hash"] = hash_config(manifest["config"])
+        moment = manifest["experiment_id"].rpartition("-")[0]
+        manifest["experiment_id"] = f"{moment}-{manifest['config_hash'][:8]}"
         for name in ("unranked", "primary_measure", "headline_measures", "verdict"):
             del document[name]
         del document["best_overall"], document["equal_measures"]

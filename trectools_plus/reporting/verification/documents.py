@@ -109,7 +109,7 @@ class Comparison:
                 (f"[{place}]", one, other)
                 for place, (one, other) in enumerate(zip(reported, rebuilt, strict=True))
             ]
-        elif len(reported) != len(rebuilt):
+        elif len(reported) != len(rebuilt) and self.same_version:
             self.findings.append(
                 f"{self.where}: {path}: {len(reported)} entries reported, {len(rebuilt)} recomputed"
             )
@@ -118,6 +118,8 @@ class Comparison:
             if one is _MISSING:
                 self.findings.append(f"{self.where}: {path}{place}: the report does not list it")
                 found.append(other)
+            elif other is _MISSING and self.is_unknown(f"{path}{place}"):
+                found.append(one)
             elif other is _MISSING:
                 self.findings.append(f"{self.where}: {path}{place}: reported, but not recomputed")
             else:
@@ -138,8 +140,8 @@ def _align(reported: list[Any], rebuilt: list[Any]) -> list[tuple[str, Any, Any]
 
     ``None`` if entries have no identity, or if both lists have the same entries in another order.
     """
-    keys = [[_identify(one) for one in side] for side in (reported, rebuilt)]
-    if any(None in side or len(set(side)) < len(side) for side in keys):
+    keys = [_identify_all(side) for side in (reported, rebuilt)]
+    if keys[0] is None or keys[1] is None:
         return None
     known, expected = (
         dict(zip(side, values, strict=True))
@@ -148,9 +150,21 @@ def _align(reported: list[Any], rebuilt: list[Any]) -> list[tuple[str, Any, Any]
     if keys[0] != keys[1] and known.keys() == expected.keys():
         return None
     return [
-        (f"[{', '.join(key or ())}]", known.get(key, _MISSING), expected.get(key, _MISSING))
+        (f"[{', '.join(key)}]", known.get(key, _MISSING), expected.get(key, _MISSING))
         for key in dict.fromkeys([*keys[1], *keys[0]])
     ]
+
+
+def _identify_all(entries: list[Any]) -> list[tuple[str, ...]] | None:
+    """Return a different identity of each entry; ``None`` if one has none."""
+    found: list[tuple[str, ...]] = []
+    for entry in entries:
+        key = _identify(entry)
+        if key is None:
+            return None
+        count = sum(one[: len(key)] == key for one in found) if key in found else 0
+        found.append((*key, f"no. {count + 1}") if count else key)
+    return found
 
 
 def _identify(entry: Any) -> tuple[str, ...] | None:
