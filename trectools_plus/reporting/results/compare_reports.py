@@ -152,7 +152,7 @@ def _means(mode: ModeContrast, entry: Comparison, queries: int) -> list[str]:
     """Return the means in A and B, with the numbers of queries unless they are all queries."""
     means, counts = mode.means[entry.measure], mode.counts[entry.measure]
     return [
-        show(mean) if mean is None or n == queries else f"{show(mean)} (n = {n})"
+        show(mean) if mean is None or n == queries else f"{show(mean)} (n = {n:,})"
         for mean, n in zip(means, counts, strict=True)
     ]
 

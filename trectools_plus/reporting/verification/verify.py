@@ -31,6 +31,7 @@ from trectools_plus.benchmark.run.output_folder import (
     OutputFolder,
     read_checksums,
 )
+from trectools_plus.display import Content, Displayed
 from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.progress import Progress, no_progress
@@ -39,6 +40,7 @@ from trectools_plus.reporting.files import render_files
 from trectools_plus.reporting.verification.claims import find_false_claims
 from trectools_plus.reporting.verification.documents import NEAR, Comparison, find_text_changes
 from trectools_plus.reporting.verification.signature import Signature, Signer, check_signature
+from trectools_plus.text import plural
 
 _MOST_FINDINGS = 20
 """Maximum number of findings on one file, apart from the values of a JSON document."""
@@ -59,8 +61,8 @@ _OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER, ANNOTATED_FOLDER, COMPONENT
 """Folders in which only a benchmark writes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+@dataclass(frozen=True, slots=True, repr=False)
+class Verification(Displayed):
     """The result of a verification.
 
     Attributes:
@@ -77,6 +79,13 @@ class Verification:
     problems: list[str]
     unproven: list[str] = field(default_factory=list)
     signature: Signature | None = None
+
+    def _content(self) -> Content:
+        caption = (
+            f"{plural(self.figures, 'figure')} and {plural(self.files, 'file')} verified: "
+            f"{plural(len(self.problems), 'problem')}"
+        )
+        return Content(caption, ["Problem"], [[problem] for problem in self.problems])
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as JSON values."""
