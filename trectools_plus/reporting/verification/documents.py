@@ -140,18 +140,16 @@ def _align(reported: list[Any], rebuilt: list[Any]) -> list[tuple[str, Any, Any]
 
     ``None`` if entries have no identity, or if both lists have the same entries in another order.
     """
-    keys = [_identify_all(side) for side in (reported, rebuilt)]
-    if keys[0] is None or keys[1] is None:
+    theirs, ours = _identify_all(reported), _identify_all(rebuilt)
+    if theirs is None or ours is None:
         return None
-    known, expected = (
-        dict(zip(side, values, strict=True))
-        for side, values in zip(keys, (reported, rebuilt), strict=True)
-    )
-    if keys[0] != keys[1] and known.keys() == expected.keys():
+    known = dict(zip(theirs, reported, strict=True))
+    expected = dict(zip(ours, rebuilt, strict=True))
+    if theirs != ours and known.keys() == expected.keys():
         return None
     return [
         (f"[{', '.join(key)}]", known.get(key, _MISSING), expected.get(key, _MISSING))
-        for key in dict.fromkeys([*keys[1], *keys[0]])
+        for key in dict.fromkeys([*ours, *theirs])
     ]
 
 
