@@ -157,6 +157,8 @@ def _load_private_key(path: Path, ask_passphrase: Callable[[], str] | None) -> A
     except InputError:
         raise
     except Exception as error:  # the errors of cryptography have no common base
+        if "bcrypt" in str(error):
+            raise MissingExtraError("a private key with a passphrase", "sign") from error
         raise InputError(
             "not a private key in OpenSSH's format, or the passphrase is wrong",
             where=str(path),
@@ -174,12 +176,22 @@ def _is_encrypted(content: bytes) -> bool:
 
 
 def _refuse_weak(key: Any, path: Path) -> Any:
-    kind = type(key).__name__.lower()
-    if not any(name in kind for name in ("ed25519", "rsa", "ellipticcurve")):
+    kind = _kind_of(key)
+    if kind is None:
         raise InputError("the key is neither Ed25519, ECDSA nor RSA", where=str(path))
-    if "rsa" in kind and key.key_size < _FEWEST_RSA_BITS:
+    if kind == "rsa" and key.key_size < _FEWEST_RSA_BITS:
         raise InputError(f"the RSA key has fewer than {_FEWEST_RSA_BITS} bits", where=str(path))
     return key
+
+
+def _kind_of(key: Any) -> str | None:
+    """Return ``ed25519``, ``rsa`` or ``ecdsa``; ``None`` for another kind of private key."""
+    kinds = {
+        "ed25519": _require("asymmetric.ed25519").Ed25519PrivateKey,
+        "rsa": _require("asymmetric.rsa").RSAPrivateKey,
+        "ecdsa": _require("asymmetric.ec").EllipticCurvePrivateKey,
+    }
+    return next((name for name, one in kinds.items() if isinstance(key, one)), None)
 
 
 def _signed_data(namespace: str, algorithm: str, content: bytes) -> bytes:
@@ -189,11 +201,11 @@ def _signed_data(namespace: str, algorithm: str, content: bytes) -> bytes:
 
 def _make_signature(key: Any, data: bytes) -> bytes:
     """Return algorithm and signature in SSH's encoding."""
-    kind = type(key).__name__.lower()
-    if "rsa" in kind:
+    kind = _kind_of(key)
+    if kind == "rsa":
         padding = _require("asymmetric.padding")
         return _pack(b"rsa-sha2-512") + _pack(key.sign(data, padding.PKCS1v15(), _hash("SHA512")))
-    if "ed25519" in kind:
+    if kind == "ed25519":
         return _pack(b"ssh-ed25519") + _pack(key.sign(data))
     ec, utils = _require("asymmetric.ec"), _require("asymmetric.utils")
     size = key.curve.key_size
