@@ -23,7 +23,9 @@ from trectools_plus.ranking import rank_documents
 
 PARTS = 10_000
 """Values are rounded to 1/PARTS."""
-_DEPTHS = (10, 5, 3, 2, 1)
+DEEPEST = 10
+"""Maximum number of results of a query in the page."""
+_DEPTHS = (DEEPEST, 5, 3, 2, 1)
 _MOST_RESULTS = 1_500_000
 """Maximum length of the results and documents as JSON, except at depth 1."""
 _MOST_VALUES = 900_000
@@ -190,7 +192,7 @@ def _collect_results(
     ]
     if not ranked:
         return {"first": None, "documents": [], "depth": 0, "grades": [], "results": None}
-    top = pl.concat([run.filter(pl.col("rank") <= max(_DEPTHS)) for run in ranked])
+    top = pl.concat([run.filter(pl.col("rank") <= DEEPEST) for run in ranked])
     shape = len(report.modes), len(query_ids)
     first = None
     grades = top.select("query_id", "doc_id").clear().with_columns(relevance=pl.lit(None, pl.Int64))
@@ -252,6 +254,11 @@ def _pack(
         "grades": grades,
         "results": _base64(packed),
     }
+
+
+def first_results(run: Run, depth: int) -> pl.DataFrame:
+    """Return ``query_id, doc_id`` of the first results, in canonical order."""
+    return rank_documents(run.frame).filter(pl.col("rank") <= depth).select("query_id", "doc_id")
 
 
 def _title(named: pl.Series, corpus: Documents | None) -> list[tuple[str, str]]:
