@@ -82,6 +82,7 @@ def merge_run(
         evaluation = score_modes(config, dataset, modes, progress)
         progress("comparing", 0, 1)
         report = _remake_report(source, dataset, modes, evaluation, (name, run_path))
+        folder.keep_components([one.run.path or "" for one in report.components])
         progress("comparing", 1, 1)
     except BaseException:
         folder.discard()

@@ -296,7 +296,6 @@ def _compare_components(source: ReportFolder, differences: Differences) -> Itera
     """Yield a text for each figure of the components."""
     for one in source.report.components:
         key, what = (one.mode, one.component), f"{one.mode} without {one.component}"
-        yield from _differ(f"{what} same_as", one.same_as, differences.same_as.get(key))
         yield from _differ(what, one.measures, differences.components.get(key))
 
 

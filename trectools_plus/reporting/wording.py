@@ -400,13 +400,6 @@ def describe_components_test(report: BenchmarkReport) -> str:
     return f", by the test of the paired differences, in one family with them ({family})"
 
 
-def name_left_out(report: BenchmarkReport, one: ComponentResult) -> str:
-    """Name a component, with the mode that equals the rest: ``dense (the same as BM25)``."""
-    label = component_label(report, one)
-    mode = report.modes.get(one.same_as or "")
-    return label if mode is None else f"{label} (the same as {mode.label})"
-
-
 def component_label(report: BenchmarkReport, one: ComponentResult) -> str:
     """Return the label of the mode that is the component; without one, the component's name."""
     mode = report.modes.get(one.component)

@@ -208,7 +208,6 @@ def _list_components(
         ComponentResult(
             mode=mode,
             component=component,
-            same_as=differences.same_as.get((mode, component)),
             run=modes[mode].without[component].info,
             measures=measures,
         )

@@ -38,6 +38,7 @@ from trectools_plus.reporting.wording import (
     TEST_NAMES,
     choose_comparisons,
     collect_findings,
+    component_label,
     describe_components_test,
     describe_test,
     equal_line,
@@ -47,7 +48,6 @@ from trectools_plus.reporting.wording import (
     list_hashes,
     mode_notes,
     name_difference,
-    name_left_out,
     near_rows,
     near_sentence,
     other_name,
@@ -315,7 +315,7 @@ def _components(report: BenchmarkReport) -> str:
     rows = [
         [
             escape(report.modes[one.mode].label),
-            f"without {escape(name_left_out(report, one))}",
+            f"without {escape(component_label(report, one))}",
             *(show_contribution(one.measures.get(name)) for name in shown),
         ]
         for one in report.components
