@@ -38,6 +38,7 @@ from trectools_plus.benchmark.run.output_folder import (
     mode_report_name,
     read_checksums,
 )
+from trectools_plus.display import Content, Displayed
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Run
@@ -45,6 +46,7 @@ from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
 from trectools_plus.statistics.intervals import OF_1_0
+from trectools_plus.text import plural
 
 _NEAR = 1e-9
 _NOT_COMPARED = {"baseline", "contrast", "measure", "test", "correction", "family"}
@@ -54,8 +56,8 @@ Check = Callable[[ReportFolder, Evaluation], Iterator[str]]
 """A function that yields a text for each figure: the problem, or an empty text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+@dataclass(frozen=True, slots=True, repr=False)
+class Verification(Displayed):
     """The result of a verification.
 
     Attributes:
@@ -67,6 +69,13 @@ class Verification:
     figures: int
     files: int
     problems: list[str]
+
+    def _content(self) -> Content:
+        caption = (
+            f"{plural(self.figures, 'figure')} and {plural(self.files, 'file')} verified: "
+            f"{plural(len(self.problems), 'problem')}"
+        )
+        return Content(caption, ["Problem"], [[problem] for problem in self.problems])
 
 
 def verify_report(path: str | Path, progress: Progress | None = None) -> Verification:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.reporting.comparison import ComparisonTable, Figure, report_table
-from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row, show_interval
+from trectools_plus.reporting.table import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    make_row,
+    numeric_columns,
+    show_interval,
+)
 from trectools_plus.reporting.wording import (
     component_lines,
     denominator_line,
@@ -52,10 +60,11 @@ def _as_rich(console: Console, table: Table) -> RichTable:
     shown = RichTable(
         box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0)
     )
+    numeric = numeric_columns([[cell.text for cell in row.cells] for row in table.rows])
     for place, column in enumerate(table.columns):
         shown.add_column(
             column.name if column.short is None else column.short,
-            justify="right" if column.right else "left",
+            justify="right" if column.right or (numeric and numeric[place]) else "left",
             overflow="ellipsis" if column.fills else "fold",
             no_wrap=column.whole or column.fills,
             max_width=_room_left(console, table, place) if column.fills else column.widest,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
@@ -20,8 +21,8 @@ from trectools_plus.statistics.arrays import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UnpairedComparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class UnpairedComparison(Displayed):
     """A comparison of the means of two independent samples.
 
     Attributes:

@@ -10,6 +10,7 @@ from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.benchmark.compare.method import ADJUSTED_TEST, DEFAULT_CORRECTION
 from trectools_plus.benchmark.report import Comparison
+from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
@@ -18,8 +19,8 @@ from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Comparisons(Sequence[Comparison]):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Comparisons(Displayed, Sequence[Comparison]):
     """The result of :func:`compare`: a sequence of comparisons, with the means of the systems.
 
     Each :class:`Comparison` is one pair of systems on one measure. It has the mean difference
@@ -84,7 +85,7 @@ class Comparisons(Sequence[Comparison]):
     def __getitem__(self, index: int | slice) -> Comparison | tuple[Comparison, ...]:
         return self.entries[index]
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         measures = ", ".join(self.evaluation.measure_names)
         return f"<Comparisons of {', '.join(self.systems)} on {measures}: {len(self)} entries>"
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import Field
 
 from trectools_plus.benchmark.compare.method import EQUAL
-from trectools_plus.benchmark.report.modes import Comparison
-from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel
+from trectools_plus.benchmark.report.modes import BayesianResult, Comparison
+from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel, WithoutUnset
 from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.text import join_names, listed, plural
 
@@ -45,11 +45,16 @@ class BestOverall(ReportModel):
     """The rule in words, without a full stop."""
 
 
-class Verdict(ReportModel):
+class Verdict(WithoutUnset):
     """The result on one measure, and the figures that it is based on."""
+
+    _optional = ("probability",)
 
     text: str
     """One sentence."""
+    probability: str | None = None
+    """A sentence with the probability that the best mode is better than the second one; omitted if
+    no region of practical equivalence (``rope``) is set."""
     measure: str
     """The measure; the primary one in a report."""
     best: str | None
@@ -188,6 +193,9 @@ def make_verdict(
     entry = None if lead is None else lead.entry
     return Verdict(
         text=f"{text}{_describe_unscored(report)}.",
+        probability=None
+        if overall is None or entry is None
+        else _state_lead(report, overall, entry),
         measure=measure,
         best=None if overall is None else overall.mode,
         second=None if lead is None else lead.second,
@@ -337,6 +345,46 @@ def _describe_significance(report: BenchmarkReport, overall: BestOverall, lead: 
         but = f", but not against {_join(report, unproven)}" if unproven else ""
         return f"significant with {number}{but}"
     return f"not significant with {number}"
+
+
+def _state_lead(report: BenchmarkReport, overall: BestOverall, entry: Comparison) -> str | None:
+    """State the probability that the best mode is better than the one that it is compared with."""
+    if entry.bayes is None:
+        return None
+    if entry.contrast == overall.mode:
+        bayes, second = entry.bayes, entry.baseline
+    else:
+        better, worse = entry.bayes.worse, entry.bayes.better
+        bayes = entry.bayes.model_copy(update={"better": better, "worse": worse})
+        second = entry.contrast
+    names = _label(report, overall.mode), _label(report, second)
+    return state_probability(bayes, *names, entry.measure)
+
+
+def state_probability(bayes: BayesianResult, contrast: str, baseline: str, measure: str) -> str:
+    """State a Bayesian comparison in one sentence.
+
+    Args:
+        bayes: The probabilities.
+        contrast: The name of the system that may be better.
+        baseline: The name of the other one.
+        measure: The measure.
+    """
+    what = f"The probability that {contrast} is better than {baseline} on {measure}"
+    if not bayes.rope:
+        return f"{what} is {_show_probability(bayes.better)}."
+    return (
+        f"{what} by more than {bayes.rope:g} is {_show_probability(bayes.better)} (practically "
+        f"equivalent: {_show_probability(bayes.equivalent)}, worse by more than {bayes.rope:g}: "
+        f"{_show_probability(bayes.worse)})."
+    )
+
+
+def _show_probability(probability: float) -> str:
+    """Return a probability with two decimals, but not 0.00 or 1.00 if it is not certain."""
+    if 0 < probability < 0.005:
+        return "below 0.01"
+    return "above 0.99" if 0.995 <= probability < 1 else f"{probability:.2f}"
 
 
 def _describe_unscored(report: BenchmarkReport) -> str:

@@ -245,7 +245,7 @@ def print_sweep(sweep: Sweep, stream: TextIO) -> None:
     """
     console = make_console(stream)
     console.print(
-        f"{sweep.dataset}: {sweep.documents} documents, {sweep.parameter} varied "
+        f"{sweep.dataset}: {sweep.documents:,} documents, {sweep.parameter} varied "
         f"(micro, exact, {VIEW_WORDS[sweep.view].partition(':')[0]})",
         style="bold",
     )
@@ -406,4 +406,4 @@ def _tests_line(comparison: ExtractionComparison) -> str:
     p_values = ", ".join(
         f"{name.replace('_', ' ')} p {show_p(test.p_value)}" for name, test in tests.tests.items()
     )
-    return f"B is better on {tests.wins}, equal on {tests.ties}, worse on {tests.losses}. {p_values}."
+    return f"B is better on {tests.wins:,}, equal on {tests.ties:,}, worse on {tests.losses:,}. {p_values}."

@@ -296,7 +296,7 @@ def _strata(result: GateResult) -> str:
                     continue
                 rows.append(
                     [
-                        f"{name}: {value} ({now.n})",
+                        f"{name}: {value} ({now.n:,})",
                         entry.label,
                         entry.measure,
                         show(before),

@@ -60,7 +60,7 @@ def render_multilingual_markdown(report: MultilingualReport) -> str:
     """
     parts = ["# Comparison of languages", f"Documents: {escape(report.corpus)}.", READING]
     sets = [
-        [code, escape(one.test_set), escape(one.version), str(one.queries), _link(one.folder, code)]
+        [code, escape(one.test_set), escape(one.version), f"{one.queries:,}", _link(one.folder, code)]
         for code, one in report.languages.items()
     ]
     parts.append(markdown_table(["Language", "Test set", "Version", "Queries", "Report"], sets))
@@ -90,7 +90,7 @@ def print_multilingual(report: MultilingualReport, stream: TextIO) -> None:
     """
     console = make_console(stream)
     sets = ", ".join(
-        f"{code} {one.test_set} ({one.queries})" for code, one in report.languages.items()
+        f"{code} {one.test_set} ({one.queries:,})" for code, one in report.languages.items()
     )
     console.print(f"{report.corpus} · {sets}", style="bold")
     rows = []

@@ -143,8 +143,8 @@ def _contrast_table(found: OverfittingCheck) -> Table:
         cells = [
             one.mode,
             one.measure,
-            f"{show(sides.first)} ({sides.n_first})",
-            f"{show(sides.second)} ({sides.n_second})",
+            f"{show(sides.first)} ({sides.n_first:,})",
+            f"{show(sides.second)} ({sides.n_second:,})",
             show(sides.difference, "+"),
             show_interval(sides.low, sides.high, "+"),
             show_p(sides.p_permutation),
