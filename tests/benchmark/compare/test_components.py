@@ -93,8 +93,8 @@ def test_only_components_that_equal_no_mode_are_shown(small, tmp_path: Path) -> 
     options |= {"resamples": 500, "output_dir": tmp_path / "out"}
     write_reports(run_benchmark(load_config(options=options)), plots=False)
     report = ReportFolder(tmp_path / "out").report
-    assert [one.component for one in report.components] == ["lexical"]
-    assert [one.name for one in tmp_path.glob("out/components/*")] == ["hybrid-without-lexical.run"]
+    assert [one.component for one in report.components] == ["bm25"]
+    assert [one.name for one in tmp_path.glob("out/components/*")] == ["hybrid-without-bm25.run"]
     assert verify_report(tmp_path / "out").problems == []
 
 
@@ -172,7 +172,7 @@ def test_the_report_verifies_and_says_what_changed(made: Path, tmp_path: Path) -
 def test_texts(made: Path) -> None:
     report = ReportFolder(made).report
     (line,) = component_lines(report)
-    assert line.startswith("Hybrid, with minus without each component on RR@10: lexical ")
+    assert line.startswith("Hybrid, with minus without each component on nDCG@10: lexical ")
     text = render_markdown(report)
     assert (
         "in one family with them (2 comparisons on one measure: 2 fusions without a component)"
