@@ -3,6 +3,10 @@
 
 from trectools_plus.benchmark.compare.compare_reports import compare_reports as compare_reports
 from trectools_plus.benchmark.compare.comparisons import Comparisons as Comparisons
+from trectools_plus.benchmark.compare.reproduction import Reproduction as Reproduction
+from trectools_plus.benchmark.compare.reproduction import (
+    compare_reproduction as compare_reproduction,
+)
 from trectools_plus.benchmark.compare_vectors import (
     compare_vectors_options as compare_vectors_options,
 )
@@ -48,7 +52,9 @@ __all__ = [
     "Comparisons",
     "GateResult",
     "GateRules",
+    "Reproduction",
     "check_overfitting",
+    "compare_reproduction",
     "compare_vectors_options",
     "hit_rate_curves",
     "list_reports",

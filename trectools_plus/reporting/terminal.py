@@ -8,6 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import ComparisonTable, Figure, report_table
 from trectools_plus.reporting.table import (
     Cell,
@@ -124,7 +125,7 @@ def print_report(
 
 
 def _list_everything(console: Console, report: BenchmarkReport, *, notes: bool) -> list[str]:
-    """Return the lines with all measures and all notes."""
+    """Return the lines with all measures, all notes and the analyses."""
     comparison = report_table(report, list(report.shown_measures))
     lines = _head(console, report, comparison)
     for table in _tables(console, comparison):
@@ -136,6 +137,9 @@ def _list_everything(console: Console, report: BenchmarkReport, *, notes: bool) 
             lines += _item(console, note)
         for line in group_lines(report):
             lines += _item(console, f"No significant difference on {line}.")
+    for section in analysis_sections(report):
+        lines += ["", *_paragraph(console, section.title, "bold")]
+        lines += [*_render(console, section.table), *_paragraph(console, section.text, "dim")]
     return lines
 
 
