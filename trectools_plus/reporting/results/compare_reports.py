@@ -15,13 +15,13 @@ from trectools_plus.benchmark.compare.compare_reports import (
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report.verdict import state_probability
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
+from trectools_plus.reporting.table import Cell, Column, Table, show
+from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import (
     describe_test,
     show_difference_interval,
     show_p,
 )
-from trectools_plus.reporting.table import Cell, Column, Table, show
-from trectools_plus.reporting.terminal import print_table
 from trectools_plus.text import make_console, plural
 
 _HEADER = ("Mode", "Metric", "A", "B", "B − A", "Interval", "t", "p", "Adj. p")

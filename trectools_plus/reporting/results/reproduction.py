@@ -17,7 +17,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.markdown.tables import escape, render_table
 from trectools_plus.reporting.plots.figures import FORMATS, draw_similarity, render_plot
-from trectools_plus.reporting.table import Column, Cell, Row, Table, make_row, show
+from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row, show
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import show_p
 from trectools_plus.text import make_console, plural
