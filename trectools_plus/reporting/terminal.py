@@ -169,6 +169,8 @@ def _head(console: Console, report: BenchmarkReport, comparison: ComparisonTable
     lines = []
     if report.verdict is not None:
         lines += _paragraph(console, report.verdict.text, "bold")
+        if report.verdict.probability is not None:
+            lines += _paragraph(console, report.verdict.probability)
     if report.best_overall is not None and len(report.modes) > 2:
         lines += _paragraph(console, overall_line(report))
     return [*lines, "", *_paragraph(console, comparison.title, "dim")]

@@ -90,6 +90,7 @@ def render_markdown(report: BenchmarkReport) -> str:
     sections = [
         escape(f"# Benchmark of {plain(headlines.title)}"),
         "" if report.verdict is None else escape(plain(report.verdict.text)),
+        "" if report.verdict is None else escape(plain(report.verdict.probability or "")),
         _means(headlines),
         _introduction(report, headlines),
         _other_measures(report),

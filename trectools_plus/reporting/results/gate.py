@@ -179,6 +179,11 @@ def gate_remarks(result: GateResult) -> list[str]:
         for entry in result.entries
         if entry.queries_needed is not None
     ]
+    remarks += [
+        f"Note: {entry.label} {entry.measure}: {entry.ci.note}."
+        for entry in result.entries
+        if entry.margin is not None and entry.ci is not None and entry.ci.note
+    ]
     remarks += [f"Note: {note}." for note in result.notes]
     spared = [
         f"{entry.label} {entry.measure}"

@@ -11,7 +11,6 @@ from trectools_plus.benchmark.multilingual import (
     MultilingualReport,
     MultilingualResult,
 )
-from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.files import write_reports
