@@ -43,7 +43,7 @@ from trectools_plus.benchmark.run.hpo import load_hpo_collection as load_hpo_col
 from trectools_plus.benchmark.run.runner import BenchmarkResult as BenchmarkResult
 from trectools_plus.benchmark.run.runner import input_notes as input_notes
 from trectools_plus.benchmark.run.runner import run_benchmark as run_benchmark
-from trectools_plus.benchmark.verify import verify_report as verify_report
+from trectools_plus.reporting.verification.verify import verify_report as verify_report
 
 __all__ = [
     "BenchmarkReport",

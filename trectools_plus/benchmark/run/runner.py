@@ -21,7 +21,7 @@ from trectools_plus.benchmark.run.mode_runs import ModeRun
 from trectools_plus.benchmark.run.modes import prepare_modes
 from trectools_plus.benchmark.run.output_folder import OutputFolder, claim_folder
 from trectools_plus.display import Content, Displayed
-from trectools_plus.formats.tables import Run
+from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.progress import Progress, notebook_progress
 from trectools_plus.provenance import Clock, format_time, utc_now
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
@@ -157,7 +157,7 @@ def _run(
         folder.discard()
         raise
     runs = {name: mode.run for name, mode in scored.items()}
-    latency = _latency_table(dataset, scored)
+    latency = make_latency_table(dataset.topics, scored)
     return BenchmarkResult(report, evaluation.per_query(), runs, folder, dataset, latency)
 
 
@@ -207,12 +207,12 @@ def _reuse(
     )
 
 
-def _latency_table(dataset: Dataset, modes: Mapping[str, ModeRun]) -> pl.DataFrame | None:
+def make_latency_table(topics: Topics | None, modes: Mapping[str, ModeRun]) -> pl.DataFrame | None:
     """Return the milliseconds per mode and query, in the order of the topics."""
     timed = {name: mode.latency_ms for name, mode in modes.items() if mode.latency_ms is not None}
-    if dataset.topics is None or not timed:
+    if topics is None or not timed:
         return None
-    query_ids = dataset.topics.query_ids
+    query_ids = topics.query_ids
     return pl.concat(
         pl.DataFrame(
             {"run": [mode] * len(query_ids), "query_id": query_ids, "latency_ms": latency_ms},
