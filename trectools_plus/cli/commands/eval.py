@@ -135,14 +135,14 @@ def _print_notes(evaluation: measures.Evaluation) -> None:
     """Print notes on the input to stderr."""
     without = evaluation.queries_without_relevant
     if without:
-        word = "query" if len(without) == 1 else f"{len(without)} queries:"
+        word = "query" if len(without) == 1 else f"{len(without):,} queries:"
         note(
             f"no relevant document in the qrels, left out of every mean: {word} {_listed(without)}"
         )
     for name, counts in evaluation.counts.items():
         if counts.n_extra:
             of_all = f"of {plural(counts.n_run, 'query', 'queries')}"
-            note(f"{name}: not in the qrels, not scored: {counts.n_extra} {of_all}")
+            note(f"{name}: not in the qrels, not scored: {counts.n_extra:,} {of_all}")
     for text in evaluation.notes:
         note(text)
 
@@ -262,13 +262,13 @@ def _short(cell: str) -> str:
 def _mean_cell(evaluation: measures.Evaluation, run: str, measure: str) -> str:
     value = evaluation.mean(run, measure)
     is_sum = evaluation.definition(measure).aggregate == "sum" and not math.isnan(value)
-    figure = f"{value:.0f}" if is_sum else _figure(value)
+    figure = f"{value:,.0f}" if is_sum else _figure(value)
     n = evaluation.n(run, measure)
-    return figure if n == evaluation.counts[run].n_scored else f"{figure} (n={n})"
+    return figure if n == evaluation.counts[run].n_scored else f"{figure} (n={n:,})"
 
 
 def _figure(value: float) -> str:
-    return _UNDEFINED if math.isnan(value) else f"{value:.4f}"
+    return _UNDEFINED if math.isnan(value) else f"{value:,.4f}"
 
 
 def _or_none(value: float) -> float | None:
