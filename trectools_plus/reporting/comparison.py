@@ -18,7 +18,7 @@ from trectools_plus.reporting.wording import (
     describe_claim,
     describe_test,
 )
-from trectools_plus.text import plural
+from trectools_plus.text import join_names, plural
 
 SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰ"
 """One letter per mode; with more modes than letters, the table marks only the best mode."""
@@ -266,14 +266,18 @@ def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
 
 def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
     results = (mode.measures[name] for mode in report.modes.values() for name in table.cells)
-    ci = next((each.ci for each in results if each.ci is not None), None)
-    if ci is None:
+    intervals = [each.ci for each in results if each.ci is not None]
+    if not intervals:
         alone = report.manifest.dataset.queries < 2
         because = ", because there is only one query" if alone else ""
         lines = [f"Mean. There are no intervals{because}."]
     else:
-        drawn = f"{ci.method}; {ci.resamples:,} resamples of the queries"
-        lines = [f"Mean with its {ci.level * 100:g}% interval ({drawn})."]
+        methods = ", ".join(dict.fromkeys(ci.method for ci in intervals))
+        resamples = max(ci.resamples for ci in intervals)
+        drawn = f"; {resamples:,} resamples of the queries" if resamples else ""
+        level = f"{intervals[0].level * 100:g}%"
+        lines = [f"Mean with its {level} interval ({methods}{drawn})."]
+        lines += _interval_notes(report, table)
     lines.append(denominator_line(report, table.cells))
     sums = [name for name in table.cells if report.is_sum(name)]
     if sums:
@@ -298,6 +302,20 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
         lines.append(f"Significantly above: {named} ({table.test}).")
     best = _best_line(report, table, table.test if named else "")
     return [*lines, best] if best else lines
+
+
+def _interval_notes(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
+    """List the notes on intervals, each with the figures that it concerns."""
+    found: dict[str, list[str]] = {}
+    for result in report.modes.values():
+        for name in table.cells:
+            ci = result.measures[name].ci
+            if ci is not None and ci.note:
+                found.setdefault(ci.note, []).append(f"{name} of {result.label}")
+    return [
+        f"Interval of {join_names(figures, 'figures', 4)}: {note}."
+        for note, figures in found.items()
+    ]
 
 
 def _best_line(report: BenchmarkReport, table: ComparisonTable, known_test: str) -> str:
