@@ -287,12 +287,3 @@ def test_a_comparison_that_was_not_tested(make_report: Make) -> None:
     report = make_report({"a": {"RR": 0.2}, "b": {"RR": 0.5}})
     found = changed(report, comparisons=[])
     assert "+0.300 over a; this difference was not tested" in text_of(found)
-
-
-def test_the_legend_names_methods_and_notes_of_intervals(make_report: Make) -> None:
-    report = make_report({"one": {"RR": 0.2}, "two": {"RR": 0.5}})
-    modes = report.model_dump(mode="json")["modes"]
-    modes["two"]["measures"]["RR"]["ci"] |= {"method": "Wilson", "note": "too few misses"}
-    legend = report_table(changed(report, modes=modes)).legend
-    assert legend[0].startswith("Mean with its 95% interval (percentile bootstrap, Wilson; 10,000 ")
-    assert legend[1] == "Interval of RR of two: too few misses."
