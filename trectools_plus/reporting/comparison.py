@@ -5,14 +5,15 @@ Every rendering shows the same :class:`ComparisonTable`, so they cannot disagree
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_lowercase, digits
 
 from trectools_plus.benchmark.report import BenchmarkReport, Latency
-from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.benchmark.report.parts import ConfidenceInterval, ends_of
 from trectools_plus.display import Content, Displayed
-from trectools_plus.reporting.table import Cell, Column, Table, show, show_interval
+from trectools_plus.reporting.table import NARROW, Cell, Column, Table, show, show_ci
 from trectools_plus.reporting.wording import (
     denominator_line,
     describe_claim,
@@ -44,6 +45,7 @@ class Figure:
         low: Lower end of its interval.
         high: Upper end.
         level: The interval's confidence level, between 0 and 1.
+        interval: The interval as text, with its mark.
         n: Number of queries averaged over.
         of_all: Whether these are all queries, for every mode.
         best: Whether no other mode has a better mean on the measure. False for all modes if all
@@ -57,6 +59,7 @@ class Figure:
     low: float | None
     high: float | None
     level: float
+    interval: str
     n: int
     of_all: bool
     best: bool
@@ -75,7 +78,7 @@ class Figure:
         """
         return Cell(
             show(self.mean),
-            detail=show_interval(self.low, self.high),
+            detail=self.interval,
             count=self.n_text,
             marks="".join(letters[mode] for mode in self.better_than if mode in letters),
             best=self.best,
@@ -230,6 +233,7 @@ def _figure(
         low=low,
         high=high,
         level=report.confidence,
+        interval=show_ci(figures.ci),
         n=figures.n,
         of_all=figures.n == report.manifest.dataset.queries and measure not in report.unranked,
         best=ranked and figures.mean is not None and figures.mean == best,
@@ -264,16 +268,42 @@ def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
     return Cell(report.modes[best].label, marks=mark)
 
 
+def _describe_methods(intervals: list[tuple[str, ConfidenceInterval]]) -> str:
+    """Describe the methods of intervals by measure: ``BCa bootstrap, …; Wilson for HitRate@10``."""
+    (usual, _), *_ = Counter(ci.method for _, ci in intervals).most_common(1)
+    resamples = max(ci.resamples for _, ci in intervals)
+    by_method: dict[str, list[str]] = {}
+    for name, ci in intervals:
+        by_method.setdefault(ci.method, []).append(name)
+    parts = []
+    for method in sorted(by_method, key=lambda name: name != usual):
+        drawn = any(ci.method == method and ci.resamples for _, ci in intervals)
+        part = f"{method}, {resamples:,} resamples of the queries" if drawn else method
+        names = list(dict.fromkeys(by_method[method]))
+        few = len(names) <= _NAMED_MEASURES
+        where = ", ".join(names) if few else plural(len(names), "measure")
+        parts.append(part if method == usual else f"{part} for {where}")
+    return "; ".join(parts)
+
+
+_NAMED_MEASURES = 6
+"""With more measures than this, only their number is given."""
+
+
 def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
-    results = (mode.measures[name] for mode in report.modes.values() for name in table.cells)
-    ci = next((each.ci for each in results if each.ci is not None), None)
-    if ci is None:
+    shown = [
+        (name, mode.measures[name].ci) for mode in report.modes.values() for name in table.cells
+    ]
+    intervals = [(name, ci) for name, ci in shown if ci is not None]
+    if not intervals:
         alone = report.manifest.dataset.queries < 2
         because = ", because there is only one query" if alone else ""
         lines = [f"Mean. There are no intervals{because}."]
     else:
-        drawn = f"{ci.method}; {ci.resamples:,} resamples of the queries"
-        lines = [f"Mean with its {ci.level * 100:g}% interval ({drawn})."]
+        level = intervals[0][1].level
+        lines = [f"Mean with its {level * 100:g}% interval ({_describe_methods(intervals)})."]
+    notes = dict.fromkeys(ci.note for _, ci in intervals if ci.note)
+    lines += [f"{NARROW} {note}." for note in notes]
     lines.append(denominator_line(report, table.cells))
     sums = [name for name in table.cells if report.is_sum(name)]
     if sums:

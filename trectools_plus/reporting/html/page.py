@@ -46,7 +46,7 @@ from trectools_plus.reporting.html.views import (
     view_means,
     view_strata,
 )
-from trectools_plus.reporting.table import show, show_interval
+from trectools_plus.reporting.table import show, show_ci, show_interval
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def _environment() -> Environment:
     environment.filters["verbatim"] = Markup
     environment.globals.update(
         show=show,
-        show_interval=show_interval,
+        show_ci=show_ci,
         plural=plural,
         WIDTH=WIDTH,
         PLOT_WIDTH=PLOT_WIDTH,
