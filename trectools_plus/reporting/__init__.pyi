@@ -1,10 +1,10 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
+from trectools_plus.reporting.comparison import Layout as Layout
 from trectools_plus.reporting.comparison import report_table as report_table
 from trectools_plus.reporting.export import render_json as render_json
 from trectools_plus.reporting.export import table_as_csv as table_as_csv
-from trectools_plus.reporting.export import table_as_latex as table_as_latex
 from trectools_plus.reporting.export import write_table as write_table
 from trectools_plus.reporting.files import write_reports as write_reports
 from trectools_plus.reporting.github import PullRequest as PullRequest
@@ -13,6 +13,7 @@ from trectools_plus.reporting.github import find_pull_request as find_pull_reque
 from trectools_plus.reporting.github import post_comment as post_comment
 from trectools_plus.reporting.html.page import render_html as render_html
 from trectools_plus.reporting.ir_metadata import ir_metadata_header as ir_metadata_header
+from trectools_plus.reporting.latex import table_as_latex as table_as_latex
 from trectools_plus.reporting.markdown.report import render_markdown as render_markdown
 from trectools_plus.reporting.plots.figures import write_plots as write_plots
 from trectools_plus.reporting.results.compare_reports import contrast_document as contrast_document
@@ -55,6 +56,7 @@ from trectools_plus.reporting.terminal import print_report as print_report
 from trectools_plus.reporting.terminal import print_table as print_table
 
 __all__ = [
+    "Layout",
     "ir_metadata_header",
     "print_report",
     "render_html",

@@ -5,11 +5,16 @@ Every rendering shows the same :class:`ComparisonTable`, so they cannot disagree
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from string import ascii_lowercase
+from typing import Literal
 
 from trectools_plus.benchmark.report import BenchmarkReport, Latency
 from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.errors import UsageError
 from trectools_plus.reporting.table import Cell, Column, Table, show, show_interval
 from trectools_plus.reporting.wording import (
     denominator_line,
@@ -18,12 +23,51 @@ from trectools_plus.reporting.wording import (
 )
 from trectools_plus.text import plural
 
-SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰ"
-"""One letter per mode; with more modes than letters, the table marks only the best mode."""
+SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
+"""The letters of modes on the terminal and on the page."""
+MOST_MARKED = 8
+"""With more modes than this, tables to read mark only the best mode."""
 AHEAD_OF_ALL = "*"
 NOT_AHEAD_OF_ALL = "n.s."
 _MOST_COLUMNS = 5
 """With more modes than this, tables in files have modes as rows."""
+_LABEL = re.compile(r"[A-Za-z0-9:.+/_ -]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The layout of a table for a paper.
+
+    Attributes:
+        systems: The modes as ``rows`` or as ``columns``; by default columns, or rows if there are
+            more than five.
+        decimals: Decimals of means and intervals; by default four for means, three for intervals.
+        caption: The caption, instead of a description of the dataset. It is text; with a backslash
+            in it, it is LaTeX.
+        label: The name for LaTeX's ``\\ref``, for example ``tab:main``; by default none.
+    """
+
+    systems: Literal["rows", "columns"] | None = None
+    decimals: int | None = None
+    caption: str | None = None
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.decimals is not None and not 0 <= self.decimals <= 12:
+            raise UsageError(
+                f"expected decimals between 0 and 12 but got {self.decimals}",
+                remedy="use 3 or 4",
+            )
+        if self.systems not in (None, "rows", "columns"):
+            raise UsageError(
+                f"expected systems 'rows' or 'columns' but got {self.systems!r}",
+                remedy="use rows or columns",
+            )
+        if self.label is not None and not _LABEL.fullmatch(self.label):
+            raise UsageError(
+                f"invalid LaTeX label '{self.label}'",
+                remedy="use letters, digits and : . + / _ -, for example tab:main",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +104,16 @@ class Figure:
         """The text ``n = 19`` if the mean is not over all queries; else empty."""
         return "" if self.of_all or self.mean is None else f"n = {self.n}"
 
-    def as_cell(self, letters: Mapping[str, str]) -> Cell:
-        """Return the mean with four decimals and its interval with three.
+    def as_cell(self, letters: Mapping[str, str], decimals: int | None = None) -> Cell:
+        """Return the mean with its interval.
 
         Args:
             letters: The mark of each mode.
+            decimals: Of both; by default four for the mean and three for the interval.
         """
         return Cell(
-            show(self.mean),
-            detail=show_interval(self.low, self.high),
+            show(self.mean, decimals=4 if decimals is None else decimals),
+            detail=show_interval(self.low, self.high, decimals=3 if decimals is None else decimals),
             count=self.n_text,
             marks="".join(letters[mode] for mode in self.better_than if mode in letters),
             best=self.best,
@@ -104,11 +149,25 @@ class ComparisonTable:
         """The explanation of means and intervals."""
         return self.legend[0]
 
-    def letters(self, alphabet: str = SUPERSCRIPTS) -> dict[str, str]:
-        """Return the letter of each mode; empty if no mode is marked, or with too many modes."""
-        if not self.test or len(self.labels) > len(alphabet):
+    def letters(self, alphabet: str = SUPERSCRIPTS, most: int = MOST_MARKED) -> dict[str, str]:
+        """Return the letter of each mode; empty if no mode is marked, or with too many modes.
+
+        A letter that is a word of its own in a label is not used: after ``run a``, it would look
+        like the name of that mode.
+
+        Args:
+            alphabet: The letters to choose from.
+            most: With more modes, none has a letter.
+        """
+        names = {
+            word.casefold()
+            for label in self.labels.values()
+            for word in re.findall(r"[^\W\d_]?[^\WA-Z\d_]+|[A-Z]+", label)
+        }
+        free = [one for one in alphabet if unicodedata.normalize("NFKC", one) not in names]
+        if not self.test or len(self.labels) > min(most, len(free)):
             return {}
-        return dict(zip(self.labels, alphabet, strict=False))
+        return dict(zip(self.labels, free, strict=False))
 
     def by_measure(self, measures: Iterable[str] | None = None) -> Table:
         """Return the table with a row per measure, a column per mode, and the best mode.
@@ -129,20 +188,33 @@ class ComparisonTable:
         ]
         return Table.of([*header, "Best Mode"], rows)
 
-    def for_paper(self, alphabet: str) -> Table:
-        """Return the table without the best modes, with the letter of each mode in its heading.
+    @property
+    def paper_letters(self) -> dict[str, str]:
+        """The letter of each mode in a table for a paper."""
+        return self.letters(ascii_lowercase, len(ascii_lowercase))
 
-        Modes are columns; more than five are rows.
-        """
-        letters = self.letters(alphabet)
+    @property
+    def paper_notes(self) -> list[str]:
+        """The explanations below a table for a paper: means, intervals and letters."""
+        if not self.paper_letters:
+            return [self.note]
+        mark = f"A letter: significantly better than the mode with that letter ({self.test})."
+        return [self.note, mark]
+
+    def for_paper(self, layout: Layout) -> Table:
+        """Return the table without the best modes, with the letter of each mode in its heading."""
+        letters = self.paper_letters
         modes = [
             Column(Cell(label, marks=letters.get(mode, ""))) for mode, label in self.labels.items()
         ]
         rows = [
-            [Cell(measure), *(cell.as_cell(letters) for cell in cells)]
+            [Cell(measure), *(cell.as_cell(letters, layout.decimals) for cell in cells)]
             for measure, cells in self.cells.items()
         ]
-        return fold(Table.of(["Metric", *modes], rows), len(modes))
+        table = Table.of(["Metric", *modes], rows)
+        if layout.systems is None:
+            return fold(table, len(modes))
+        return table.transposed("Mode") if layout.systems == "rows" else table
 
 
 def fold(table: Table, modes: int, corner: str = "Mode") -> Table:
@@ -150,18 +222,23 @@ def fold(table: Table, modes: int, corner: str = "Mode") -> Table:
     return table.transposed(corner) if modes > _MOST_COLUMNS else table
 
 
-def report_table(report: BenchmarkReport) -> ComparisonTable:
+def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None) -> ComparisonTable:
     """Return the table of means by measure and mode, with the best means and significant leads.
 
     ``legend`` explains the marks. :func:`write_table` writes the table into a file.
 
     Args:
         report: A report of a benchmark, for example ``result.report``.
+        measures: The measures in order, in any spelling; by default all.
+
+    Raises:
+        UsageError: If the report does not have a measure.
     """
+    names = report.measure_names if measures is None else _choose(report, measures)
     beaten = _find_beaten(report)
     cells = {
         measure: tuple(_figure(report, mode, measure, beaten) for mode in report.modes)
-        for measure in report.measure_names
+        for measure in names
     }
     marked = any(cell.better_than for row in cells.values() for cell in row)
     table = ComparisonTable(
@@ -170,10 +247,22 @@ def report_table(report: BenchmarkReport) -> ComparisonTable:
         test=describe_test(report.comparisons[0], report.confidence) if marked else "",
         labels={mode: result.label for mode, result in report.modes.items()},
         cells=cells,
-        best={measure: _best_cell(report, measure) for measure in report.measure_names},
+        best={measure: _best_cell(report, measure) for measure in names},
         latencies={mode: result.latency_ms for mode, result in report.modes.items()},
     )
     return replace(table, legend=_legend(report, table))
+
+
+def _choose(report: BenchmarkReport, measures: Sequence[str]) -> list[str]:
+    """Return the report's names of measures in any spelling."""
+    found = {one: report.find_measure(one) for one in measures}
+    for requested, name in found.items():
+        if name is None:
+            raise UsageError(
+                f"the report has no measure '{requested}'",
+                remedy=f"it has {', '.join(report.measure_names)}",
+            )
+    return list(dict.fromkeys(name for name in found.values() if name is not None))
 
 
 def describe_dataset(report: BenchmarkReport) -> str:
@@ -250,7 +339,7 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
             "and mode)."
         ]
     lines.append(denominator_line(report))
-    sums = [name for name in report.measure_names if report.is_sum(name)]
+    sums = [name for name in table.cells if report.is_sum(name)]
     if sums:
         lines.append(f"Sums over the queries, which are not compared: {', '.join(sums)}.")
     if len(report.modes) < 2:

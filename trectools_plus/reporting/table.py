@@ -137,9 +137,9 @@ def make_row(
     return Row(tuple(made), alarming, ends_section)
 
 
-def show(value: float | None, sign: str = "") -> str:
+def show(value: float | None, sign: str = "", *, decimals: int = 4) -> str:
     """Return a figure with four decimals, or a dash if undefined; ``sign="+"`` adds plus signs."""
-    return "–" if value is None else f"{value:{sign}.4f}"
+    return "–" if value is None else f"{value:{sign}.{decimals}f}"
 
 
 def show_interval(
