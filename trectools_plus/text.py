@@ -71,6 +71,19 @@ def listed(ids: Sequence[str], limit: int = MAX_IDS_LISTED) -> str:
     return f"{shown}, … ({len(ids) - limit:,} more)" if len(ids) > limit else shown
 
 
+def join_names(names: Sequence[str], noun: str, most: int) -> str:
+    """Return ``a``, ``a and b``, ``a, b and c``; of more than ``most`` names, ``12 modes``.
+
+    Args:
+        names: The names.
+        noun: Their kind, in the plural.
+        most: The greatest number of names that are listed.
+    """
+    if len(names) > most:
+        return f"{len(names)} {noun}"
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+
+
 def number(value: float) -> str:
     """Return the shortest text that reads back as exactly this number, without ``.0``."""
     value = float(value)  # NumPy's floats have a different repr

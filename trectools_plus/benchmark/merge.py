@@ -14,6 +14,7 @@ from trectools_plus.benchmark.report import (
     NearMiss,
 )
 from trectools_plus.benchmark.report.folder import ReportFolder, copy_files, read_report_topics
+from trectools_plus.benchmark.report.verdict import make_verdict
 from trectools_plus.benchmark.run.assemble import make_report, score_modes
 from trectools_plus.benchmark.run.config import RUN_NAME
 from trectools_plus.benchmark.run.dataset import TERM_FILES, Dataset
@@ -191,7 +192,9 @@ def _remake_report(
         "near_misses": new.near_misses and [_add_text(one, texts) for one in new.near_misses],
         "notes": [*notes, STRATA_LOST] if lost else notes,
     }
-    return new.model_copy(update=changes)
+    made = new.model_copy(update=changes)
+    verdict = make_verdict(made, made.primary_measure, made.best_overall)  # with the old labels
+    return made.model_copy(update={"verdict": verdict})
 
 
 def _add_text(query: _Entry, texts: dict[str, str | None]) -> _Entry:

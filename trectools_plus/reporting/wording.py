@@ -20,7 +20,7 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.reporting.table import show, show_interval
-from trectools_plus.text import plural
+from trectools_plus.text import join_names, plural
 
 _MOST_PAIRS = 60
 _MERGE = ("benchmark", "merge", "BenchmarkReport.json", "--run")
@@ -257,9 +257,7 @@ def language_lines(report: BenchmarkReport) -> list[str]:
 
 def join_labels(labels: list[str], named: int = _NAMED) -> str:
     """Return ``a``, ``a and b``, ``a, b and c``; with more than ``named`` modes, ``12 modes``."""
-    if len(labels) > named:
-        return f"{len(labels)} modes"
-    return " and ".join(part for part in (", ".join(labels[:-1]), labels[-1]) if part)
+    return join_names(labels, "modes", named)
 
 
 def _state_of(result: ModeResult) -> str:

@@ -39,11 +39,13 @@ from trectools_plus.benchmark.report.parts import (
     UnscoredStatus,
     UpliftResult,
 )
+from trectools_plus.benchmark.report.verdict import BestOverall, Verdict
 from trectools_plus.retrieval.fetch.outcome import Latency
 
 __all__ = [
     "SCHEMA_VERSION",
     "BenchmarkReport",
+    "BestOverall",
     "Comparison",
     "ComponentMeasure",
     "ComponentResult",
@@ -74,6 +76,7 @@ __all__ = [
     "UnscoredMode",
     "UnscoredStatus",
     "UpliftResult",
+    "Verdict",
     "load_report",
     "report_json_schema",
 ]

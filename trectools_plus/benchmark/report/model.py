@@ -27,6 +27,13 @@ from trectools_plus.benchmark.report.parts import (
     ReportModel,
     RunInfo,
 )
+from trectools_plus.benchmark.report.verdict import (
+    BestOverall,
+    Verdict,
+    add_result,
+    choose_headlines,
+    choose_primary,
+)
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
@@ -80,6 +87,19 @@ class BenchmarkReport(ReportModel):
     """The version of this schema."""
     manifest: Manifest
     """Data, settings, versions and hashes."""
+    primary_measure: str = ""
+    """The measure of the verdict. Computed for reports that don't have it."""
+    headline_measures: list[str] = Field(default_factory=list)
+    """At most six measures, the primary one first. Computed for reports that don't have them."""
+    verdict: Verdict | None = None
+    """The result on the primary measure in one sentence. Computed for reports that don't have
+    it."""
+    best_overall: BestOverall | None = None
+    """The best mode on the primary measure; null with one mode, on a tie, or if the modes are not
+    ranked."""
+    equal_measures: list[list[str]] = Field(default_factory=list)
+    """Groups of measures with the same value for every query and mode, by definition on these
+    judgments: for example HitRate@1 and P@1."""
     modes: dict[str, ModeResult]
     """By mode, in the order of the configuration."""
     unscored: dict[str, UnscoredMode] = Field(default_factory=dict)
@@ -126,6 +146,18 @@ class BenchmarkReport(ReportModel):
                 self.best_mode_significant[name] = False
                 if name in self.groups:
                     self.groups[name] = []
+        return self
+
+    @model_validator(mode="after")
+    def _add_result(self) -> Self:
+        """Add the primary measure, the headline measures and the verdict to an earlier report."""
+        if not self.primary_measure:
+            self.__dict__["primary_measure"] = choose_primary(self)
+        if not self.headline_measures:
+            self.__dict__["headline_measures"] = choose_headlines(self, self.primary_measure)
+        if self.verdict is None:
+            found = add_result(self)
+            self.__dict__.update(verdict=found.verdict, best_overall=found.best_overall)
         return self
 
     @property
@@ -204,7 +236,7 @@ class BenchmarkReport(ReportModel):
             mode: One of the modes.
             failing: The queries for which this mode scores 0 on the first measure.
         """
-        return self.model_copy(
+        alone = self.model_copy(
             update={
                 "modes": {mode: self.modes[mode]},
                 "unscored": {},
@@ -228,6 +260,7 @@ class BenchmarkReport(ReportModel):
                 "diagnosis": [one for one in self.diagnosis if one.mode == mode],
             }
         )
+        return add_result(alone)
 
     def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
         """Return the comparison of exactly this pair and measure, or ``None``.

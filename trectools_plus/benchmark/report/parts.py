@@ -50,21 +50,6 @@ without_interval_of_one = model_validator(mode="before")(_drop_interval_of_one)
 """A validator for each part of the report with ``n`` and ``ci``."""
 
 
-class ConfidenceInterval(ReportModel):
-    """An interval for a mean or a mean difference, of at least two queries."""
-
-    low: float | None
-    """Lower end."""
-    high: float | None
-    """Upper end."""
-    level: float
-    """Confidence level, between 0 and 1."""
-    method: str
-    """The method."""
-    resamples: int
-    """Bootstrap resamples drawn; the same ones for every measure and mode."""
-
-
 _LOWER_IN_EARLIER_REPORTS = frozenset({"MeanRank", "MinRank"})
 """Labels of measures where lower is better, for reports that don't contain the direction."""
 
@@ -161,6 +146,26 @@ class _WithoutUnset(ReportModel):
 def _without_serializer(core_schema: CoreSchema) -> CoreSchema:
     shown = {key: value for key, value in core_schema.items() if key != "serialization"}
     return cast("CoreSchema", shown)
+
+
+class ConfidenceInterval(_WithoutUnset):
+    """An interval for a mean or a mean difference, of at least two queries."""
+
+    _optional = ("note",)
+
+    low: float | None
+    """Lower end."""
+    high: float | None
+    """Upper end."""
+    level: float
+    """Confidence level, between 0 and 1."""
+    method: str
+    """The method."""
+    resamples: int
+    """Bootstrap resamples drawn; the same ones for every measure and mode."""
+    note: str | None = None
+    """A limitation of this interval, for example that there are too few queries for its method;
+    omitted if there is none."""
 
 
 class UpliftResult(ReportModel):

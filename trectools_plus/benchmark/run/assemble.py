@@ -28,6 +28,7 @@ from trectools_plus.benchmark.report.diagnostics import find_diagnostics, find_f
 from trectools_plus.benchmark.report.manifest import hash_config
 from trectools_plus.benchmark.report.near_misses import find_near_misses, find_ontology
 from trectools_plus.benchmark.report.retrieval_notes import retrieval_notes
+from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.mode_runs import ModeRun
@@ -138,7 +139,7 @@ def make_report(
     ontology = find_ontology(config, evaluation.measures)
     has_nonrelevant = bool((dataset.qrels.frame["relevance"] <= 0).any())
     size = advise_on_size(manifest.dataset.queries)
-    return BenchmarkReport(
+    report = BenchmarkReport(
         manifest=manifest,
         modes=results,
         unscored=modes.unscored,
@@ -167,6 +168,7 @@ def make_report(
             ),
         ],
     )
+    return add_result(report, differences.every_pair)
 
 
 def _list_components(

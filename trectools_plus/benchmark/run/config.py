@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from trectools_plus.benchmark.report.verdict import MOST_HEADLINES
 from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.benchmark.run.targets import (
     DEFAULT_TARGETS,
@@ -284,6 +285,8 @@ class BenchmarkConfig(DataSettings):
         mode_names: Names of modes (or runs) in tables.
         measures: Measures to report, in order; a query fails if it scores 0 on the first one.
         cutoffs: Cutoffs of the default measures, instead of the default ones.
+        primary_measure: The measure of the verdict; by default RR for ``hpo``, otherwise nDCG@10.
+        headline_measures: At most six measures to show first.
         ontology: The OBO file whose terms the documents are: the corpus of ``hpo`` (by default
             the installed one), also used by MaxOntSim and near misses.
         annotations: The source of information content for formulas of MaxOntSim, in the format of
@@ -312,6 +315,8 @@ class BenchmarkConfig(DataSettings):
     mode_names: dict[str, str] = Field(default_factory=dict)
     measures: Names = ()
     cutoffs: Cutoffs | None = None
+    primary_measure: str | None = None
+    headline_measures: Names = ()
     ontology: FileName | None = None
     annotations: FileName | None = None
     depth: WholeNumber = Field(default=100, ge=1)
@@ -424,6 +429,7 @@ class BenchmarkConfig(DataSettings):
                 "`measures` and `cutoffs` cannot be combined — write the cutoffs into the names, "
                 "or leave `measures` out"
             )
+        self._check_headlines()
         if self.annotations is not None:
             from trectools_plus.measures.definitions.max_ont_sim import check_files_used
 
@@ -431,6 +437,31 @@ class BenchmarkConfig(DataSettings):
                 check_files_used(_parsed(self.measure_names), annotations=self.annotations)
             except UsageError as error:
                 raise ValueError(f"`annotations`: {error.what} — {error.remedy}") from error
+
+    def _check_headlines(self) -> None:
+        """Check that the primary and the headline measures are measures of this benchmark."""
+        primary = () if self.primary_measure is None else (self.primary_measure,)
+        named = {"primary_measure": primary, "headline_measures": self.headline_measures}
+        if not any(named.values()):
+            return
+        known = {one.name for one in _parsed(self.measure_names)}
+        for setting, names in named.items():
+            for name in names:
+                try:
+                    found = _parsed([name])[0].name
+                except ValueError as error:
+                    raise ValueError(f"`{setting}`: {error}") from error
+                if found not in known:
+                    raise ValueError(
+                        f"`{setting}`: {name} is not one of the measures — add it to `measures`, "
+                        f"or name one of {', '.join(self.measure_names)}"
+                    )
+        shown = {one.name for one in _parsed([*primary, *self.headline_measures])}
+        if len(shown) > MOST_HEADLINES:
+            raise ValueError(
+                f"`headline_measures`: {len(shown)} measures, with the primary one, but at most "
+                f"{MOST_HEADLINES} are shown first — leave some out"
+            )
 
     def _refuse_fetch_settings(self) -> None:
         """Refuse settings of fetching, which have no effect on given runs."""
@@ -559,6 +590,9 @@ class BenchmarkConfig(DataSettings):
         # The default test is left out, so that hashes are those of versions without this setting.
         fields = ("id_field", "text_fields")
         unused |= {name for name in fields if not getattr(self, name)}
+        unused |= {
+            name for name in ("primary_measure", "headline_measures") if not getattr(self, name)
+        }
         unused |= {"test"} if self.test == "randomisation" else set()
         unused |= {
             name

@@ -94,6 +94,8 @@ class ConfigOptions(TypedDict, total=False):
     mode_names: Mapping[str, str]
     measures: Sequence[str] | None
     cutoffs: str | None
+    primary_measure: str | None
+    headline_measures: Sequence[str] | None
     ontology: str | None
     annotations: str | None
     depth: int | None

@@ -50,6 +50,22 @@ Cutoffs = Annotated[
         rich_help_panel=FIGURES,
     ),
 ]
+PrimaryMeasure = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MEASURE",
+        help="Measure that the verdict is about.  [default: nDCG@10; for hpo RR]",
+        rich_help_panel=FIGURES,
+    ),
+]
+HeadlineMeasures = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MEASURES",
+        help="At most six measures to show first, comma-separated; the report has all.",
+        rich_help_panel=FIGURES,
+    ),
+]
 Confidence = Annotated[
     float | None,
     typer.Option(
@@ -99,6 +115,8 @@ class FigureOptions:
 
     measure: Measures = None
     cutoffs: Cutoffs = None
+    primary_measure: PrimaryMeasure = None
+    headline_measures: HeadlineMeasures = None
     confidence: Confidence = None
     resamples: Resamples = None
     seed: Seed = None
@@ -110,6 +128,10 @@ class FigureOptions:
         return {
             "measures": named,
             "cutoffs": self.cutoffs,
+            "primary_measure": self.primary_measure,
+            "headline_measures": None
+            if self.headline_measures is None
+            else measures.split_names(self.headline_measures),
             "confidence": self.confidence,
             "resamples": self.resamples,
             "seed": self.seed,

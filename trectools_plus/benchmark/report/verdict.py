@@ -1,0 +1,399 @@
+"""The result of a benchmark in one sentence: the best mode on the primary measure.
+
+Everything here is computed from the report alone, so it can be computed again from a report that
+was read, also from one of schema version 1.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from pydantic import Field
+
+from trectools_plus.benchmark.compare.method import EQUAL
+from trectools_plus.benchmark.report.modes import Comparison
+from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel
+from trectools_plus.choices import DEFAULT_MEASURES
+from trectools_plus.text import join_names, plural
+
+if TYPE_CHECKING:
+    from trectools_plus.benchmark.report.model import BenchmarkReport
+
+MOST_HEADLINES = 6
+"""The greatest number of headline measures."""
+_PRIMARY = "nDCG@10"
+_PRIMARY_OF_TERMS = "RR"
+_HEADLINES_OF_TERMS = ("RR", "HitRate@1", "HitRate@10", "nDCG@10", "R@10", "MaxOntSim@10")
+_NAMED = 3
+"""With more modes than this, a sentence gives only their number."""
+
+
+class BestOverall(ReportModel):
+    """The mode with the best mean on the primary measure."""
+
+    mode: str
+    """The mode."""
+    measure: str
+    """The primary measure."""
+    settled: bool
+    """True if the mode differs significantly from every other mode."""
+    not_different: list[str]
+    """The modes that do not differ significantly from it; empty if it is settled."""
+    rule: str
+    """The rule in words."""
+
+
+class Verdict(ReportModel):
+    """The result on one measure, and the figures that it is based on."""
+
+    text: str
+    """One sentence."""
+    measure: str
+    """The measure; the primary one in a report."""
+    best: str | None
+    """The mode with the best mean; null on a tie, with one mode, or if the modes are not ranked."""
+    second: str | None
+    """The mode that the best one is compared with: the next best mode. With baselines, it is the
+    best baseline, or, if the best mode is a baseline, the best other mode."""
+    value: float | None
+    """The mean of the best mode, of tied modes, or of the only mode."""
+    difference: float | None
+    """Mean of the best mode minus the mean of the second one; below 0 if lower is better."""
+    ci: ConfidenceInterval | None
+    """The interval of the difference; with one mode, of the mean."""
+    p_adjusted: float | None
+    """The adjusted p-value of the difference."""
+    significant: bool | None
+    """True if the difference is significant; null if it was not tested."""
+    queries: int
+    """Number of queries behind it."""
+    next_steps: list[str] = Field(default_factory=list)
+    """What to look at next, a sentence each."""
+
+
+class _Lead(NamedTuple):
+    """The difference of the best mode from another one."""
+
+    second: str
+    difference: float | None
+    ci: ConfidenceInterval | None
+    entry: Comparison | None
+
+
+def choose_primary(report: BenchmarkReport) -> str:
+    """Return the primary measure: the configured one, or the default one that the report has.
+
+    The default is RR for terms of an ontology, otherwise nDCG@10; if the report does not have it,
+    its first measure. Empty if the report has no measures.
+    """
+    config = report.manifest.config
+    named = [config.get("primary_measure"), *(config.get("headline_measures") or ())[:1]]
+    default = _PRIMARY_OF_TERMS if _is_over_terms(report) else _PRIMARY
+    found = (report.find_measure(name) for name in (*named, default) if name)
+    return next(filter(None, found), next(iter(report.measure_names), ""))
+
+
+def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
+    """Return at most six measures, the primary first: the configured or the default ones.
+
+    Of measures with equal values (:attr:`BenchmarkReport.equal_measures`), one is chosen. If the
+    report has fewer than six of the default measures, its other measures follow.
+    """
+    configured = report.manifest.config.get("headline_measures")
+    if configured:
+        found = [report.find_measure(name) for name in configured]
+        named = [primary, *(name for name in found if name is not None)]
+        return list(dict.fromkeys(named))[:MOST_HEADLINES]
+    defaults = _HEADLINES_OF_TERMS if _is_over_terms(report) else DEFAULT_MEASURES
+    preferred = [name for name in map(report.find_measure, defaults) if name is not None]
+    group_of = {name: group[0] for group in report.equal_measures for name in group}
+    chosen: dict[str, str] = {}
+    for name in (primary, *preferred, *report.measure_names):
+        chosen.setdefault(group_of.get(name, name), name)
+    return list(chosen.values())[:MOST_HEADLINES]
+
+
+def find_best_overall(
+    report: BenchmarkReport, measure: str, every_pair: Sequence[Comparison] | None = None
+) -> BestOverall | None:
+    """Return the best mode on a measure; ``None`` without one (see ``best_mode``).
+
+    Args:
+        report: The report.
+        measure: One of its measures, usually the primary one.
+        every_pair: The comparisons of every pair of modes. A report with baselines contains only
+            those with a baseline; from these alone, a mode that was not compared with the best one
+            counts as not different, unless the best one is significant against every mode.
+    """
+    best = report.best_mode.get(measure)
+    if best is None:
+        return None
+    settled = report.best_mode_significant.get(measure, False)
+    significant = {
+        entry.contrast if entry.baseline == best else entry.baseline
+        for entry in (report.comparisons if every_pair is None else every_pair)
+        if entry.measure == measure
+        and entry.significant
+        and best in (entry.baseline, entry.contrast)
+    }
+    others = [mode for mode in report.modes if mode != best and mode not in significant]
+    return BestOverall(
+        mode=best,
+        measure=measure,
+        settled=settled,
+        not_different=[] if settled else others,
+        rule=f"The best mode has the best mean {measure}. It is settled if it differs "
+        "significantly from every other mode.",
+    )
+
+
+def make_verdict(
+    report: BenchmarkReport, measure: str, overall: BestOverall | None = None
+) -> Verdict | None:
+    """Return the result on a measure; ``None`` if the report has no modes or not this measure.
+
+    Args:
+        report: The report.
+        measure: One of its measures, usually the primary one.
+        overall: The best mode on it; from :func:`find_best_overall` when not given.
+    """
+    if not report.modes or measure not in report.best_mode:
+        return None
+    if overall is None:
+        overall = find_best_overall(report, measure)
+    lead = None if overall is None else _find_lead(report, overall)
+    means = {mode: result.measures[measure].mean for mode, result in report.modes.items()}
+    defined = {mode: mean for mode, mean in means.items() if mean is not None}
+    ranked = measure not in report.unranked and not report.is_sum(measure)
+    value, ci = None, None
+    queries = report.manifest.dataset.queries
+    if len(report.modes) == 1:
+        only = next(iter(report.modes.values())).measures[measure]
+        value, ci, queries = only.mean, only.ci, only.n
+        text = _describe_only(report, measure)
+    elif not defined:
+        text = f"{measure} is undefined for every mode"
+    elif overall is not None:
+        value = means[overall.mode]
+        if lead is not None:
+            ci = lead.ci
+            queries = queries if lead.entry is None else lead.entry.n
+        text = _describe_best(report, overall, lead)
+    elif not ranked:
+        text = _describe_unranked(report, measure, defined)
+    else:
+        value = (max if report.higher_is_better(measure) else min)(defined.values())
+        text = _describe_tie(report, measure, defined, value)
+    entry = None if lead is None else lead.entry
+    return Verdict(
+        text=f"{text}{_describe_unscored(report)}.",
+        measure=measure,
+        best=None if overall is None else overall.mode,
+        second=None if lead is None else lead.second,
+        value=value,
+        difference=None if lead is None else lead.difference,
+        ci=ci,
+        p_adjusted=None if entry is None else entry.p_adjusted,
+        significant=None if entry is None or entry.p_adjusted is None else entry.significant,
+        queries=queries,
+        next_steps=list_next_steps(report, measure, lead and lead.entry),
+    )
+
+
+def add_result(
+    report: BenchmarkReport, every_pair: Sequence[Comparison] | None = None
+) -> BenchmarkReport:
+    """Return the report with its best mode overall and its verdict computed.
+
+    Args:
+        report: The report, with its primary measure.
+        every_pair: The comparisons of every pair of modes, where the report has only some.
+    """
+    overall = find_best_overall(report, report.primary_measure, every_pair)
+    verdict = make_verdict(report, report.primary_measure, overall)
+    return report.model_copy(update={"best_overall": overall, "verdict": verdict})
+
+
+def _is_over_terms(report: BenchmarkReport) -> bool:
+    config = report.manifest.config
+    return config.get("dataset") == "hpo" or config.get("ontology") is not None
+
+
+def _label(report: BenchmarkReport, mode: str) -> str:
+    return report.modes[mode].label
+
+
+def _join(report: BenchmarkReport, modes: Sequence[str]) -> str:
+    return join_names([_label(report, mode) for mode in modes], "modes", _NAMED)
+
+
+def _find_lead(report: BenchmarkReport, overall: BestOverall) -> _Lead | None:
+    """Return the difference of the best mode from the next one, or from the best baseline."""
+    best, measure = overall.mode, overall.measure
+    baselines = [
+        mode for mode in report.manifest.config.get("baseline") or () if mode in report.modes
+    ]
+    others = [mode for mode in report.modes if mode != best]
+    if best in baselines:
+        others = [mode for mode in others if mode not in baselines]
+    elif baselines:
+        others = [mode for mode in others if mode in baselines]
+    means = {mode: report.modes[mode].measures[measure].mean for mode in others}
+    defined = {mode: mean for mode, mean in means.items() if mean is not None}
+    if not defined:
+        return None
+    second = (max if report.higher_is_better(measure) else min)(defined, key=defined.__getitem__)
+    entry = report.find_comparison(best, second, measure)
+    sign = -1.0
+    if entry is None:
+        entry, sign = report.find_comparison(second, best, measure), 1.0
+    if entry is None or entry.difference is None:
+        value = report.modes[best].measures[measure].mean
+        difference = None if value is None else value - defined[second]
+        return _Lead(second, difference, None, None)
+    return _Lead(second, _turn(entry.difference, sign), _turn_interval(entry.ci, sign), entry)
+
+
+def _turn(value: float, sign: float) -> float:
+    return value if sign > 0 else 0.0 - value
+
+
+def _turn_interval(ci: ConfidenceInterval | None, sign: float) -> ConfidenceInterval | None:
+    """Return the interval of the opposite difference if ``sign`` is below 0."""
+    if ci is None or sign > 0 or ci.low is None or ci.high is None:
+        return ci
+    return ci.model_copy(update={"low": 0.0 - ci.high, "high": 0.0 - ci.low})
+
+
+def _describe_only(report: BenchmarkReport, measure: str) -> str:
+    (only,) = report.modes.values()
+    figures = only.measures[measure]
+    over = f"over {plural(figures.n, 'query', 'queries')}"
+    if figures.mean is None:
+        return f"{measure} is undefined for {only.label}"
+    kind = "a sum of" if report.is_sum(measure) else "a mean of"
+    interval = _show_interval(figures.ci)
+    return f"{only.label} has {kind} {_show(figures.mean)}{interval} on {measure} {over}"
+
+
+def _describe_unranked(report: BenchmarkReport, measure: str, means: dict[str, float]) -> str:
+    is_sum = report.is_sum(measure)
+    why = "it is a sum over the queries" if is_sum else "the means are over different queries"
+    start = f"The modes are not ranked on {measure}, because {why}"
+    if len(means) > _NAMED:
+        return start
+    shown = (
+        f"{_label(report, mode)} {_show(mean)}"
+        + ("" if is_sum else f" over {report.modes[mode].measures[measure].n:,}")
+        for mode, mean in means.items()
+    )
+    return f"{start}: {', '.join(shown)}"
+
+
+def _describe_tie(
+    report: BenchmarkReport, measure: str, means: dict[str, float], top: float
+) -> str:
+    tied = [mode for mode, mean in means.items() if abs(mean - top) <= EQUAL]
+    number = plural(report.manifest.dataset.queries, "query", "queries")
+    if len(tied) == len(report.modes):
+        who = "Both modes" if len(tied) == 2 else "All modes"
+        return f"{who} have the same mean on {measure}: {_show(top)} with {number}"
+    extreme = "highest" if report.higher_is_better(measure) else "lowest (best)"
+    return (
+        f"{_join(report, tied)} tie for the {extreme} mean on {measure}: {_show(top)} with {number}"
+    )
+
+
+def _describe_best(report: BenchmarkReport, overall: BestOverall, lead: _Lead | None) -> str:
+    measure = overall.measure
+    value = report.modes[overall.mode].measures[measure].mean
+    higher = report.higher_is_better(measure)
+    unproven = "scores highest" if higher else "scores lowest (best)"
+    verb = "is best" if overall.settled else unproven
+    text = f"{_label(report, overall.mode)} {verb} on {measure}: {_show(value)}"
+    if lead is None or lead.difference is None:
+        return f"{text}; no other mode has a mean on {measure}"
+    sign = "over" if higher else "against"
+    baselines = report.manifest.config.get("baseline") or ()
+    role = "the baseline " if lead.second in baselines else ""
+    text += f", {_show(lead.difference, '+')} {sign} {role}{_label(report, lead.second)}"
+    text += _show_interval(lead.ci, "+")
+    return f"{text}; {_describe_significance(report, overall, lead)}"
+
+
+def _describe_significance(report: BenchmarkReport, overall: BestOverall, lead: _Lead) -> str:
+    """Describe the test of the lead, and of the differences from the other modes."""
+    entry = lead.entry
+    if entry is None or entry.p_adjusted is None:
+        return "this difference was not tested"
+    number = plural(entry.n, "query", "queries")
+    others = [mode for mode in report.modes if mode not in (overall.mode, lead.second)]
+    unproven = [mode for mode in others if mode in overall.not_different]
+    if overall.settled:
+        against = " against every other mode" if others else ""
+        return f"significant{against} with {number}"
+    if entry.significant:
+        return f"significant with {number}, but not against {_join(report, unproven)}"
+    return f"not significant with {number}"
+
+
+def _describe_unscored(report: BenchmarkReport) -> str:
+    """Name the modes without figures, as the end of a sentence."""
+    labels = [mode.label for mode in report.unscored.values()]
+    if not labels:
+        return ""
+    verb = "was" if len(labels) == 1 else "were"
+    return f"; {join_names(labels, 'modes', _NAMED)} {verb} not scored"
+
+
+def list_next_steps(
+    report: BenchmarkReport, measure: str, entry: Comparison | None = None
+) -> list[str]:
+    """List what to look at next, a sentence each: modes with gaps, failing queries, power.
+
+    Args:
+        report: The report.
+        measure: The measure of the verdict.
+        entry: The comparison that the verdict is about.
+    """
+    steps = [
+        f"{mode.label} is {mode.status} and not compared: {mode.reason}."
+        for mode in report.unscored.values()
+    ]
+    for result in report.modes.values():
+        missing = len(result.diagnostics.missing_queries)
+        if result.status == "empty":
+            steps.append(f"{result.label} found nothing for any query.")
+        elif missing:
+            of_all = plural(report.manifest.dataset.queries, "query", "queries")
+            zero = report.manifest.config.get("missing", "zero") == "zero"
+            count = "; they count as 0" if zero else ""
+            steps.append(f"{result.label} has no results for {missing:,} of {of_all}{count}.")
+    if entry is not None and not entry.significant and entry.detectable_difference is not None:
+        steps.append(
+            f"With {plural(entry.n, 'query', 'queries')}, a true difference of "
+            f"{_show(entry.detectable_difference)} on {measure} is detected in 80 of 100 cases."
+        )
+    failing = report.failing_queries
+    if failing:
+        of_all = plural(report.manifest.dataset.queries, "query", "queries")
+        score = "scores" if len(failing) == 1 else "score"
+        where = "in every mode" if len(report.modes) > 1 else f"in {next(iter(report.modes))}"
+        steps.append(f"{len(failing):,} of {of_all} {score} 0 on {failing[0].measure} {where}.")
+    return steps
+
+
+def _show(value: float | None, sign: str = "") -> str:
+    """Return a figure with three decimals and a true minus sign; a small one with four."""
+    if value is None:
+        return "–"
+    decimals = 4 if 0 < abs(value) < 0.0005 else 3
+    return f"{value:{sign},.{decimals}f}".replace("-", "−")
+
+
+def _show_interval(ci: ConfidenceInterval | None, sign: str = "") -> str:
+    if ci is None or ci.low is None or ci.high is None:
+        return ""
+    low, high = (f"{end:{sign},.3f}".replace("-", "−") for end in (ci.low, ci.high))
+    return f" [{low}, {high}]"
