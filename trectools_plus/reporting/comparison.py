@@ -134,6 +134,7 @@ class ComparisonTable:
         best: By measure: the best mode's label with its mark; ``tie``; or a dash for a single
             mode and for means over different queries.
         latencies: Milliseconds per query, by mode.
+        headline: The measures of a table for a paper.
     """
 
     title: str
@@ -143,6 +144,7 @@ class ComparisonTable:
     cells: dict[str, tuple[Figure, ...]]
     best: dict[str, Cell]
     latencies: dict[str, Latency | None]
+    headline: tuple[str, ...]
 
     @property
     def note(self) -> str:
@@ -202,14 +204,17 @@ class ComparisonTable:
         return [self.note, mark]
 
     def for_paper(self, layout: Layout) -> Table:
-        """Return the table without the best modes, with the letter of each mode in its heading."""
+        """Return the headline measures, with the letter of each mode in its heading."""
         letters = self.paper_letters
         modes = [
             Column(Cell(label, marks=letters.get(mode, ""))) for mode, label in self.labels.items()
         ]
         rows = [
-            [Cell(measure), *(cell.as_cell(letters, layout.decimals) for cell in cells)]
-            for measure, cells in self.cells.items()
+            [
+                Cell(measure),
+                *(cell.as_cell(letters, layout.decimals) for cell in self.cells[measure]),
+            ]
+            for measure in self.headline
         ]
         table = Table.of(["Metric", *modes], rows)
         if layout.systems is None:
@@ -229,7 +234,8 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
 
     Args:
         report: A report of a benchmark, for example ``result.report``.
-        measures: The measures in order, in any spelling; by default all.
+        measures: The measures in order, in any spelling. By default all; tables for a paper then
+            have the headline measures.
 
     Raises:
         UsageError: If the report does not have a measure.
@@ -249,6 +255,7 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
         cells=cells,
         best={measure: _best_cell(report, measure) for measure in names},
         latencies={mode: result.latency_ms for mode, result in report.modes.items()},
+        headline=tuple(report.headline_measures if measures is None else names),
     )
     return replace(table, legend=_legend(report, table))
 

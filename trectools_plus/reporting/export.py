@@ -85,7 +85,7 @@ def _html_cell(cell: Cell) -> str:
     text = f"<strong>{text}</strong>" if cell.best else text
     text += f"<sup>{escape(cell.marks)}</sup>" if cell.marks else ""
     below = escape(" ".join(filter(None, (cell.detail, cell.bracketed_count))))
-    return f"{text}<br><small>{below}</small>" if below else text
+    return f"{text}<br/><small>{below}</small>" if below else text
 
 
 def table_as_frame(comparison: ComparisonTable) -> pl.DataFrame:

@@ -61,7 +61,11 @@ def benchmark_show(
         ),
     ] = None,
     measure: Annotated[
-        list[str] | None, measure_option("all measures of the report", "Measures of the table")
+        list[str] | None,
+        measure_option(
+            "the headline measures in .tex, .md and .html, all in other files",
+            "Measures of the table",
+        ),
     ] = None,
     paper: TableOptions,
 ) -> None:
