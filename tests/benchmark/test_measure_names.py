@@ -150,6 +150,9 @@ def test_a_report_without_canonical_names_is_compared(folders: Any, tmp_path: Pa
     folder = tmp_path / "old"
     shutil.copytree(folders[1], folder)
     path = folder / "BenchmarkReport.json"
+    alone = [folder / "reports" / f"{mode}.json" for mode in load_report(path).modes]
+    for one in alone:
+        one.unlink()
     report = json.loads(path.read_text())
     for result in report["modes"].values():
         for one in result["measures"].values():
@@ -161,4 +164,5 @@ def test_a_report_without_canonical_names_is_compared(folders: Any, tmp_path: Pa
     ] == TYPED
     assert verify_report(folder).problems == [
         f"{path}: the file changed (its hash differs)",
+        *(f"{one}: the file is missing" for one in alone),
     ]

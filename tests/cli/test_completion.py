@@ -39,7 +39,7 @@ def complete(program: Program, tmp_path: Path):
 
 def test_commands_are_completed(complete):
     assert complete("trectools-plus e") == ["eval", "explain", "extraction"]
-    assert complete("runs ") == ["validate", "fetch", "fuse", "info"]
+    assert complete("runs ") == ["validate", "fetch", "fuse", "convert", "info"]
     assert complete("trectools-plus benchmark comp") == ["compare", "compare-vectors"]
 
 

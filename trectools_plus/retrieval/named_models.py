@@ -23,21 +23,18 @@ _NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{_LONGEST_NAME - 1}}}")
 
 
 class NamedModel(BaseModel):
-    """One of several embedding models, with its own values of settings.
+    """One of several embedding models, with its own values of settings."""
 
-    Attributes:
-        path: Folder of the model; ``builtin`` for the built-in embeddings.
-        query_prompt: As in ``RetrievalSettings``; ``None`` uses the value there.
-        document_prompt: As in ``RetrievalSettings``; ``None`` uses the value there.
-        max_length: As in ``RetrievalSettings``; ``None`` uses the value there.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     path: str
+    """Folder of the model; ``builtin`` for the built-in embeddings."""
     query_prompt: str | None = None
+    """As in ``RetrievalSettings``; null uses the value there."""
     document_prompt: str | None = None
+    """As in ``RetrievalSettings``; null uses the value there."""
     max_length: WholeNumber | None = Field(default=None, ge=1)
+    """As in ``RetrievalSettings``; null uses the value there."""
 
     @property
     def folder(self) -> str | None:

@@ -88,6 +88,9 @@ def test_plain_files(call: Call, files: dict[str, str], tmp_path: Path) -> None:
         "hybrid.run",
         "hybrid-without-lexical.run",
         "hybrid-without-vector.run",
+        "lexical.json",
+        "vector.json",
+        "hybrid.json",
     }
 
 
