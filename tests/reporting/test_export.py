@@ -85,14 +85,14 @@ def test_markdown_marks_the_best_and_the_significant(make_report: Any) -> None:
         "**0.3333 [0.303, 0.363]**<sup>ab</sup> |"
     )
     assert "| –" in lines[3]
-    assert "significantly better than the mode with that letter" in text
+    assert "significantly better than the system with that letter" in text
 
 
 def test_latex_has_booktabs_rules_superscripts_and_intervals_below(make_report: Any) -> None:
     text = table_as_latex(report_table(make_report(MEANS)))
     header, means, intervals, *_ = latex_rows(text)
     assert header == [
-        "Metric",
+        "Measure",
         r"Lexical-Only\textsuperscript{a}",
         r"Vector-Only\textsuperscript{b}",
         r"Hybrid\textsuperscript{c}",
@@ -116,7 +116,7 @@ def test_many_modes_become_rows(make_report: Any, count: int) -> None:
     table = report_table(make_report(modes))
     header = latex_rows(table_as_latex(table))[0]
     assert len(header) == (2 if count == 1 else 3)
-    assert (header[0] == "Mode") == (count > 5)
+    assert (header[0] == "System") == (count > 5)
     assert ("superscript" in table_as_latex(table)) == (count == 6), "letters end at z"
     first = table_as_markdown(table).splitlines()[0]
     assert first.count("|") == len(header) + 1
@@ -128,10 +128,10 @@ def test_tables_for_papers_have_the_headline_measures_or_those_requested(make_re
     assert len(latex_rows(table_as_latex(report_table(report)))) == 1 + 2 * 6
     assert table_as_frame(report_table(report)).height == 2 * 9
     two = report_table(report, ["p@3", "precision@2", "P@3"])
-    assert [row[0] for row in latex_rows(table_as_latex(two))] == ["Metric", "P@3", "", "P@2", ""]
+    assert [row[0] for row in latex_rows(table_as_latex(two))] == ["Measure", "P@3", "", "P@2", ""]
     assert set(table_as_frame(two)["measure"]) == {"P@2", "P@3"}
     assert [cells[0] for cells in markdown_cells(table_as_markdown(two))] == [
-        "Metric",
+        "Measure",
         "P@3",
         "P@2",
     ]
@@ -144,7 +144,7 @@ def markdown_cells(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
 
 
-@pytest.mark.parametrize(("systems", "corner"), [("rows", "Mode"), ("columns", "Metric")])
+@pytest.mark.parametrize(("systems", "corner"), [("rows", "System"), ("columns", "Measure")])
 @pytest.mark.parametrize("count", [2, 7])
 def test_systems_are_rows_or_columns_as_requested(
     make_report: Any, systems: Any, corner: str, count: int
@@ -173,7 +173,7 @@ def test_html_is_escaped_and_has_the_same_cells(make_report: Any) -> None:
         "<table>" + page.partition("<table>")[2].partition("</table>")[0] + "</table>"
     )
     rows = [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]
-    assert rows[0] == ["Metric", "Lexical-Onlya", "<script>&b", "Hybridc"]
+    assert rows[0] == ["Measure", "Lexical-Onlya", "<script>&b", "Hybridc"]
     assert rows[1][3] == "0.3333ab[0.303, 0.363]"
     assert "<h1>A &amp; &lt;b&gt;</h1>" in page
     assert page.count("<strong>") == 2

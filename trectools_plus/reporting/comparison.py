@@ -200,7 +200,7 @@ class ComparisonTable:
         """The explanations below a table for a paper: means, intervals and letters."""
         if not self.paper_letters:
             return [self.note]
-        mark = f"A letter: significantly better than the mode with that letter ({self.test})."
+        mark = f"A letter: significantly better than the system with that letter ({self.test})."
         return [self.note, mark]
 
     def for_paper(self, layout: Layout) -> Table:
@@ -216,10 +216,10 @@ class ComparisonTable:
             ]
             for measure in self.headline
         ]
-        table = Table.of(["Metric", *modes], rows)
+        table = Table.of(["Measure", *modes], rows)
         if layout.systems is None:
-            return fold(table, len(modes))
-        return table.transposed("Mode") if layout.systems == "rows" else table
+            return fold(table, len(modes), "System")
+        return table.transposed("System") if layout.systems == "rows" else table
 
 
 def fold(table: Table, modes: int, corner: str = "Mode") -> Table:
@@ -275,7 +275,9 @@ def _choose(report: BenchmarkReport, measures: Sequence[str]) -> list[str]:
 def describe_dataset(report: BenchmarkReport) -> str:
     """Return the dataset with its numbers of queries and documents, on one line."""
     dataset = report.manifest.dataset
-    parts = [dataset.id, plural(dataset.queries, "query", "queries")]
+    parts = [plural(dataset.queries, "query", "queries")]
+    if dataset.id:
+        parts.insert(0, dataset.id)
     if dataset.documents is not None:
         parts.append(plural(dataset.documents, "document"))
     return " · ".join(parts)

@@ -140,21 +140,31 @@ def write_table(
         UsageError: If a file has another suffix; then no file is written.
         InputError: If a file cannot be written.
     """
-    suffixes = [Path(path).suffix.lower() for path in paths]
-    for path, suffix in zip(paths, suffixes, strict=True):
-        if suffix != ".parquet" and suffix not in _TEXTS:
-            raise UsageError(
-                f"unsupported table format: {suffix or 'a file without suffix'}",
-                where=str(path),
-                remedy=f"use {', '.join(_TEXTS)} or .parquet",
-            )
-    for path, suffix in zip(paths, suffixes, strict=True):
+    check_suffixes(*paths)
+    for path in paths:
+        suffix = Path(path).suffix.lower()
         if suffix == ".parquet":
             with atomic_write(path, "wb") as stream:
                 table_as_frame(table).write_parquet(stream)
         else:
             with atomic_write(path) as stream:
                 stream.write(_TEXTS[suffix](table, layout))
+
+
+def check_suffixes(*paths: str | Path) -> None:
+    """Check that the suffix of every file is one of a table.
+
+    Raises:
+        UsageError: If one is not.
+    """
+    for path in paths:
+        suffix = Path(path).suffix.lower()
+        if suffix != ".parquet" and suffix not in _TEXTS:
+            raise UsageError(
+                f"unsupported table format: {suffix or 'a file without suffix'}",
+                where=str(path),
+                remedy=f"use {', '.join(_TEXTS)} or .parquet",
+            )
 
 
 def render_json(report: BaseModel) -> str:

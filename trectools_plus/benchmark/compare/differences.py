@@ -63,17 +63,17 @@ class Differences:
 
 
 def find_differences(
-    config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
+    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
 ) -> Differences:
     """Compare the modes with each other, and each fusion with itself without a component.
 
     Args:
         config: Measures, correction, level, resamples, seed and baseline.
-        qrels: The judgments.
+        qrels: The judgments; ``None`` if there are no fusions.
         evaluation: The modes' scores.
         without: The fusions without each of their components.
     """
-    rest = _score(config, qrels, evaluation, without)
+    rest = {} if qrels is None else _score(config, qrels, evaluation, without)
     same_as = {
         key: mode
         for key, table in rest.items()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
@@ -16,9 +17,16 @@ from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
+from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.reporting.comparison import describe_dataset
+from trectools_plus.reporting.plots.critical_difference import (
+    FEWEST_MODES,
+    LINE_INCHES,
+    find_critical_difference,
+    plot_critical_difference,
+)
 from trectools_plus.reporting.plots.differences import plot_differences
 from trectools_plus.reporting.plots.means import (
     MOST_VALUES,
@@ -27,8 +35,10 @@ from trectools_plus.reporting.plots.means import (
     plot_measures,
     plot_precision_recall,
     plot_strata,
+    require_measure,
 )
 from trectools_plus.reporting.plots.style import house_style, label_text
+from trectools_plus.reporting.wording import describe_test
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -38,6 +48,8 @@ if TYPE_CHECKING:
 
 ImageFormat = Literal["png", "svg"]
 FORMATS: tuple[ImageFormat, ...] = ("png", "svg")
+KINDS = ("means", "differences", "critical_difference")
+"""The plots of :func:`draw_plot`."""
 
 # Without time and version, the same figure gives the same bytes.
 _NO_ORIGIN = {"Date": None, "Creator": None}
@@ -77,8 +89,8 @@ def draw_plots(
     """Draw all plots of a report.
 
     There is always ``measures``; with judgments and runs ``precision_recall`` and ``hit_rate``; for
-    compared modes ``differences`` on the first measure; with strata ``strata`` on the first
-    measure.
+    compared modes ``differences`` on the primary measure; with strata ``strata`` on the first
+    measure; for five modes or more, of which every pair is compared, ``critical_difference``.
 
     Args:
         report: The report.
@@ -94,12 +106,48 @@ def draw_plots(
             plots.append(_differences(report, per_query))
         if any(report.strata.values()):
             plots.append(_strata(report))
+        if len(report.modes) >= FEWEST_MODES and any(report.groups.values()):
+            plots.append(_critical_difference(report, per_query))
     return plots
 
 
-def chosen_pairs(report: BenchmarkReport) -> list[Comparison]:
-    """Return the comparisons to draw: six on the first measure, those with the best mode first."""
-    measure = report.measure_names[0]
+def draw_plot(
+    report: BenchmarkReport, per_query: pl.DataFrame, kind: str, measure: str | None = None
+) -> Plot:
+    """Draw one plot of a report.
+
+    Args:
+        report: The report.
+        per_query: ``run, query_id, measure, value``; undefined values are null.
+        kind: ``means``, ``differences`` or ``critical_difference``.
+        measure: The measure, in any spelling; by default the headline measures for ``means``, and
+            the primary measure for the others.
+
+    Raises:
+        UsageError: If the report does not have the measure, the plot does not exist, or it needs
+            more modes.
+    """
+    if kind not in KINDS:
+        raise UsageError(f"there is no plot {kind!r}", remedy=f"use {', '.join(KINDS)}")
+    name = None if measure is None else require_measure(report, measure)
+    if kind == "differences" and not report.comparisons:
+        raise UsageError("differences need two systems", remedy="use the plot means")
+    with house_style():
+        if kind == "means":
+            return _measures(report, report.headline_measures if name is None else [name])
+        if kind == "differences":
+            return _differences(report, per_query, name)
+        return _critical_difference(report, per_query, name)
+
+
+def chosen_pairs(report: BenchmarkReport, measure: str | None = None) -> list[Comparison]:
+    """Return the comparisons to draw: six on one measure, those with the best mode first.
+
+    Args:
+        report: The report.
+        measure: The measure; by default the primary measure.
+    """
+    measure = measure or report.primary_measure
     entries = [entry for entry in report.comparisons if entry.measure == measure]
     if len(entries) <= _MOST_PAIRS:
         return entries
@@ -108,9 +156,10 @@ def chosen_pairs(report: BenchmarkReport) -> list[Comparison]:
     return entries[:_MOST_PAIRS]
 
 
-def _measures(report: BenchmarkReport) -> Plot:
+def _measures(report: BenchmarkReport, measures: Sequence[str] | None = None) -> Plot:
     """Draw the means: one scale for all measures up to 1, and one for each other measure."""
-    panels = [panel for panel in _scales(report) if panel]
+    names = report.measure_names if measures is None else measures
+    panels = [panel for panel in _scales(report, names) if panel]
     rows = [len(panel) * (len(report.modes) + ROW_PADDING) for panel in panels]
     figure = _new_figure(_height(rows) + _legend_height(report))
     every = figure.subplots(len(panels), 1, squeeze=False, height_ratios=rows)
@@ -118,16 +167,14 @@ def _measures(report: BenchmarkReport) -> Plot:
         plot_measures(axes, report, panel)
     title = "Measures per mode"
     _finish(figure, report, title, every[0, 0].get_legend_handles_labels())
-    description = (
-        f"Mean of {', '.join(report.measure_names)} with its interval, for {_modes(report)}."
-    )
+    description = f"Mean of {', '.join(names)} with its interval, for {_modes(report)}."
     return Plot("measures", title, description, figure)
 
 
-def _scales(report: BenchmarkReport) -> list[list[str]]:
+def _scales(report: BenchmarkReport, names: Sequence[str]) -> list[list[str]]:
     within: list[str] = []
     beyond: list[list[str]] = []
-    for name in report.measure_names:
+    for name in names:
         figures = [result.measures[name] for result in report.modes.values()]
         ends = [end for one in figures for end in (one.mean, ends_of(one.ci)[1]) if end is not None]
         if max(ends, default=0.0) <= 1.0:
@@ -166,8 +213,10 @@ def _curves(report: BenchmarkReport, qrels: Qrels, runs: Mapping[str, Run]) -> I
         yield Plot(name, title, f"{shown}, for {_modes(report)}.", figure)
 
 
-def _differences(report: BenchmarkReport, per_query: pl.DataFrame) -> Plot:
-    entries = chosen_pairs(report)
+def _differences(
+    report: BenchmarkReport, per_query: pl.DataFrame, measure: str | None = None
+) -> Plot:
+    entries = chosen_pairs(report, measure)
     columns = min(len(entries), 2)
     lines = ceil(len(entries) / columns)
     figure = _new_figure(2.6 * lines + _HEADING + 0.3)
@@ -184,7 +233,7 @@ def _differences(report: BenchmarkReport, per_query: pl.DataFrame) -> Plot:
         axes.set_ylabel("")
     for axes in every.flat[len(entries) :]:
         axes.remove()
-    title = f"Differences in {report.measure_names[0]}, query by query"
+    title = f"Differences in {measure or report.primary_measure}, query by query"
     _finish(figure, report, title, (list(legend.values()), list(legend)))
     pairs = "; ".join(
         f"{report.modes[entry.contrast].label} minus {report.modes[entry.baseline].label}: "
@@ -207,6 +256,30 @@ def _strata(report: BenchmarkReport) -> Plot:
     _finish(figure, report, title, every[0, 0].get_legend_handles_labels())
     description = f"Mean {measure} with its interval by {', '.join(fields)}, for {_modes(report)}."
     return Plot("strata", title, description, figure)
+
+
+def _critical_difference(
+    report: BenchmarkReport, per_query: pl.DataFrame, measure: str | None = None
+) -> Plot:
+    found = find_critical_difference(report, per_query, measure)
+    lines = len(found.groups) + (len(found.ranks) + 1) // 2 + 3
+    figure = _new_figure(LINE_INCHES * lines + _HEADING)
+    plot_critical_difference(figure.subplots(), report, per_query, found.measure)
+    title = f"Mean ranks on {found.measure}"
+    joined = "Lines join modes without a significant difference"
+    test = next((one for one in report.comparisons if one.measure == found.measure), None)
+    if test is not None:
+        joined += f" ({describe_test(test, report.confidence)})"
+    figure.supxlabel(fill(f"{joined}.", 100), x=0.01, ha="left", fontsize="small")
+    _finish(figure, report, title, ([], []))
+    ranks = ", ".join(
+        f"{report.modes[mode].label} {rank:.2f}" for mode, rank in found.ranks.items()
+    )
+    groups = "; ".join(
+        " and ".join(report.modes[mode].label for mode in group) for group in found.groups
+    )
+    description = f"{title}, the best first: {ranks}. {joined}: {groups or 'none'}."
+    return Plot("critical_difference", title, description, figure)
 
 
 def _height(rows: Sequence[float]) -> float:
