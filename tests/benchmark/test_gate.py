@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
+from trectools_plus.benchmark.compare.compare_reports import compare_reports
 from trectools_plus.benchmark.gate import GateRules, parse_drop, run_gate
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 
@@ -216,3 +218,118 @@ def test_drops_are_read_as_shares() -> None:
     for text in ("5", "-1%", "100%", "nan", "x", ""):
         with pytest.raises(UsageError, match="expected a share"):
             parse_drop(text)
+
+
+def test_non_inferiority_compares_the_interval_with_the_margin(bench: Any) -> None:
+    before = bench.make("before", {"bm25": lost(10)})
+    after = bench.make("after", {"bm25": {**lost(12), 0: 1}})
+    (entry,) = run_gate(after, before, R10).entries
+    contrast = compare_reports(before, after).modes[0].comparisons[0]
+    assert entry.ci == contrast.ci
+    assert entry.ci is not None
+    assert entry.ci.low is not None
+    assert (entry.margin, entry.non_inferior) == (None, None)
+    low, baseline = -entry.ci.low, entry.baseline
+    assert low > entry.drop > 0
+    for absolute, unit in ((True, 1.0), (False, baseline)):
+        for factor, passes in ((0.999, False), (1.0, False), (1.001, True)):
+            margin = low / unit * factor
+            rules = GateRules(("R@10",), absolute=absolute, non_inferior=margin)
+            assert rules.max_drop is None
+            (entry,) = run_gate(after, before, rules).entries
+            assert (entry.non_inferior, entry.failed, entry.undecided) == (
+                passes,
+                not passes,
+                not passes,
+            )
+            assert entry.margin == pytest.approx(margin * unit)
+
+
+def test_a_drop_of_at_least_the_margin_is_decided(bench: Any) -> None:
+    before = bench.make("before", {"bm25": {}})
+    after = bench.make("after", {"bm25": lost(30)})
+    (entry,) = run_gate(after, before, GateRules(("R@10",), non_inferior=0.1)).entries
+    assert (entry.failed, entry.undecided, entry.queries_needed) == (True, False, None)
+
+
+def test_non_inferiority_and_a_limit_must_both_hold(bench: Any) -> None:
+    before = bench.make("before", {"bm25": {}})
+    after = bench.make("after", {"bm25": lost(4)})
+    assert run_gate(after, before, GateRules(("R@10",), non_inferior=0.3)).passed
+    result = run_gate(after, before, GateRules(("R@10",), 0.05, non_inferior=0.3))
+    assert result.entries[0].non_inferior
+    assert not result.passed
+    assert not run_gate(after, before, GateRules(("R@10",), 0.3, non_inferior=0.05)).passed
+
+
+def test_a_higher_rank_is_inferior(bench: Any) -> None:
+    before = bench.make("before", {"bm25": {}}, measures=["MinRank"])
+    after = bench.make("after", {"bm25": dict.fromkeys(range(20), 2)}, measures=["MinRank"])
+    rules = GateRules(("MinRank",), non_inferior=0.3)
+    (entry,) = run_gate(after, before, rules).entries
+    assert entry.ci is not None
+    assert entry.ci.low is not None
+    assert entry.ci.low > 0
+    assert (entry.failed, entry.undecided) == (True, True)
+    assert run_gate(before, after, rules).passed
+    assert run_gate(after, before, GateRules(("MinRank",), non_inferior=0.6)).passed
+
+
+def power_over_spreads(difference: float, spread: float, queries: int) -> float:
+    """Integrate the probability of rejection over the distribution of the observed spread."""
+    degrees = queries - 1
+    critical = stats.t.isf(0.025, degrees)
+
+    def reject(ratio: float) -> float:
+        shift = difference * np.sqrt(queries) / spread
+        return float(
+            stats.norm.sf(critical * np.sqrt(ratio / degrees) - shift)
+            * stats.chi2.pdf(ratio, degrees)
+        )
+
+    return float(integrate.quad(reject, 0, 6 * degrees + 60, limit=200)[0])
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        GateRules(("R@10",), non_inferior=0.05),
+        GateRules(("R@10",), 0.02),
+        GateRules(("R@10",), 0.02, require_significant=True),
+    ],
+)
+def test_the_number_of_queries_that_would_decide(bench: Any, rules: GateRules) -> None:
+    before = bench.make("before", {"bm25": dict.fromkeys(range(50, 52), 0)})
+    after = bench.make("after", {"bm25": lost(5)})
+    (entry,) = run_gate(after, before, rules).entries
+    needed = entry.queries_needed
+    assert needed is not None
+    assert (entry.undecided, entry.queries) == (True, 60)
+    spread = np.std([-1.0] * 5 + [1.0] * 2 + [0.0] * 53, ddof=1)
+    margin = (rules.max_drop or rules.non_inferior or 0) * entry.baseline
+    assert power_over_spreads(margin, spread, needed) >= 0.8
+    assert power_over_spreads(margin, spread, needed - 1) < 0.8
+
+
+def test_one_query_shows_no_non_inferiority(bench: Any) -> None:
+    before = bench.make("before", {"bm25": {}}, queries=1)
+    after = bench.make("after", {"bm25": {0: 2}}, queries=1)
+    (entry,) = run_gate(after, before, GateRules(("R@10",), non_inferior=0.5)).entries
+    assert (entry.ci, entry.failed, entry.queries_needed) == (None, True, None)
+
+
+def test_what_non_inferiority_cannot_be_combined_with(bench: Any) -> None:
+    before = bench.make("before", {"bm25": {}}, measures=["R@10", "NumRelRet"])
+    after = bench.make("after", {"bm25": lost(1)}, measures=["R@10", "NumRelRet"])
+    for margin in (0.0, 1.0, -0.1):
+        with pytest.raises(UsageError, match="margin above 0 and below 1"):
+            run_gate(after, before, GateRules(("R@10",), non_inferior=margin))
+    rules = GateRules(("R@10",), require_significant=True, non_inferior=0.05)
+    with pytest.raises(UsageError, match="cannot be combined"):
+        run_gate(after, before, rules)
+    assert run_gate(after, before, GateRules(("NumRelRet",))).entries[0].ci is None
+    with pytest.raises(UsageError, match="NumRelRet is a sum"):
+        run_gate(after, before, GateRules(("NumRelRet",), non_inferior=0.05))
+    (before / "per_query.parquet").unlink()
+    with pytest.raises(InputError, match="--non-inferior needs the per-query values"):
+        run_gate(after, before, GateRules(("R@10",), non_inferior=0.05))

@@ -13,6 +13,7 @@ from trectools_plus.statistics import (
     queries_needed,
     smallest_detectable_difference,
 )
+from trectools_plus.statistics.paired_tests import t_intervals
 
 
 @pytest.mark.parametrize(("effect", "needed"), [(0.2, 199), (0.5, 34), (0.8, 15)])
@@ -28,8 +29,26 @@ def test_power_equals_that_of_a_simulation():
     assert power_of_t_test(0.3, 1.0, 40) == pytest.approx(rejected, abs=0.01)
 
 
+def test_one_sided_power_is_the_share_of_intervals_that_show_non_inferiority():
+    """The lower end of a 95% interval excludes the margin at the one-sided level of 2.5%."""
+    margin, spread = 0.05, 0.2
+    needed = queries_needed(margin, spread, level=0.025, one_sided=True)
+    differences = np.random.default_rng(1).normal(0.0, spread, (needed, 20_000))
+    low, _ = t_intervals(differences)
+    assert (low > -margin).mean() == pytest.approx(0.8, abs=0.01)
+    assert power_of_t_test(margin, spread, needed, level=0.025, one_sided=True) >= 0.8
+    assert power_of_t_test(margin, spread, needed - 1, level=0.025, one_sided=True) < 0.8
+
+
+def test_one_sided_tests_need_the_queries_of_g_power():
+    """The figures of G*Power 3.1 for a one-sided paired t-test at 5% and 80%."""
+    for effect, needed in ((0.2, 156), (0.5, 27), (0.8, 12)):
+        assert queries_needed(effect, 1.0, one_sided=True) == needed
+
+
 def test_power_without_a_difference_is_the_level():
     assert power_of_t_test(0.0, 0.2, 50, level=0.01) == pytest.approx(0.01)
+    assert power_of_t_test(0.0, 0.2, 50, level=0.01, one_sided=True) == pytest.approx(0.01)
 
 
 @given(st.integers(2, 5_000), st.floats(0.01, 2.0), st.sampled_from([0.5, 0.8, 0.95]))

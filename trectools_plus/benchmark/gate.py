@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import adjust
+from trectools_plus.benchmark.compare.compare import adjust, interval_from
 from trectools_plus.benchmark.compare.compare_reports import (
     QueryChange,
     note_undefined,
@@ -23,12 +24,13 @@ from trectools_plus.benchmark.compare.method import (
     alpha_of,
 )
 from trectools_plus.benchmark.compare.preconditions import refuse_incomparable
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report import BenchmarkReport, ConfidenceInterval
 from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.statistics import compare_columns
+from trectools_plus.statistics import PairedComparison, compare_columns, queries_needed
 
 DEFAULT_MEASURES = ("R@10",)
 DEFAULT_DROP = 0.05
@@ -41,15 +43,25 @@ class GateRules:
     Attributes:
         measures: Names of measures.
         max_drop: How much worse a mean may be: a fraction of the baseline's mean, or with
-            ``absolute`` a difference in the measure's unit.
-        absolute: True if ``max_drop`` is a difference, not a fraction.
+            ``absolute`` a difference in the measure's unit. ``None`` is 5% without
+            ``non_inferior``, and no limit with it.
+        absolute: True if ``max_drop`` and ``non_inferior`` are differences, not fractions.
         require_significant: True if a drop beyond ``max_drop`` fails only if it is significant.
+        non_inferior: The margin of non-inferiority, in the form of ``max_drop``: a mean fails
+            unless the interval of its difference from the baseline excludes a drop of this size.
+            ``None`` does not require it. With ``max_drop``, both conditions must hold; it cannot be
+            combined with ``require_significant``.
     """
 
     measures: tuple[str, ...] = DEFAULT_MEASURES
-    max_drop: float = DEFAULT_DROP
+    max_drop: float | None = None
     absolute: bool = False
     require_significant: bool = False
+    non_inferior: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_drop is None and self.non_inferior is None:
+            object.__setattr__(self, "max_drop", DEFAULT_DROP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +76,24 @@ class GateEntry:
         current: The mean in the current report.
         drop: How much worse the mean is: a fraction of the baseline's mean, or with ``absolute`` a
             difference in the measure's unit; negative if it is better.
+        ci: The interval of the mean difference, current minus baseline; ``None`` without per-query
+            values, for fewer than two queries, and for a sum.
         p_adjusted: The p-value of the randomisation test, adjusted by Holm over the gate's
             entries; ``None`` without per-query values.
         significant: True if ``p_adjusted`` is at most 1 - confidence; ``None`` without
             ``p_adjusted``.
+        margin: The margin of non-inferiority in the measure's unit; ``None`` if not required.
+        non_inferior: True if the interval excludes a drop of ``margin`` or more; ``None`` if not
+            required.
+        queries: The number of queries with a value in both reports; ``None`` without per-query
+            values.
+        undecided: True if the data show neither that the mean passes nor that it fails: the
+            interval contains the margin of non-inferiority, or, without a margin, the drop is
+            beyond ``max_drop`` but not significant.
+        queries_needed: If ``undecided``, the number of queries that would decide with a probability
+            of 80% at the observed spread: to show non-inferiority if there is no true difference,
+            or to detect a true drop of ``max_drop``. ``None`` otherwise, and if there is no such
+            number.
         failed: True if the gate fails for this entry.
         higher: True if the mean is so much better that the baseline should be raised.
         fallen: Queries that got worse, worst first; ``None`` without per-query values.
@@ -79,8 +105,14 @@ class GateEntry:
     baseline: float
     current: float
     drop: float
+    ci: ConfidenceInterval | None
     p_adjusted: float | None
     significant: bool | None
+    margin: float | None
+    non_inferior: bool | None
+    queries: int | None
+    undecided: bool
+    queries_needed: int | None
     failed: bool
     higher: bool
     fallen: list[QueryChange] | None
@@ -131,10 +163,7 @@ def run_gate(
             reports.
     """
     rules = rules or GateRules()
-    if not rules.measures:
-        raise UsageError("no measure to compare with the baseline", where="--measure")
-    if not 0 <= rules.max_drop < 1:
-        raise UsageError(f"expected a drop of at least 0 and below 1 but got {rules.max_drop}")
+    _check_rules(rules)
     current_source, baseline_source = ReportFolder(current), ReportFolder(baseline)
     if current_source.path.samefile(baseline_source.path):
         raise UsageError("a report cannot be its own baseline", where=str(current))
@@ -156,12 +185,15 @@ def run_gate(
     ]
     means = [over_shared or mean for mean, over_shared in zip(means, shared_means, strict=True)]
     if rules.require_significant:
-        _refuse_unknown_values(pairs, current_source, baseline_source)
+        _refuse_unknown_values("--require-significant", pairs, (current_source, baseline_source))
+    if rules.non_inferior is not None:
+        _refuse_unknown_values("--non-inferior", pairs, (current_source, baseline_source))
+        _refuse_sums(scores[0], names)
     defined = [None if pair is None else pair.drop_nulls() for pair in pairs]
-    tests = _test_changes(defined, current_source.report.manifest.config)
+    changes = _test_changes(defined, current_source.report.manifest.config)
     entries = [
-        _make_entry(scores[0], case, mean, pair, p_value, rules)
-        for case, mean, pair, p_value in zip(cases, means, defined, tests, strict=True)
+        _make_entry(scores[0], case, mean, change, rules)
+        for case, mean, change in zip(cases, means, changes, strict=True)
     ]
     notes = _notes(current_source, baseline_source, pairs)
     for (mode, name), pair, over_shared in zip(cases, pairs, shared_means, strict=True):
@@ -175,8 +207,12 @@ def run_gate(
     return GateResult(rules, entries, notes, current_source.report, baseline_source.report)
 
 
-def parse_drop(text: str) -> float:
+def parse_drop(text: str, where: str = "--max-drop") -> float:
     """Parse ``5%`` or ``0.05`` as 0.05.
+
+    Args:
+        text: The share.
+        where: The option, for the error message.
 
     Raises:
         UsageError: If it is not at least 0 and below 1. ``5`` is ambiguous, so it is an error.
@@ -190,9 +226,30 @@ def parse_drop(text: str) -> float:
         raise UsageError(
             "expected a share of at least 0 and below 100%, for example 5% or 0.05, but got "
             f"'{text}'",
-            where="--max-drop",
+            where=where,
         )
     return value
+
+
+def _check_rules(rules: GateRules) -> None:
+    if not rules.measures:
+        raise UsageError("no measure to compare with the baseline", where="--measure")
+    if rules.max_drop is not None and not 0 <= rules.max_drop < 1:
+        raise UsageError(f"expected a drop of at least 0 and below 1 but got {rules.max_drop}")
+    if rules.non_inferior is None:
+        return
+    if not 0 < rules.non_inferior < 1:
+        raise UsageError(
+            f"expected a margin above 0 and below 1 but got {rules.non_inferior:g}",
+            where="--non-inferior",
+            remedy="pass the largest drop that does not matter in practice, for example 5%",
+        )
+    if rules.require_significant:
+        raise UsageError(
+            "--require-significant and --non-inferior cannot be combined",
+            remedy="use --require-significant to fail on a proven drop only, or --non-inferior to "
+            "pass only if a drop is excluded",
+        )
 
 
 def _refuse_missing_modes(current_source: ReportFolder, baseline_source: ReportFolder) -> None:
@@ -271,47 +328,125 @@ def _means_over_shared_queries(
 
 
 def _refuse_unknown_values(
-    pairs: list[pl.DataFrame | None], current_source: ReportFolder, baseline_source: ReportFolder
+    option: str, pairs: list[pl.DataFrame | None], sources: tuple[ReportFolder, ReportFolder]
 ) -> None:
     if any(pair is None for pair in pairs):
-        lacking = [
-            str(one.folder) for one in (current_source, baseline_source) if one.per_query is None
-        ]
+        lacking = [str(one.folder) for one in sources if one.per_query is None]
         raise InputError(
-            "--require-significant needs the per-query values of both reports",
+            f"{option} needs the per-query values of both reports",
             where=" and ".join(lacking),
             remedy="keep per_query.parquet beside BenchmarkReport.json",
         )
 
 
+def _refuse_sums(scores: ReportScores, measures: Sequence[str]) -> None:
+    sums = [name for name in measures if scores.is_sum(name)]
+    if sums:
+        raise UsageError(
+            f"{sums[0]} is a sum over the queries and has no interval",
+            where="--non-inferior",
+            remedy="use a measure that is averaged over queries, or --max-drop",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """The paired differences of one entry, current minus baseline.
+
+    Attributes:
+        pair: ``query_id, current, baseline`` of the queries with both values, at least one.
+        found: The mean difference with its interval and spread.
+        ci: The interval for the report.
+        p_adjusted: The adjusted p-value of the randomisation test.
+    """
+
+    pair: pl.DataFrame
+    found: PairedComparison
+    ci: ConfidenceInterval | None
+    p_adjusted: float
+
+    @property
+    def significant(self) -> bool:
+        return bool(self.p_adjusted <= alpha_of(self.found.level))
+
+
 def _make_entry(
-    one_report: ReportScores,
+    scores: ReportScores,
     case: tuple[str, str],
     means: tuple[float, float],
-    pair: pl.DataFrame | None,
-    p_value: tuple[float, bool] | None,
+    change: _Change | None,
     rules: GateRules,
 ) -> GateEntry:
     mode, measure = case
     current, baseline = means
-    sign = 1.0 if one_report.higher_is_better(measure) else -1.0
-    drop = sign * (baseline - current) / (1.0 if rules.absolute else abs(baseline))
-    significant = None if p_value is None else p_value[1]
-    beyond = drop > rules.max_drop + EQUAL
-    better = drop < -EQUAL
+    sign = 1.0 if scores.higher_is_better(measure) else -1.0
+    unit = 1.0 if rules.absolute else abs(baseline)
+    drop = sign * (baseline - current) / unit
+    significant = None if change is None else change.significant
+    ci = None if change is None or scores.is_sum(measure) else change.ci
+    beyond = rules.max_drop is not None and drop > rules.max_drop + EQUAL
+    tolerance = (rules.non_inferior if rules.max_drop is None else rules.max_drop) or 0.0
+    margin = non_inferior = None
+    undecided = beyond and significant is False
+    if rules.non_inferior is not None:
+        margin = rules.non_inferior * unit
+        worst, best = _ends_from_worst(ci, sign)
+        non_inferior = worst > -margin + EQUAL
+        undecided = not non_inferior and best > -margin
+    needed = None
+    if undecided and change is not None and not scores.is_sum(measure):
+        limit = tolerance * unit if margin is None else margin
+        needed = _count_queries(change.found, limit, one_sided=margin is not None)
     return GateEntry(
         mode=mode,
-        label=one_report.label(mode),
+        label=scores.label(mode),
         measure=measure,
         baseline=baseline,
         current=current,
         drop=0.0 if abs(drop) <= EQUAL else drop,
-        p_adjusted=None if p_value is None else p_value[0],
+        ci=ci,
+        p_adjusted=None if change is None else change.p_adjusted,
         significant=significant,
-        failed=beyond and (significant is True or not rules.require_significant),
-        higher=better and (-drop > rules.max_drop + EQUAL or significant is True),
-        fallen=None if pair is None else _find_fallen(pair, sign),
+        margin=margin,
+        non_inferior=non_inferior,
+        queries=None if change is None else change.pair.height,
+        undecided=undecided,
+        queries_needed=needed,
+        failed=non_inferior is False
+        or (beyond and (significant is True or not rules.require_significant)),
+        higher=drop < -EQUAL and (-drop > tolerance + EQUAL or significant is True),
+        fallen=None if change is None else _find_fallen(change.pair, sign),
     )
+
+
+def _ends_from_worst(ci: ConfidenceInterval | None, sign: float) -> tuple[float, float]:
+    """Return the worst and the best difference in an interval, negative if the mean is worse."""
+    low, high = ends_of(ci)
+    if low is None or high is None:
+        return -math.inf, math.inf
+    return (low, high) if sign > 0 else (-high, -low)
+
+
+def _count_queries(found: PairedComparison, difference: float, *, one_sided: bool) -> int | None:
+    """Return the number of queries that detect a difference with a probability of 80%.
+
+    Args:
+        found: The paired differences, whose spread is used.
+        difference: In the measure's unit. With a true difference of 0, non-inferiority is shown if
+            a difference of the margin is detected on one side.
+        one_sided: Use the level of one end of the interval.
+    """
+    if not found.spread or not difference:
+        return None
+    level = alpha_of(found.level)
+    with suppress(UsageError):  # more than a billion
+        return queries_needed(
+            difference,
+            found.spread,
+            level=level / 2 if one_sided else level,
+            one_sided=one_sided,
+        )
+    return None
 
 
 def _notes(
@@ -345,7 +480,7 @@ def _notes(
 
 def _test_changes(
     pairs: Sequence[pl.DataFrame | None], config: Mapping[str, Any]
-) -> list[tuple[float, bool] | None]:
+) -> list[_Change | None]:
     """Test several changes by randomisation as one family, adjusted by Holm.
 
     Args:
@@ -353,23 +488,20 @@ def _test_changes(
         config: The configuration of a manifest.
 
     Returns:
-        The adjusted p-value and whether it is significant; ``None`` where not tested.
+        The changes with their intervals and adjusted p-values; ``None`` where not tested.
     """
     resampling = resampling_of(config)
-    tested = [index for index, pair in enumerate(pairs) if pair is not None and pair.height]
+    tested = [(index, pair) for index, pair in enumerate(pairs) if pair is not None and pair.height]
     comparisons = []
-    for index in tested:
-        pair = pairs[index]
-        assert pair is not None
-        comparisons += compare_columns(
-            (pair["current"] - pair["baseline"]).to_numpy(),
-            tests=(ADJUSTED_TEST,),
-            **resampling,
-        )
-    found: list[tuple[float, bool] | None] = [None] * len(pairs)
-    for index, p_value in zip(tested, adjust(comparisons, DEFAULT_CORRECTION), strict=True):
-        found[index] = (float(p_value), bool(p_value <= alpha_of(resampling["confidence"])))
-    return found
+    for _, pair in tested:
+        differences = (pair["current"] - pair["baseline"]).to_numpy()
+        comparisons += compare_columns(differences, tests=(ADJUSTED_TEST,), **resampling)
+    adjusted = adjust(comparisons, DEFAULT_CORRECTION).tolist()
+    changes: list[_Change | None] = [None] * len(pairs)
+    for (index, pair), found, p_value in zip(tested, comparisons, adjusted, strict=True):
+        ci = interval_from(found, resampling["resamples"])
+        changes[index] = _Change(pair, found, ci, p_value)
+    return changes
 
 
 def _find_fallen(pair: pl.DataFrame, sign: float) -> list[QueryChange]:

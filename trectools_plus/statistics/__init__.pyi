@@ -9,9 +9,13 @@ from trectools_plus.statistics.bootstrap import Intervals as Intervals
 from trectools_plus.statistics.bootstrap import bootstrap_intervals as bootstrap_intervals
 from trectools_plus.statistics.bootstrap import bootstrap_means as bootstrap_means
 from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
+from trectools_plus.statistics.paired import BayesianComparison as BayesianComparison
 from trectools_plus.statistics.paired import PairedComparison as PairedComparison
+from trectools_plus.statistics.paired import bayesian_comparison as bayesian_comparison
+from trectools_plus.statistics.paired import check_rope as check_rope
 from trectools_plus.statistics.paired import compare_columns as compare_columns
 from trectools_plus.statistics.paired import paired_difference as paired_difference
+from trectools_plus.statistics.paired import probabilities_of as probabilities_of
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS as PAIRED_TESTS
 from trectools_plus.statistics.paired_tests import PairedTest as PairedTest
 from trectools_plus.statistics.power import SizeAdvice as SizeAdvice
@@ -47,6 +51,7 @@ from trectools_plus.statistics.unpaired import unpaired_difference as unpaired_d
 
 __all__ = [
     "Agreement",
+    "BayesianComparison",
     "Intervals",
     "MeanRanks",
     "PairedComparison",
@@ -56,6 +61,7 @@ __all__ = [
     "UnpairedComparison",
     "adjust_p_values",
     "advise_on_size",
+    "bayesian_comparison",
     "bootstrap_intervals",
     "cohens_kappa",
     "delta_relative_improvement",

@@ -9,6 +9,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
@@ -134,6 +135,93 @@ def compare_columns(
             found = [empty] * len(columns)
         results |= zip(columns.tolist(), found, strict=True)
     return [results[column] for column in range(table.shape[1])]
+
+
+@dataclass(frozen=True, slots=True)
+class BayesianComparison:
+    """Probabilities about the true mean difference of two systems; their sum is 1.
+
+    Attributes:
+        better: The difference is above ``rope``.
+        equivalent: The difference is between ``-rope`` and ``rope``: practically equivalent.
+        worse: The difference is below ``-rope``.
+        rope: Half the width of the region of practical equivalence, at least 0.
+    """
+
+    better: float
+    equivalent: float
+    worse: float
+    rope: float
+
+
+def bayesian_comparison(
+    contrast: npt.ArrayLike, baseline: npt.ArrayLike, *, rope: float = 0.0
+) -> BayesianComparison | None:
+    """Return the probability that one system is better than another by more than ``rope``.
+
+    The posterior of the mean difference, with the uninformative prior p(μ, σ) ∝ 1/σ, is Student's t
+    with n − 1 degrees of freedom, centred at the observed mean with the scale s / √n (Box and Tiao,
+    Bayesian Inference in Statistical Analysis, 1973): the Bayesian t-test with a region of
+    practical equivalence (ROPE) of Benavoli, Corani, Demšar and Zaffalon, JMLR 18 (2017), for
+    uncorrelated differences. If all differences are equal, the true difference is that number.
+
+    Args:
+        contrast: Shape (queries,), all defined; larger is better.
+        baseline: The same queries in the same order.
+        rope: Differences of at most this size are practically equivalent, in the unit of the
+            scores. With 0, ``equivalent`` is 0 unless all differences are 0.
+
+    Returns:
+        The probabilities for contrast minus baseline; ``None`` for fewer than two queries.
+
+    Raises:
+        UsageError: If the shapes differ, a value is NaN or infinite, or ``rope`` is out of range.
+    """
+    first, second = as_pair(contrast, baseline, "Bayesian comparison")
+    return probabilities_of(compare_columns(first - second, tests=(), interval="t")[0], rope)
+
+
+def probabilities_of(found: PairedComparison, rope: float) -> BayesianComparison | None:
+    """Return the probabilities of :func:`bayesian_comparison` from a paired comparison.
+
+    Args:
+        found: Contrast minus baseline.
+        rope: As in :func:`bayesian_comparison`.
+
+    Returns:
+        ``None`` for fewer than two pairs.
+
+    Raises:
+        UsageError: If ``rope`` is negative, infinite or NaN.
+    """
+    from scipy import stats
+
+    check_rope(rope)
+    if found.difference is None or found.spread is None:
+        return None
+    if found.spread == 0:
+        above, below = found.difference > rope + ROUNDING, found.difference < -rope - ROUNDING
+        return BayesianComparison(float(above), float(not (above or below)), float(below), rope)
+    scale = found.spread / np.sqrt(found.n)
+    better, worse = (
+        float(stats.t.sf((rope - difference) / scale, found.n - 1))
+        for difference in (found.difference, -found.difference)
+    )
+    return BayesianComparison(better, max(0.0, 1.0 - better - worse) if rope else 0.0, worse, rope)
+
+
+def check_rope(rope: float) -> None:
+    """Check the half-width of a region of practical equivalence.
+
+    Raises:
+        UsageError: If it is negative, infinite or NaN.
+    """
+    if not 0 <= rope < np.inf:
+        raise UsageError(
+            f"expected a region of practical equivalence of at least 0 but got {rope:g}",
+            where="Bayesian comparison",
+            remedy="pass the largest difference that does not matter in practice, for example 0.01",
+        )
 
 
 def _compare(

@@ -19,20 +19,31 @@ _MAX_FOR_LOWER_TAIL = 8.0
 
 
 def power_of_t_test(
-    difference: float, spread: float, queries: int, *, level: float = DEFAULT_LEVEL
+    difference: float,
+    spread: float,
+    queries: int,
+    *,
+    level: float = DEFAULT_LEVEL,
+    one_sided: bool = False,
 ) -> float:
-    """Return the probability that a two-sided paired t-test detects a true difference.
+    """Return the probability that a paired t-test detects a true difference.
 
     Under a true mean difference, t is noncentral with n − 1 degrees of freedom and noncentrality
     √n · difference / spread (Cohen, Statistical Power Analysis, 1988, 2.3.5; Sakai, Information
     Retrieval Journal 19, 2016).
 
+    Non-inferiority is a one-sided test whose null hypothesis is a difference of ``-margin``: pass
+    the margin plus the true difference as ``difference``. The lower end of a two-sided interval of
+    95% is above ``-margin`` exactly if this test rejects at the level 0.025 (Julious, Statistics in
+    Medicine 23, 2004).
+
     Args:
-        difference: The true mean difference.
+        difference: The true mean difference; its sign does not matter.
         spread: The standard deviation of the differences over queries, above 0; take it from a
             pilot comparison.
         queries: The number of queries, at least 2.
         level: The test's significance level, between 0 and 1.
+        one_sided: Test only in the direction of the difference.
 
     Returns:
         The power, between ``level`` and 1.
@@ -47,13 +58,14 @@ def power_of_t_test(
         raise UsageError(f"expected at least 2 queries but got {queries}", where="power")
     degrees_of_freedom = queries - 1
     noncentrality = math.sqrt(queries) * abs(difference) / spread
-    critical = float(stats.t.isf(level / 2.0, degrees_of_freedom))
+    tail = level if one_sided else level / 2.0
+    critical = float(stats.t.isf(tail, degrees_of_freedom))
     if queries > _MANY_QUERIES and noncentrality > critical + _MAX_EXCESS:
         return 1.0
     upper = float(stats.nct.sf(critical, degrees_of_freedom, noncentrality))
     # SciPy returns NaN for the lower tail if it is negligible.
     lower = 0.0
-    if noncentrality <= _MAX_FOR_LOWER_TAIL:
+    if noncentrality <= _MAX_FOR_LOWER_TAIL and not one_sided:
         lower = float(stats.nct.sf(critical, degrees_of_freedom, -noncentrality))
     return min(1.0, upper + lower)
 
@@ -89,15 +101,22 @@ def smallest_detectable_difference(
 
 
 def queries_needed(
-    difference: float, spread: float, *, power: float = DEFAULT_POWER, level: float = DEFAULT_LEVEL
+    difference: float,
+    spread: float,
+    *,
+    power: float = DEFAULT_POWER,
+    level: float = DEFAULT_LEVEL,
+    one_sided: bool = False,
 ) -> int:
-    """Return the minimum number of queries for a two-sided paired t-test to detect a difference.
+    """Return the minimum number of queries for a paired t-test to detect a difference.
 
     Args:
-        difference: The true mean difference to detect; not 0.
+        difference: The true mean difference to detect; not 0. For non-inferiority, the margin plus
+            the true difference, with ``one_sided``.
         spread: As in :func:`power_of_t_test`.
         power: The probability of detecting it, between ``level`` and 1; 0.8 is common.
         level: The test's significance level, between 0 and 1.
+        one_sided: As in :func:`power_of_t_test`.
 
     Returns:
         The number of queries, at least 2.
@@ -109,7 +128,8 @@ def queries_needed(
     most = 10**9
 
     def is_enough(queries: int) -> bool:
-        return power_of_t_test(difference, spread, queries, level=level) >= power
+        reached = power_of_t_test(difference, spread, queries, level=level, one_sided=one_sided)
+        return reached >= power
 
     if difference == 0 or not is_enough(most):
         raise UsageError(

@@ -12,6 +12,8 @@ from trectools_plus.statistics.arrays import FloatArray, as_pair
 
 DEFAULT_PERSISTENCE = 0.9
 
+IntArray = npt.NDArray[np.int64]
+
 
 def kendall_tau(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Return Kendall's tau-b of two arrays of scores of the same items (Kendall 1945), from SciPy.
@@ -112,18 +114,47 @@ def rank_biased_overlap(
     check_persistence(p)
     check_no_duplicates(first, "RBO")
     check_no_duplicates(second, "RBO")
-    short, long = sorted((len(first), len(second)))
-    if not short:
-        return float(not long)
-    overlap = overlaps(first, second, long)
-    depth = np.arange(1, long + 1, dtype=np.float64)
-    weight = p**depth
-    at_short, at_long = overlap[short - 1], overlap[-1]
-    seen = (overlap / depth * weight).sum()
-    beyond = depth[short:]
-    assumed = (at_short * (beyond - short) / (short * beyond) * weight[short:]).sum()
-    rest = ((at_long - at_short) / long + at_short / short) * p**long
-    return float(min(1.0, (1.0 - p) / p * (seen + assumed) + rest))
+    ranks = {document: rank for rank, document in enumerate(second, 1)}
+    deeper = [
+        max(rank, ranks[document]) for rank, document in enumerate(first, 1) if document in ranks
+    ]
+    lengths = np.array([[len(first), len(second)]])
+    query = np.zeros(len(deeper), np.int64)
+    return float(extrapolate_overlaps(lengths, query, np.array(deeper, np.int64), p)[0])
+
+
+def extrapolate_overlaps(
+    lengths: IntArray, query: IntArray, deeper: IntArray, p: float
+) -> FloatArray:
+    """Return the RBO_EXT of the two rankings of each of several queries.
+
+    Args:
+        lengths: The lengths of both rankings, shape (queries, 2).
+        query: For each document that is in both rankings of a query, the query's position, shape
+            (documents,).
+        deeper: The larger of the document's two ranks, from 1, in the same order.
+        p: Persistence, between 0 and 1.
+
+    Returns:
+        Shape (queries,), as :func:`rank_biased_overlap`.
+    """
+    short, long = lengths.min(axis=1), lengths.max(axis=1)
+    depth = np.arange(1, long.max(initial=0) + 1, dtype=np.float64)
+    # Sums of p^d and of p^d / d over the first ranks d; a shared document counts from its deeper
+    # rank to the end of the longer ranking.
+    weights = np.concatenate([[0.0], np.cumsum(p**depth)])
+    by_depth = np.concatenate([[0.0], np.cumsum(p**depth / depth)])
+    queries = len(lengths)
+    seen = np.bincount(query, by_depth[long[query]] - by_depth[deeper - 1], minlength=queries)
+    at_long = np.bincount(query, minlength=queries)
+    at_short = np.bincount(query[deeper <= short[query]], minlength=queries)
+    one = np.maximum(short, 1)
+    assumed = at_short * (
+        (weights[long] - weights[short]) / one - (by_depth[long] - by_depth[short])
+    )
+    rest = ((at_long - at_short) / np.maximum(long, 1) + at_short / one) * p**long
+    found = np.minimum(1.0, (1.0 - p) / p * (seen + assumed) + rest)
+    return np.where(short > 0, found, np.where(long > 0, 0.0, 1.0))
 
 
 def overlaps(first: Sequence[Hashable], second: Sequence[Hashable], depth: int) -> FloatArray:

@@ -18,6 +18,7 @@ from matplotlib.text import Text
 
 from trectools_plus import Qrels, Run
 from trectools_plus.benchmark.report import BenchmarkReport, ConfidenceInterval, StratumResult
+from trectools_plus.benchmark.report.analyses import Similarity
 from trectools_plus.benchmark.run.output_folder import PLOT_NAMES, OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import InputError
@@ -53,12 +54,20 @@ def strata(modes: list[str]) -> dict[str, Any]:
     }
 
 
+def similarity(modes: list[str]) -> Similarity:
+    rbo = [
+        [1.0 / (1 + abs(row - place)) for place in range(len(modes))] for row in range(len(modes))
+    ]
+    return Similarity(p=0.9, depth=100, modes=modes, rbo=[*rbo[:-1], [None] * len(modes)])
+
+
 def all_plots(make_report: Any, count: int, **fields: Any) -> list[Plot]:
     modes = [f"{number} {LONG}" if number % 3 == 1 else f"m{number}" for number in range(count)]
     measures = {"nDCG@10": 0.3, "RR@10": 0.0, "MeanRank": 12.5, "MinRank": None}
     report = make_report(
         {mode: {**measures, "nDCG@10": 0.3 + number / 100} for number, mode in enumerate(modes)},
         strata=strata(modes),
+        similarity=similarity(modes) if count > 2 else None,
         **fields,
     )
     table, runs = data(modes)
@@ -101,7 +110,8 @@ def _inside(box: Any, edge: Any) -> bool:
 @pytest.mark.parametrize("count", [1, 3, 10])
 def test_labels_do_not_overlap_for_any_number_of_modes(make_report: Any, count: int) -> None:
     plots = all_plots(make_report, count)
-    expected = [name for name in PLOT_NAMES if name != "differences" or count > 1]
+    fewest = {"differences": 2, "run_similarity": 3}
+    expected = [name for name in PLOT_NAMES if count >= fewest.get(name, 1)]
     assert [plot.name for plot in plots] == expected
     for plot in plots:
         assert not overlaps(plot.figure), plot.name
@@ -109,14 +119,18 @@ def test_labels_do_not_overlap_for_any_number_of_modes(make_report: Any, count: 
 
 def test_every_figure_names_every_mode_and_is_described(make_report: Any) -> None:
     for plot in all_plots(make_report, 3):
+        assert "m0" in plot.description
+        assert plot.title in plot.figure.get_suptitle()
+        if plot.name == "run_similarity":
+            labels = plot.figure.axes[0].get_yticklabels()
+            assert {"m0", "m2"} <= {label.get_text() for label in labels}
+            continue
         shown = {text.get_text() for text in plot.figure.legends[0].get_texts()}
         if plot.name == "differences":
             assert shown >= {"first mode better", "second mode better"}
         else:
             assert {"m0", "m2"} <= shown
             assert len(shown) == 3
-        assert "m0" in plot.description
-        assert plot.title in plot.figure.get_suptitle()
 
 
 def test_only_what_there_are_figures_for_is_drawn(make_report: Any) -> None:
@@ -178,9 +192,9 @@ def test_a_query_alone_is_drawn(make_report: Any) -> None:
 def test_files_have_the_same_bytes_twice_and_under_any_settings(
     make_report: Any, tmp_path: Path
 ) -> None:
-    first = save_plots(all_plots(make_report, 2), tmp_path / "a")
+    first = save_plots(all_plots(make_report, 3), tmp_path / "a")
     with mpl.rc_context({"font.size": 20, "svg.hashsalt": None, "axes.grid": True}):
-        second = save_plots(all_plots(make_report, 2), tmp_path / "b")
+        second = save_plots(all_plots(make_report, 3), tmp_path / "b")
     names = [f"{name}.{ending}" for name in PLOT_NAMES for ending in ("png", "svg")]
     assert [path.name for path in first] == [path.name for path in second] == names
     for one, two in zip(first, second, strict=True):

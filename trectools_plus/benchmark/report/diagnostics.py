@@ -18,7 +18,7 @@ from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.text import plural
 
-_JUDGED = "Judged@10"
+JUDGED = "Judged@10"
 
 
 def find_diagnostics(
@@ -34,19 +34,19 @@ def find_diagnostics(
     note.
     """
     runs = {name: mode.run for name, mode in modes.items()}
-    judged = _score(dataset.qrels, runs, _JUDGED)
+    judged = _score(dataset.qrels, runs, JUDGED)
     required = _required_depth(dataset, evaluation)
     results = {}
     for name, mode in modes.items():
         missing, shallow = _find_gaps(mode.run, judged.query_ids[name], required)
         total = len(judged.query_ids[name])
         gaps = _explain_gaps(config, total, missing, shallow, required)
-        share = None if mode.status == "empty" else none_if_nan(judged.mean(name, _JUDGED))
+        share = None if mode.status == "empty" else none_if_nan(judged.mean(name, JUDGED))
         results[name] = Diagnostics(
             findings=mode.findings,
             queries_without_relevant=evaluation.queries_without_relevant,
             missing_queries=missing,
-            judged={_JUDGED: share},
+            judged={JUDGED: share},
             shallow_queries=shallow,
             status="incomplete" if gaps else "complete",
             notes=[*gaps, *_list_remarks(config, dataset, mode.run, total, shallow, required)],

@@ -266,7 +266,8 @@ class ReportScores:
         assert self._scored is not None
         return self._scored.definition(measure).higher_is_better
 
-    def _is_sum(self, measure: str) -> bool:
+    def is_sum(self, measure: str) -> bool:
+        """Return whether the figures are sums over the queries, not means."""
         label = self._labels[measure]
         if label is not None:
             return self._source.report.is_sum(label)
@@ -288,7 +289,7 @@ class ReportScores:
             return None
         found = table.filter(run=mode, measure=label).select("query_id", "value")
         defined = found["value"].drop_nulls().to_list()
-        count = 1 if self._is_sum(measure) else len(defined)
+        count = 1 if self.is_sum(measure) else len(defined)
         mean = math.fsum(defined) / count if defined else None
         reported = self.mean(mode, measure)
         if (mean is None) != (reported is None) or abs((mean or 0) - (reported or 0)) > _NEAR:

@@ -13,6 +13,12 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from trectools_plus.benchmark.report.analyses import (
+    Difficulty,
+    DiscriminativePower,
+    Pool,
+    Similarity,
+)
 from trectools_plus.benchmark.report.manifest import Manifest
 from trectools_plus.benchmark.report.modes import (
     Comparison,
@@ -131,6 +137,15 @@ class BenchmarkReport(ReportModel):
     """The contribution of each ranking to the modes that merge several."""
     diagnosis: list[Diagnosis] = Field(default_factory=list)
     """Patterns in the figures."""
+    pool: Pool | None = None
+    """The dependence of the primary measure on the judgments; null if the qrels list only relevant
+    documents, or the measure depends on more than grades and ranks."""
+    difficulty: Difficulty | None = None
+    """The difficulty of the queries; null for fewer than two modes."""
+    discriminative_power: dict[str, DiscriminativePower] = Field(default_factory=dict)
+    """By measure; empty for fewer than four modes, or with a baseline."""
+    similarity: Similarity | None = None
+    """The similarity of the modes' rankings; null for fewer than three modes."""
     notes: list[str] = Field(default_factory=list)
     """Remarks on the report as a whole, a sentence each."""
 
@@ -258,6 +273,10 @@ class BenchmarkReport(ReportModel):
                 and [one for one in self.near_misses if one.mode == mode],
                 "components": [one for one in self.components if one.mode == mode],
                 "diagnosis": [one for one in self.diagnosis if one.mode == mode],
+                "pool": None,
+                "difficulty": None,
+                "discriminative_power": {},
+                "similarity": None,
             }
         )
         return add_result(alone)

@@ -25,6 +25,7 @@ MOST_HEADLINES = 6
 _PRIMARY = "nDCG@10"
 _PRIMARY_OF_TERMS = "RR"
 _HEADLINES_OF_TERMS = ("RR", "HitRate@1", "HitRate@10", "nDCG@10", "R@10", "MaxOntSim@10")
+_FEW_JUDGED = 0.5
 _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
 
@@ -350,7 +351,7 @@ def _describe_unscored(report: BenchmarkReport) -> str:
 def list_next_steps(
     report: BenchmarkReport, measure: str, entry: Comparison | None = None
 ) -> list[str]:
-    """List what to look at next, a sentence each: modes with gaps, failing queries, power.
+    """List what to look at next, a sentence each: gaps, judgments, power, failing queries.
 
     Args:
         report: The report.
@@ -370,6 +371,7 @@ def list_next_steps(
             zero = report.manifest.config.get("missing", "zero") == "zero"
             count = "; they count as 0" if zero else ""
             steps.append(f"{result.label} has no results for {missing:,} of {of_all}{count}.")
+    steps += describe_judged(report)
     if entry is not None and not entry.significant and entry.detectable_difference is not None:
         steps.append(
             f"With {plural(entry.n, 'query', 'queries')}, a true difference of "
@@ -382,6 +384,41 @@ def list_next_steps(
         where = "in every mode" if len(report.modes) > 1 else f"in {next(iter(report.modes))}"
         steps.append(f"{len(failing):,} of {of_all} {score} 0 on {failing[0].measure} {where}.")
     return steps
+
+
+def describe_judged(report: BenchmarkReport) -> list[str]:
+    """Return a sentence if less than half of a mode's first ten documents is judged, else nothing.
+
+    Args:
+        report: The report; without ``pool``, there is no sentence.
+    """
+    pool = report.pool
+    if pool is None:
+        return []
+    shares = {
+        mode: one.judged
+        for mode, one in pool.modes.items()
+        if one.judged is not None and one.judged < _FEW_JUDGED
+    }
+    if not shares:
+        return []
+    if len(shares) <= _NAMED:
+        listed = ", ".join(f"{_label(report, mode)} {share:.0%}" for mode, share in shares.items())
+    else:
+        low, high = (f"{end:.0%}" for end in (min(shares.values()), max(shares.values())))
+        listed = f"{len(shares)} modes {low}" + ("" if low == high else f" to {high}")
+    text = f"Less than half of the first ten documents is judged ({listed})"
+    mode = report.best_mode.get(pool.measure) or next(iter(shares))
+    found = pool.modes[mode]
+    higher = report.higher_is_better(pool.measure)
+    end = found.high if higher else found.low
+    if end is None:
+        return [f"{text}, and unjudged documents count as not relevant."]
+    reach = "as high as" if higher else "as low as"
+    return [
+        f"{text}: {pool.measure} of {_label(report, mode)} would be {reach} {_show(end)} instead "
+        f"of {_show(found.score)} if the unjudged documents were relevant."
+    ]
 
 
 def _show(value: float | None, sign: str = "") -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
+from trectools_plus.benchmark.analyses.difficulty import find_difficulty, find_discriminative_power
+from trectools_plus.benchmark.analyses.pool import find_pool
+from trectools_plus.benchmark.analyses.similarity import FEWEST_MODES, find_similarity
 from trectools_plus.benchmark.compare.differences import Differences, find_differences
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.compare.significance import (
@@ -17,6 +21,7 @@ from trectools_plus.benchmark.compare.strata import make_strata
 from trectools_plus.benchmark.compare.summary import summarise
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
+    Comparison,
     ComponentResult,
     DatasetInfo,
     Manifest,
@@ -24,7 +29,7 @@ from trectools_plus.benchmark.report import (
     SetSize,
 )
 from trectools_plus.benchmark.report.diagnosis import diagnose
-from trectools_plus.benchmark.report.diagnostics import find_diagnostics, find_failing
+from trectools_plus.benchmark.report.diagnostics import JUDGED, find_diagnostics, find_failing
 from trectools_plus.benchmark.report.manifest import hash_config
 from trectools_plus.benchmark.report.near_misses import find_near_misses, find_ontology
 from trectools_plus.benchmark.report.retrieval_notes import retrieval_notes
@@ -35,7 +40,9 @@ from trectools_plus.benchmark.run.mode_runs import ModeRun
 from trectools_plus.benchmark.run.modes import Modes
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import IncomparableError
+from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import models_used
@@ -168,7 +175,32 @@ def make_report(
             ),
         ],
     )
-    return add_result(report, differences.every_pair)
+    analysed = report.model_copy(
+        update=_analyse(report, dataset.qrels, runs, evaluation, differences.every_pair)
+    )
+    return add_result(analysed, differences.every_pair)
+
+
+def _analyse(
+    report: BenchmarkReport,
+    qrels: Qrels,
+    runs: Mapping[str, Run],
+    evaluation: Evaluation,
+    every_pair: Sequence[Comparison],
+) -> dict[str, Any]:
+    """Return the analyses of a report by their fields."""
+    primary = report.primary_measure
+    judged = {name: one.diagnostics.judged.get(JUDGED) for name, one in report.modes.items()}
+    return {
+        "pool": find_pool(qrels, runs, evaluation, primary, judged),
+        "difficulty": find_difficulty(evaluation, primary),
+        "discriminative_power": {}
+        if report.manifest.config.get("baseline")
+        else find_discriminative_power(every_pair, evaluation.compared_names, len(runs)),
+        "similarity": None
+        if len(runs) < FEWEST_MODES
+        else find_similarity(JudgedQueries.from_qrels(qrels), runs),
+    }
 
 
 def _list_components(

@@ -25,7 +25,14 @@ COMPONENTS_FOLDER = "components"
 MODE_REPORTS_FOLDER = "reports"
 ANNOTATED_FOLDER = "annotated"
 PLOTS_FOLDER = "visualizations"
-PLOT_NAMES = ("measures", "precision_recall", "hit_rate", "differences", "strata")
+PLOT_NAMES = (
+    "measures",
+    "precision_recall",
+    "hit_rate",
+    "differences",
+    "strata",
+    "run_similarity",
+)
 PLOT_ENDINGS = (".png", ".svg")
 _PLOT_FILES = [f"{PLOTS_FOLDER}/{name}{ending}" for name in PLOT_NAMES for ending in PLOT_ENDINGS]
 QRELS_FILE = "qrels.txt"

@@ -19,8 +19,8 @@ import polars as pl
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.judged import JudgedQueries, JudgedRun, RankedRun
+from trectools_plus.measures.definitions.base import FloatArray, Measure
+from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun, RankedRun
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.measures.scoring.ranking import score_by_provider
 from trectools_plus.ranking import rank_ties_by_grade
@@ -156,20 +156,39 @@ def residual_bounds(qrels: Qrels, run: Run, measures: Iterable[str | Measure]) -
     queries = JudgedQueries.from_qrels(qrels)
     judged = JudgedRun.from_ranking(queries, queries.rank(run))
     highest_grade = int(qrels.frame["relevance"].max() or 1)  # type: ignore[arg-type]
-    irrelevant = score_by_provider(requested, RankedRun(queries.query_ids, judged))
-    relevant = np.empty_like(irrelevant)
-    unjudged = np.zeros(relevant.shape, np.int64)
-    for position, measure in enumerate(requested):
-        query, rank = judged.unjudged(measure.cutoff)
-        grade = np.full(len(query), max(highest_grade, measure.relevance_level))
-        all_judged = RankedRun(queries.query_ids, judged.with_judgments(query, rank, grade))
-        relevant[:, position] = score_by_provider([measure], all_judged)[:, 0]
-        unjudged[:, position] = np.bincount(query, minlength=len(relevant))
+    low, high, unjudged = bound_by_unjudged(requested, queries.query_ids, judged, highest_grade)
     return _long_index(queries, requested).with_columns(
-        pl.Series("low", np.fmin(irrelevant, relevant).ravel()).fill_nan(None),
-        pl.Series("high", np.fmax(irrelevant, relevant).ravel()).fill_nan(None),
+        pl.Series("low", low.ravel()).fill_nan(None),
+        pl.Series("high", high.ravel()).fill_nan(None),
         pl.Series("unjudged", unjudged.ravel()),
     )
+
+
+def bound_by_unjudged(
+    measures: Sequence[Measure], query_ids: Sequence[str], run: JudgedRun, highest_grade: int
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Score a run with all unjudged documents irrelevant, and with all relevant.
+
+    Args:
+        measures: Measures that depend on grades and ranks only.
+        query_ids: The queries.
+        run: The ranks of all judged documents.
+        highest_grade: The highest grade in the qrels.
+
+    Returns:
+        The lower and the higher value, and the number of unjudged documents, each of shape
+        (queries, measures); see :func:`residual_bounds`.
+    """
+    irrelevant = score_by_provider(measures, RankedRun(query_ids, run))
+    relevant = np.empty_like(irrelevant)
+    unjudged = np.zeros(relevant.shape, np.int64)
+    for position, measure in enumerate(measures):
+        query, rank = run.unjudged(measure.cutoff)
+        grade = np.full(len(query), max(highest_grade, measure.relevance_level))
+        all_judged = RankedRun(query_ids, run.with_judgments(query, rank, grade))
+        relevant[:, position] = score_by_provider([measure], all_judged)[:, 0]
+        unjudged[:, position] = np.bincount(query, minlength=len(relevant))
+    return np.fmin(irrelevant, relevant), np.fmax(irrelevant, relevant), unjudged
 
 
 def _graded_measures(measures: Iterable[str | Measure]) -> list[Measure]:

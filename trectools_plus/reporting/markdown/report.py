@@ -14,6 +14,7 @@ from trectools_plus.benchmark.report import (
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import (
     ComparisonTable,
     fold,
@@ -94,6 +95,7 @@ def render_markdown(report: BenchmarkReport) -> str:
         _failing_queries(report),
         _near_misses(report),
         _diagnostics(report),
+        _analyses(report),
         _latency(report),
         _definitions(report),
         _reproduction(report),
@@ -397,6 +399,16 @@ def _findings(report: BenchmarkReport) -> str:
     if infos:
         lines.append(f"- {infos} findings of severity info are in `BenchmarkReport.json`.")
     return "Findings of the validators:\n\n" + "\n".join(lines) if lines else ""
+
+
+def _analyses(report: BenchmarkReport) -> str:
+    """Return the analyses, each collapsed; empty if the report has none."""
+    parts = [
+        f"<details><summary>{section.title}</summary>\n\n{render_table(section.table)}\n\n"
+        f"{escape(section.text)}\n\n</details>"
+        for section in analysis_sections(report)
+    ]
+    return "\n\n".join(["## Analyses", *parts]) if parts else ""
 
 
 def _latency(report: BenchmarkReport) -> str:

@@ -14,6 +14,7 @@ import polars as pl
 
 from trectools_plus.benchmark.curves import hit_rate_curves, precision_recall_curves
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
+from trectools_plus.benchmark.report.analyses import Similarity
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
@@ -37,6 +38,7 @@ from trectools_plus.reporting.plots.means import (
     plot_strata,
     require_measure,
 )
+from trectools_plus.reporting.plots.similarity import plot_similarity
 from trectools_plus.reporting.plots.style import house_style, label_text
 from trectools_plus.reporting.wording import describe_test
 
@@ -90,7 +92,8 @@ def draw_plots(
 
     There is always ``measures``; with judgments and runs ``precision_recall`` and ``hit_rate``; for
     compared modes ``differences`` on the primary measure; with strata ``strata`` on the first
-    measure; for five modes or more, of which every pair is compared, ``critical_difference``.
+    measure; for three modes or more ``run_similarity``; for five or more, of which every pair is
+    compared, ``critical_difference``.
 
     Args:
         report: The report.
@@ -108,6 +111,9 @@ def draw_plots(
             plots.append(_strata(report))
         if len(report.modes) >= FEWEST_MODES and any(report.groups.values()):
             plots.append(_critical_difference(report, per_query))
+        if report.similarity is not None:
+            labels = [report.modes[mode].label for mode in report.similarity.modes]
+            plots.append(draw_similarity(report.similarity, labels, describe_dataset(report)))
     return plots
 
 
@@ -282,6 +288,29 @@ def _critical_difference(
     return Plot("critical_difference", title, description, figure)
 
 
+def draw_similarity(similarity: Similarity, labels: Sequence[str], dataset: str) -> Plot:
+    """Return the plot ``run_similarity``: the rank-biased overlap of each two runs.
+
+    Args:
+        similarity: The matrix.
+        labels: The names of the runs in tables.
+        dataset: A description of the data.
+    """
+    with house_style():
+        figure = _new_figure(min(7.0, 2.2 + 0.45 * len(labels)) + _HEADING)
+        plot_similarity(figure.subplots(), similarity, labels)
+        title = f"Similarity of the first {similarity.depth} results (RBO, p = {similarity.p:g})"
+        _add_heading(figure, title, dataset)
+        _lay_out(figure)
+    pairs = "; ".join(
+        f"{labels[row]} and {labels[column]} {value:.2f}"
+        for row in range(len(labels))
+        for column in range(row)
+        if (value := similarity.rbo[row][column]) is not None
+    )
+    return Plot("run_similarity", title, f"{title}: {pairs}.", figure)
+
+
 def _height(rows: Sequence[float]) -> float:
     """Return the height in inches of panels with these numbers of rows, scales and heading."""
     return sum(0.16 * count + 0.5 for count in rows) + _HEADING
@@ -303,12 +332,20 @@ def _finish(
     legend: tuple[Sequence[Artist], Sequence[str]],
 ) -> None:
     """Add the heading above and the legend below the panels."""
-    heading = f"{label_text(title, 90)}\n{label_text(describe_dataset(report), 90)}"
-    figure.suptitle(heading, x=0.01, ha="left", fontsize="large")
+    _add_heading(figure, title, describe_dataset(report))
     handles, labels = legend
     columns = _legend_columns(labels)
     figure.legend(list(handles), list(labels), loc="outside lower center", ncols=columns)
-    # Lay out once for all files: the layout takes longer than the drawing.
+    _lay_out(figure)
+
+
+def _add_heading(figure: Figure, title: str, dataset: str) -> None:
+    heading = f"{label_text(title, 90)}\n{label_text(dataset, 90)}"
+    figure.suptitle(heading, x=0.01, ha="left", fontsize="large")
+
+
+def _lay_out(figure: Figure) -> None:
+    """Lay out the figure once for all files: the layout takes longer than the drawing."""
     layout = figure.get_layout_engine()
     if layout is not None:
         layout.execute(figure)

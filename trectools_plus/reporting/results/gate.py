@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
+from trectools_plus.benchmark.compare.method import EQUAL
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
 from trectools_plus.reporting.wording import show_p
 from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row, show
@@ -16,6 +18,7 @@ MARKER = "<!-- trectools-plus benchmark gate -->"
 """The first line of the comment, which identifies it."""
 
 _NAMED = 10
+_REASONS = 3
 _MOST_STRATA = 60
 
 
@@ -30,6 +33,7 @@ def render_gate_markdown(result: GateResult) -> str:
     head = "passed ✅" if result.passed else "failed ❌"
     parts = [
         f"{MARKER}\n### Retrieval benchmark: {head}",
+        f"**{escape(state_result(result))}**",
         render_table(_table(result)),
         escape(describe_rules(result)),
         *(f"> {escape(line)}" for line in gate_remarks(result)),
@@ -59,6 +63,7 @@ def gate_document(result: GateResult) -> dict[str, Any]:
         "max_drop": result.rules.max_drop,
         "absolute": result.rules.absolute,
         "require_significant": result.rules.require_significant,
+        "non_inferior": result.rules.non_inferior,
         "current": result.current.manifest.experiment_id,
         "baseline": result.baseline.manifest.experiment_id,
         "entries": [_entry_document(entry) for entry in result.entries],
@@ -75,6 +80,7 @@ def print_gate(result: GateResult, stream: TextIO) -> None:
         stream: The output.
     """
     console = make_console(stream)
+    console.print(state_result(result), style="bold")
     print_table(console, _table(result))
     for line in [describe_rules(result), *gate_remarks(result)]:
         console.print(line)
@@ -89,27 +95,92 @@ def print_gate(result: GateResult, stream: TextIO) -> None:
                 f"{entry.label} {entry.measure}: {plural(len(entry.fallen), 'query', 'queries')} "
                 f"got worse: {named}{f' and {more} more' if more > 0 else ''}"
             )
-    console.print("gate passed" if result.passed else "gate failed", style="bold")
+
+
+def state_result(result: GateResult) -> str:
+    """State in one sentence whether the gate passed, and why not."""
+    rules = result.rules
+    failed = [entry for entry in result.entries if entry.failed]
+    if failed:
+        reasons = [_state_failure(entry, rules) for entry in failed[:_REASONS]]
+        more = len(failed) - len(reasons)
+        return f"gate failed: {'; '.join(reasons)}{f'; and {more} more' if more else ''}."
+    if rules.non_inferior is not None:
+        return (
+            "gate passed: every mean is non-inferior to its baseline "
+            f"(margin {_show_share(rules.non_inferior, rules)})."
+        )
+    significantly = " significantly" if rules.require_significant else ""
+    return f"gate passed: no mean dropped{significantly} by more than {_show_limit(rules)}."
 
 
 def describe_rules(result: GateResult) -> str:
-    """Describe the conditions of failure, in a sentence."""
+    """Describe the conditions of failure."""
     rules = result.rules
-    allowed = f"{rules.max_drop:g}" if rules.absolute else f"{rules.max_drop * 100:g}%"
-    relative = "" if rules.absolute else " of its baseline"
-    proof = " and the drop is significant" if rules.require_significant else ""
+    sentences = []
+    if rules.non_inferior is not None:
+        level = result.current.confidence
+        sentences.append(
+            f"The gate passes only if each {level * 100:g}% interval of the difference excludes a "
+            f"drop of {_show_share(rules.non_inferior, rules)} or more "
+            f"(one-sided level {(1 - level) * 50:g}%)."
+        )
+    if rules.max_drop is not None:
+        proof = " and the drop is significant" if rules.require_significant else ""
+        sentences.append(
+            f"The gate fails if a mean drops by more than {_show_limit(rules)}{proof}."
+        )
     tested = [entry for entry in result.entries if entry.p_adjusted is not None]
-    family = (
-        f" p: randomisation test over queries, Holm over {plural(len(tested), 'comparison')}."
-        if tested
-        else ""
-    )
-    return f"The gate fails if a mean drops by more than {allowed}{relative}{proof}.{family}"
+    if tested:
+        sentences.append(
+            "p: randomisation test over queries, Holm over "
+            f"{plural(len(tested), 'comparison')}."
+        )
+    return " ".join(sentences)
+
+
+def _state_failure(entry: GateEntry, rules: GateRules) -> str:
+    name = f"{entry.label} {entry.measure}"
+    if _is_beyond(entry, rules) or entry.margin is None:
+        word = "dropped" if entry.current < entry.baseline else "rose"
+        return f"{name} {word} by {_show_change(abs(entry.drop), rules)}"
+    if entry.ci is None:
+        return f"{name} is not shown to be non-inferior, because one query has no interval"
+    state = "not shown to be non-inferior" if entry.undecided else "inferior"
+    return f"{name} is {state}, interval {_show_ends(entry, rules)}"
+
+
+def _show_share(share: float, rules: GateRules) -> str:
+    return f"{share:g}" if rules.absolute else f"{share * 100:g}%"
+
+
+def _show_limit(rules: GateRules) -> str:
+    assert rules.max_drop is not None
+    relative = "" if rules.absolute else " of its baseline"
+    return f"{_show_share(rules.max_drop, rules)}{relative}"
+
+
+def _show_change(change: float, rules: GateRules, sign: str = "") -> str:
+    """Return a change of a mean: a difference, or a percentage of the baseline."""
+    return show(change, sign) if rules.absolute else f"{change:{sign}.1%}"
+
+
+def _show_ends(entry: GateEntry, rules: GateRules) -> str:
+    low, high = ends_of(entry.ci)
+    if low is None or high is None:
+        return "–"
+    unit = 1.0 if rules.absolute else abs(entry.baseline)
+    return "[{}, {}]".format(*(_show_change(end / unit, rules, "+") for end in (low, high)))
 
 
 def gate_remarks(result: GateResult) -> list[str]:
-    """Return notes, and a remark if the baseline should be raised."""
-    remarks = [f"Note: {note}." for note in result.notes]
+    """Return numbers of queries, notes, and a remark if the baseline should be raised."""
+    remarks = [
+        _state_queries(entry, result.rules)
+        for entry in result.entries
+        if entry.queries_needed is not None
+    ]
+    remarks += [f"Note: {note}." for note in result.notes]
     spared = [
         f"{entry.label} {entry.measure}"
         for entry in result.entries
@@ -131,32 +202,60 @@ def gate_remarks(result: GateResult) -> list[str]:
     return remarks
 
 
+def _state_queries(entry: GateEntry, rules: GateRules) -> str:
+    """State how many queries would decide an entry that the data do not decide."""
+    assert entry.queries_needed is not None
+    assert entry.queries is not None
+    over = plural(entry.queries, "query", "queries")
+    enough = entry.queries_needed <= entry.queries
+    needed = f"{', although' if enough else ';'} {entry.queries_needed:,} queries would"
+    if entry.margin is not None:
+        return (
+            f"{entry.label} {entry.measure}: non-inferiority is not shown over {over}{needed} show "
+            "it with a probability of 80% if there is no true difference."
+        )
+    return (
+        f"{entry.label} {entry.measure}: the drop is not significant over {over}{needed} detect a "
+        f"true drop of {_show_limit(rules)} with a probability of 80%."
+    )
+
+
 def _should_rise(result: GateResult) -> bool:
     return result.passed and any(entry.higher for entry in result.entries)
 
 
 def _is_beyond(entry: GateEntry, rules: GateRules) -> bool:
-    return entry.drop > rules.max_drop + 1e-12
+    return rules.max_drop is not None and entry.drop > rules.max_drop + EQUAL
 
 
 def _table(result: GateResult) -> Table:
     adjusted = Column(Cell("Adjusted p"), short="Adj. p")
-    rows = [_row(entry, result.rules) for entry in result.entries]
-    return Table.of(["Mode", "Metric", "Baseline", "Current", "Change", adjusted, "Verdict"], rows)
+    header: list[str | Column] = ["Mode", "Metric", "Baseline", "Current", "Change"]
+    if result.rules.non_inferior is not None:
+        header.append("Interval")
+    header += [adjusted, "Verdict"]
+    return Table.of(header, [_row(entry, result.rules) for entry in result.entries])
 
 
 def _row(entry: GateEntry, rules: GateRules) -> Row:
-    change = entry.current - entry.baseline
+    unit = 1.0 if rules.absolute else abs(entry.baseline)
     cells = [
         entry.label,
         entry.measure,
         show(entry.baseline),
         show(entry.current),
-        show(change, "+") if rules.absolute else f"{change / abs(entry.baseline):+.1%}",
+        _show_change((entry.current - entry.baseline) / unit, rules, "+"),
+        *([] if rules.non_inferior is None else [_show_ends(entry, rules)]),
         show_p(entry.p_adjusted),
-        "failed" if entry.failed else "better" if entry.higher else "ok",
+        _verdict(entry, rules),
     ]
     return make_row(cells, alarming=entry.failed)
+
+
+def _verdict(entry: GateEntry, rules: GateRules) -> str:
+    if entry.failed:
+        return "failed" if _is_beyond(entry, rules) or not entry.undecided else "not shown"
+    return "better" if entry.higher else "ok"
 
 
 def _entry_document(entry: GateEntry) -> dict[str, Any]:
@@ -167,8 +266,14 @@ def _entry_document(entry: GateEntry) -> dict[str, Any]:
         "baseline": entry.baseline,
         "current": entry.current,
         "drop": entry.drop,
+        "ci": None if entry.ci is None else entry.ci.model_dump(mode="json"),
         "p_adjusted": entry.p_adjusted,
         "significant": entry.significant,
+        "margin": entry.margin,
+        "non_inferior": entry.non_inferior,
+        "queries": entry.queries,
+        "undecided": entry.undecided,
+        "queries_needed": entry.queries_needed,
         "failed": entry.failed,
         "fallen": None
         if fallen is None

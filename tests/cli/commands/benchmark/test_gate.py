@@ -133,6 +133,54 @@ def test_exit_codes_and_streams(call: Call, reports: tuple[Path, Path], bench: A
     assert call("--current", after, "--baseline", before, "--max-drop", "5")[0] == 2
 
 
+def test_the_result_comes_first(call: Call, reports: tuple[Path, Path]) -> None:
+    before, after = reports
+    arguments = ("--current", after, "--baseline", before)
+    out = call(*arguments)[1]
+    assert out.startswith("gate failed: bm25 R@10 dropped by 6.7%.\n")
+    assert "bm25 R@10: the drop is not significant over 60 queries; 201 queries would detect a" in (
+        " ".join(out.split())
+    )
+    out = call(*arguments, "--max-drop", "7%")[1]
+    assert out.startswith("gate passed: no mean dropped by more than 7% of its baseline.\n")
+
+
+def test_non_inferiority(call: Call, reports: tuple[Path, Path]) -> None:
+    before, after = reports
+    arguments = ("--current", after, "--baseline", before, "--non-inferior")
+    code, out, err = call(*arguments, "5%")
+    assert (code, err) == (1, "")
+    words = " ".join(out.split())
+    assert words.startswith(
+        "gate failed: bm25 R@10 is not shown to be non-inferior, interval [-13.3%, -1.7%]."
+    )
+    assert (
+        "each 95% interval of the difference excludes a drop of 5% or more (one-sided level 2.5%)."
+    ) in words
+    assert "fails if a mean drops" not in words
+    assert (
+        "bm25 R@10: non-inferiority is not shown over 60 queries; 201 queries would show it with a "
+        "probability of 80% if there is no true difference."
+    ) in words
+    code, out, _ = call(*arguments, "20%")
+    assert code == 0
+    assert out.startswith("gate passed: every mean is non-inferior to its baseline (margin 20%).\n")
+    code, out, _ = call(*arguments, "20%", "--max-drop", "5%")
+    assert (code, out.splitlines()[0]) == (1, "gate failed: bm25 R@10 dropped by 6.7%.")
+    code, out, _ = call(*arguments, "0.05", "--absolute", "--format", "json")
+    document = json.loads(out)
+    assert (code, document["passed"], document["non_inferior"]) == (1, False, 0.05)
+    assert document["max_drop"] is None
+    entry = document["entries"][0]
+    assert entry["ci"]["level"] == 0.95
+    assert (entry["margin"], entry["non_inferior"], entry["undecided"]) == (0.05, False, True)
+    assert (entry["queries"], entry["queries_needed"]) == (60, 201)
+    for wrong in (("0",), ("5",), ("5%", "--require-significant")):
+        code, out, err = call(*arguments, *wrong)
+        assert (code, out) == (2, "")
+        assert "--non-inferior" in err
+
+
 def test_json_is_one_document(call: Call, reports: tuple[Path, Path]) -> None:
     before, after = reports
     code, out, _ = call("--current", after, "--baseline", before, "--format", "json")
@@ -163,6 +211,7 @@ def test_the_summary_gets_the_markdown(
     assert code == 1
     text = summary.read_text("utf-8")
     assert text == f"earlier\n{out}\n"
+    assert "failed ❌\n\n**gate failed: bm25 R@10 dropped by 6.7%.**\n" in text
     assert "| bm25 | R@10 | 1.0000 | 0.9333 | -6.7% | 0.1250 | failed |" in text
     assert "| q3 | 1.0000 | 0.0000 |" in text
     call("--current", "nowhere", "--baseline", before)
@@ -271,6 +320,9 @@ def test_the_action_runs_the_gate(reports: tuple[Path, Path], tmp_path: Path) ->
     assert (done.returncode, "gate failed" in done.stdout) == (1, True), done.stderr
     done = run(REQUIRE_SIGNIFICANT="true", MEASURES="R@10,RR@10")
     assert (done.returncode, "Passed, because the drop" in done.stdout) == (0, True), done.stderr
+    done = run(NON_INFERIOR="20%")
+    assert (done.returncode, "non-inferior" in done.stdout) == (0, True), done.stderr
+    assert run(NON_INFERIOR="20%", MAX_DROP="5%").returncode == 1
     done = run(MAX_DROP="$(touch pwned)")
     assert done.returncode == 2
     assert not Path("pwned").exists()

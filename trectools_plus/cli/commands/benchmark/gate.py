@@ -31,13 +31,27 @@ def benchmark_gate(
     ],
     measure: Annotated[list[str] | None, measure_option("R@10")] = None,
     max_drop: Annotated[
-        str, typer.Option(metavar="SHARE", help="Allowed drop, for example 5% or 0.05.")
-    ] = "5%",
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Allowed drop, for example 5% or 0.05.  [default: 5%, or no limit with "
+            "--non-inferior]",
+        ),
+    ] = None,
+    non_inferior: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Pass only if the interval of the difference excludes a drop of this size, for "
+            "example 5%; needs per_query.parquet of both reports.",
+        ),
+    ] = None,
     absolute: Annotated[
         bool,
         typer.Option(
             "--absolute",
-            help="Read --max-drop in units of the measure, not as a share of the baseline.",
+            help="Read --max-drop and --non-inferior in units of the measure, not as shares of "
+            "the baseline.",
         ),
     ] = False,
     require_significant: Annotated[
@@ -45,7 +59,7 @@ def benchmark_gate(
         typer.Option(
             "--require-significant",
             help="Fail only if the drop is also significant; needs per_query.parquet of both "
-            "reports.",
+            "reports. Not with --non-inferior.",
         ),
     ] = False,
     output_format: TextMarkdownJson = "text",
@@ -59,22 +73,28 @@ def benchmark_gate(
     ] = False,
 ) -> None:
     """Each mode of the baseline is compared with the same mode of the current report. Exit code: 1
-    if a mean dropped by more than allowed, 2 if a file, mode or measure is missing or cannot be
-    read, 3 if the reports use different qrels, queries, documents or dataset versions, or a mean
-    is undefined. If GITHUB_STEP_SUMMARY is set, the result is appended to that file as Markdown.
+    if a mean dropped by more than allowed, or is not shown to be non-inferior, 2 if a file, mode or
+    measure is missing or cannot be read, 3 if the reports use different qrels, queries, documents
+    or dataset versions, or a mean is undefined. If GITHUB_STEP_SUMMARY is set, the result is
+    appended to that file as Markdown.
 
     \b
     Examples:
       benchmark gate --current results/new --baseline results/main
       benchmark gate --current results/new --baseline results/main --measure R@10,nDCG@10
       benchmark gate --current results/new --baseline results/main --max-drop 2% --post-comment
+      benchmark gate --current results/new --baseline results/main --non-inferior 5%
     """
     target = reporting.find_pull_request() if post else None
     names: tuple[str, ...] = benchmark.DEFAULT_MEASURES
     if measure is not None:
         names = tuple(measures.split_names(",".join(measure)))
     rules = benchmark.GateRules(
-        names, benchmark.parse_drop(max_drop), absolute, require_significant
+        names,
+        None if max_drop is None else benchmark.parse_drop(max_drop),
+        absolute,
+        require_significant,
+        None if non_inferior is None else benchmark.parse_drop(non_inferior, "--non-inferior"),
     )
     try:
         result = benchmark.run_gate(current, baseline, rules)

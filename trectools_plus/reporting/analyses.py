@@ -1,0 +1,150 @@
+"""The analyses of a report as titled tables, which all renderings share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.reporting.table import Table, show
+from trectools_plus.text import plural
+
+_MOST_RUNS = 12
+"""A matrix of more runs is too wide for a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """An analysis.
+
+    Attributes:
+        title: The heading.
+        text: An explanation of the figures.
+        table: The figures.
+    """
+
+    title: str
+    text: str
+    table: Table
+
+
+def analysis_sections(report: BenchmarkReport) -> list[Section]:
+    """Return the analyses of a report; those that it does not have are left out.
+
+    Args:
+        report: The report.
+    """
+    found = (_judgments(report), _difficulty(report), _power(report), _similarity(report))
+    return [section for section in found if section is not None]
+
+
+def _judgments(report: BenchmarkReport) -> Section | None:
+    pool = report.pool
+    if pool is None:
+        return None
+    header = ["Mode", "Judged@10", pool.measure, "Unjudged documents"]
+    left_out = any(one.removed is not None for one in pool.modes.values())
+    if left_out:
+        header += ["Own judgments", "Without them", "Rank"]
+    rows = []
+    for mode, one in pool.modes.items():
+        bounds = "–" if one.low is None else f"{show(one.low)} to {show(one.high)}"
+        share = "–" if one.judged is None else f"{one.judged:.1%}"
+        row = [report.modes[mode].label, share, show(one.score), bounds]
+        if left_out:
+            removed = "–" if one.removed is None else f"{one.removed:,}"
+            row += [removed, show(one.score_without), _ranks(one.rank, one.rank_without)]
+        rows.append(row)
+    text = (
+        f"Unjudged documents: the mean {pool.measure} with each query's lower, and with its higher "
+        "value if its unjudged documents are all irrelevant or all relevant."
+    )
+    if left_out:
+        text += (
+            " Own judgments: judged documents that no other mode has in its first "
+            f"{pool.depth} results. Without them: the mean if they are removed from the judgments, "
+            "and the rank before and after. A mode that was not there when documents were chosen "
+            "for judgment loses its own judgments. Modes that share a component have few of their "
+            "own."
+        )
+    if pool.tau is not None:
+        text += f" Kendall's tau of Judged@10 and {pool.measure} over modes: {pool.tau:+.2f}."
+    return Section("Judgments", text, Table.of(header, rows, right=header[1:]))
+
+
+def _ranks(before: int | None, after: int | None) -> str:
+    if before is None or after is None:
+        return "–"
+    return str(before) if before == after else f"{before} to {after}"
+
+
+def _difficulty(report: BenchmarkReport) -> Section | None:
+    found = report.difficulty
+    if found is None:
+        return None
+    header = ["Hardest queries", "Mean", "Easiest queries", "Mean "]
+    rows = [
+        [
+            *(("", "") if one is None else (one.query_id, show(one.mean))),
+            *(("", "") if other is None else (other.query_id, show(other.mean))),
+        ]
+        for one, other in zip_longest(found.hardest, found.easiest)
+    ]
+    first, median, third = found.quartiles
+    spread = "" if found.std is None else f", standard deviation {found.std:.4f}"
+    agreement = ", ".join(
+        f"{report.modes[mode].label} {'–' if tau is None else f'{tau:.2f}'}"
+        for mode, tau in found.agreement.items()
+    )
+    text = (
+        f"Difficulty of a query: its mean {found.measure} over all modes. Mean of "
+        f"{plural(found.n, 'query', 'queries')}: {found.mean:.4f}{spread}; quartiles {first:.4f}, "
+        f"{median:.4f}, {third:.4f}. Kendall's tau of each mode and the mean of the others, query "
+        f"by query: {agreement}. Near 1, the same queries are difficult for both."
+    )
+    return Section("Difficulty of queries", text, Table.of(header, rows, right=("Mean", "Mean ")))
+
+
+def _power(report: BenchmarkReport) -> Section | None:
+    if not report.discriminative_power:
+        return None
+    header = [
+        "Metric",
+        "Significant pairs",
+        "Share",
+        "Smallest significant difference",
+        "Largest other difference",
+    ]
+    rows = [
+        [
+            name,
+            f"{one.significant} of {one.pairs}",
+            f"{one.significant / one.pairs:.0%}",
+            show(one.smallest_significant),
+            show(one.largest_not_significant),
+        ]
+        for name, one in report.discriminative_power.items()
+    ]
+    text = (
+        "Pairs of modes that differ significantly, by the tests of the paired differences. A "
+        "measure with a larger share distinguishes more modes with these queries. Differences are "
+        "absolute."
+    )
+    return Section("Discriminative power", text, Table.of(header, rows, right=header[1:]))
+
+
+def _similarity(report: BenchmarkReport) -> Section | None:
+    found = report.similarity
+    if found is None or len(found.modes) > _MOST_RUNS:
+        return None
+    labels = [report.modes[mode].label for mode in found.modes]
+    rows = [
+        [label, *("–" if value is None else f"{value:.2f}" for value in row)]
+        for label, row in zip(labels, found.rbo, strict=True)
+    ]
+    text = (
+        f"Rank-biased overlap (RBO_EXT, p = {found.p:g}) of the first {found.depth} documents, "
+        "averaged over queries: 1 for equal rankings, 0 for rankings without a common document."
+    )
+    header = ["Mode", *labels]
+    return Section("Similarity of the rankings", text, Table.of(header, rows, right=labels))
