@@ -78,7 +78,7 @@ def test_markdown_marks_the_best_and_the_significant(make_report: Any) -> None:
     text = table_as_markdown(report_table(make_report(MEANS)))
     lines = text.splitlines()
     assert lines[0] == (
-        "| Metric | Lexical-Only<sup>a</sup> | Vector-Only<sup>b</sup> | Hybrid<sup>c</sup> |"
+        "| Measure | Lexical-Only<sup>a</sup> | Vector-Only<sup>b</sup> | Hybrid<sup>c</sup> |"
     )
     assert lines[2] == (
         "| nDCG@10 | 0.3000 [0.270, 0.330]<sup>b</sup> | 0.1000 [0.070, 0.130] | "

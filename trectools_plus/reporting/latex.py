@@ -126,7 +126,7 @@ def _escape(sign: str) -> str:
         return _SIGNS[sign]
     if sign.isascii() and sign.isprintable():
         return sign
-    letter, *marks = unicodedata.normalize("NFD", sign)
+    letter, *marks = list(unicodedata.normalize("NFD", sign))
     if letter.isascii() and letter.isalpha() and len(marks) == 1 and marks[0] in _ACCENTS:
         return rf"\{_ACCENTS[marks[0]]}{{{letter}}}"
     form, _, simple = unicodedata.decomposition(sign).partition(" ")

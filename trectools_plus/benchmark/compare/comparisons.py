@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import check_baselines, check_test
@@ -332,14 +332,9 @@ def compare(
             f"compare has no option {min(unknown)}",
             remedy=f"it has {', '.join(CompareOptions.__annotations__)}",
         )
-    config = BenchmarkConfig.model_construct(
-        measures=tuple(evaluation.measure_names),
-        baseline=tuple(baselines) or None,
-        correction=correction,
-        test=test,
-        missing=evaluation.missing,
-        **options,
-    )
+    settings: dict[str, Any] = {"correction": correction, "test": test, **options}
+    # The names of runs may be other than those of files, so the settings of data are not checked.
+    config = BenchmarkConfig.model_construct(baseline=tuple(baselines) or None, **settings)
     return make_comparisons(evaluation, config, source)
 
 

@@ -63,10 +63,14 @@ def find_critical_difference(
             has a value of each mode.
     """
     name = require_measure(report, report.primary_measure if measure is None else measure)
-    wide = per_query.filter(pl.col("measure") == name).pivot(
-        on="run", index="query_id", values="value"
+    # Numbers as names of columns: Polars reads a name such as ^a$ as a pattern.
+    places = [str(place) for place in range(len(report.modes))]
+    wide = (
+        per_query.filter(pl.col("measure") == name, pl.col("run").is_in(list(report.modes)))
+        .with_columns(pl.col("run").replace_strict(list(report.modes), places))
+        .pivot(on="run", index="query_id", values="value")
     )
-    columns = [wide[mode].cast(pl.Float64).fill_null(np.nan).to_numpy() for mode in report.modes]
+    columns = [wide[place].cast(pl.Float64).fill_null(np.nan).to_numpy() for place in places]
     sign = 1.0 if report.higher_is_better(name) else -1.0
     found = mean_ranks(sign * np.column_stack(columns), level=alpha_of(report.confidence))
     ranks = dict(zip(report.modes, found.ranks, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -109,11 +110,12 @@ def draw_plots(
             plots.append(_differences(report, per_query))
         if any(report.strata.values()):
             plots.append(_strata(report))
-        if len(report.modes) >= FEWEST_MODES and any(report.groups.values()):
-            plots.append(_critical_difference(report, per_query))
         if report.similarity is not None:
             labels = [report.modes[mode].label for mode in report.similarity.modes]
             plots.append(draw_similarity(report.similarity, labels, describe_dataset(report)))
+        if len(report.modes) >= FEWEST_MODES and report.groups.get(report.primary_measure):
+            with suppress(UsageError):  # no query for which every mode defines the measure
+                plots.append(_critical_difference(report, per_query))
     return plots
 
 
