@@ -26,6 +26,7 @@ from trectools_plus.benchmark.report.listing import list_reports as list_reports
 from trectools_plus.benchmark.report.model import BenchmarkReport as BenchmarkReport
 from trectools_plus.benchmark.report.model import load_report as load_report
 from trectools_plus.benchmark.report.model import report_json_schema as report_json_schema
+from trectools_plus.benchmark.report.modes import BayesianResult as BayesianResult
 from trectools_plus.benchmark.report.modes import Comparison as Comparison
 from trectools_plus.benchmark.run.config import BenchmarkConfig as BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import ConfigOptions as ConfigOptions

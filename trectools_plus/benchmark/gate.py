@@ -390,7 +390,7 @@ def _make_entry(
     undecided = beyond and significant is False
     if rules.non_inferior is not None:
         margin = rules.non_inferior * unit
-        worst, best = _ends_from_worst(ci, sign)
+        worst, best = _ends_from_worst(change, sign)
         non_inferior = worst > -margin + EQUAL
         undecided = not non_inferior and best > -margin
     needed = None
@@ -419,9 +419,15 @@ def _make_entry(
     )
 
 
-def _ends_from_worst(ci: ConfidenceInterval | None, sign: float) -> tuple[float, float]:
-    """Return the worst and the best difference in an interval, negative if the mean is worse."""
-    low, high = ends_of(ci)
+def _ends_from_worst(change: _Change | None, sign: float) -> tuple[float, float]:
+    """Return the worst and the best difference in the interval, negative if the mean is worse.
+
+    Several equal differences, for example of unchanged runs, have no spread: the interval is their
+    mean. A single difference has no interval, so it shows nothing.
+    """
+    low, high = (None, None) if change is None else ends_of(change.ci)
+    if change is not None and change.found.spread == 0:
+        low = high = change.found.difference
     if low is None or high is None:
         return -math.inf, math.inf
     return (low, high) if sign > 0 else (-high, -low)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from trectools_plus.benchmark.compare.method import EQUAL, alpha_of, describe_family
 from trectools_plus.benchmark.report import (
+    BayesianResult,
     BenchmarkReport,
     Comparison,
     ComponentMeasure,
@@ -102,6 +103,32 @@ def list_commands(report: BenchmarkReport) -> list[str]:
             for run in report.manifest.merged
         ),
     ]
+
+
+def state_probability(bayes: BayesianResult, contrast: str, baseline: str, measure: str) -> str:
+    """State a Bayesian comparison in one sentence.
+
+    Args:
+        bayes: The probabilities.
+        contrast: The name of the system that may be better.
+        baseline: The name of the other one.
+        measure: The measure.
+    """
+    what = f"The probability that {contrast} is better than {baseline} on {measure}"
+    if not bayes.rope:
+        return f"{what} is {_show_probability(bayes.better)}."
+    return (
+        f"{what} by more than {bayes.rope:g} is {_show_probability(bayes.better)} (practically "
+        f"equivalent: {_show_probability(bayes.equivalent)}, worse by more than {bayes.rope:g}: "
+        f"{_show_probability(bayes.worse)})."
+    )
+
+
+def _show_probability(probability: float) -> str:
+    """Return a probability with two decimals, but not 0.00 or 1.00 if it is not certain."""
+    if 0 < probability < 0.005:
+        return "below 0.01"
+    return "above 0.99" if 0.995 <= probability < 1 else f"{probability:.2f}"
 
 
 def other_name(name: str, definition: MeasureDefinition) -> str | None:

@@ -19,7 +19,7 @@ from trectools_plus.benchmark.compare.method import (
     describe_family,
 )
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
-from trectools_plus.benchmark.report import Comparison, ConfidenceInterval
+from trectools_plus.benchmark.report import BayesianResult, Comparison, ConfidenceInterval
 from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
@@ -30,6 +30,7 @@ from trectools_plus.statistics import (
     adjust_p_values,
     compare_columns,
     pairs_of,
+    probabilities_of,
     randomised_tukey,
     smallest_detectable_difference,
 )
@@ -49,6 +50,7 @@ def compare_evaluation(
     *,
     correction: str = DEFAULT_CORRECTION,
     test: str = ADJUSTED_TEST,
+    rope: float | None = None,
     **resampling: Unpack[ResamplingOptions],
 ) -> list[Comparison]:
     """Compare the runs of an evaluation, query by query, on every measure except sums.
@@ -65,6 +67,8 @@ def compare_evaluation(
             randomised Tukey HSD test, for every pair only.
         test: The test whose p-values are adjusted: a name of ``PAIRED_TESTS``. Tukey's test, which
             is also a correction, needs the default.
+        rope: Half the width of the region of practical equivalence, in the unit of the measures:
+            adds a Bayesian comparison to each entry.
         **resampling: ``confidence``, the level of the intervals between 0 and 1; ``resamples`` of
             the bootstrap and of the randomisation; ``seed``. The same seed gives the resamples of
             the runs' means.
@@ -91,7 +95,7 @@ def compare_evaluation(
         resamples=resampling.get("resamples", DEFAULT_RESAMPLES),
         seed=resampling.get("seed", DEFAULT_SEED),
     )
-    return compare_pairs(evaluation, pairs, facts, options)
+    return compare_pairs(evaluation, pairs, facts, options, rope)
 
 
 def compare_pairs(
@@ -99,6 +103,7 @@ def compare_pairs(
     pairs: Sequence[tuple[int, int]],
     facts: dict[str, str],
     resampling: ResamplingOptions,
+    rope: float | None = None,
 ) -> list[Comparison]:
     """Test the differences of pairs of runs, on each measure as one family.
 
@@ -108,6 +113,7 @@ def compare_pairs(
         facts: ``test``, the test whose p-values are adjusted; ``correction``, of which
             ``tukey_hsd`` counts every pair of the runs; ``family``, a description of the pairs.
         resampling: Settings of the intervals and tests, all of them.
+        rope: As in :func:`compare_evaluation`.
 
     Returns:
         As :func:`compare_evaluation`.
@@ -135,7 +141,7 @@ def compare_pairs(
                 [found[column] for column in of_measure], facts["correction"], facts["test"]
             )
         )
-    return [
+    entries = [
         make_comparison(
             case,
             found[column],
@@ -145,6 +151,17 @@ def compare_pairs(
             higher_is_better=evaluation.definition(case[2]).higher_is_better,
         )
         for column, case in enumerate(cases)
+    ]
+    if rope is None:
+        return entries
+    return [
+        add_probabilities(
+            entry,
+            found[column],
+            rope,
+            higher_is_better=evaluation.definition(entry.measure).higher_is_better,
+        )
+        for column, entry in enumerate(entries)
     ]
 
 
@@ -286,6 +303,29 @@ def make_comparison(
         losses=losses,
         **facts,
     )
+
+
+def add_probabilities(
+    entry: Comparison, found: PairedComparison, rope: float, *, higher_is_better: bool
+) -> Comparison:
+    """Return an entry of the report with its Bayesian comparison, if there are two queries.
+
+    Args:
+        entry: The entry.
+        found: Its figures.
+        rope: Half the width of the region of practical equivalence.
+        higher_is_better: The measure's direction, which decides between better and worse.
+    """
+    result = probabilities_of(found, rope)
+    if result is None:
+        return entry
+    better, worse = result.better, result.worse
+    if not higher_is_better:
+        better, worse = worse, better
+    bayes = BayesianResult(
+        better=better, equivalent=result.equivalent, worse=worse, rope=result.rope
+    )
+    return entry.model_copy(update={"bayes": bayes})
 
 
 @lru_cache(maxsize=64)

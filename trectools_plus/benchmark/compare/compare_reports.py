@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import adjust, check_test, make_comparison
+from trectools_plus.benchmark.compare.compare import (
+    add_probabilities,
+    adjust,
+    check_test,
+    make_comparison,
+)
 from trectools_plus.benchmark.compare.method import ADJUSTED_TEST, DEFAULT_CORRECTION, EQUAL
 from trectools_plus.benchmark.compare.preconditions import find_changes, refuse_incomparable
 from trectools_plus.benchmark.report import Comparison
@@ -17,7 +22,7 @@ from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.errors import IncomparableError, InputError
-from trectools_plus.statistics import compare_columns
+from trectools_plus.statistics import check_rope, compare_columns
 from trectools_plus.text import plural
 
 _MOST_CHANGED = 10
@@ -147,7 +152,11 @@ class Contrast:
 
 
 def compare_reports(
-    first: str | Path, second: str | Path, *, test: str = ADJUSTED_TEST
+    first: str | Path,
+    second: str | Path,
+    *,
+    test: str = ADJUSTED_TEST,
+    rope: float | None = None,
 ) -> Contrast:
     """Compare two reports query by query: B minus A, for every mode and measure of both.
 
@@ -159,6 +168,9 @@ def compare_reports(
         second: Report B.
         test: The test that decides: ``randomisation``, ``t_test`` (the paired t-test),
             ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
+        rope: Half the width of the region of practical equivalence, in the unit of the measures:
+            each comparison then has the probability that B is better than A by more than this. If
+            ``None``, that of report A, which may have none.
 
     Returns:
         For each mode, the comparisons with the means and the queries that changed most; also the
@@ -168,9 +180,10 @@ def compare_reports(
         InputError: If a report or its values per query cannot be read.
         IncomparableError: If the reports are based on different data or queries, or have no mode
             or measure in common.
-        UsageError: If the test is unknown.
+        UsageError: If the test is unknown, or ``rope`` is out of range.
     """
     check_test(test)
+    check_rope(rope or 0.0)
     a, b = ReportFolder(first), ReportFolder(second)
     names = str(first), str(second)
     refuse_incomparable(a.report, b.report, names)
@@ -195,7 +208,9 @@ def compare_reports(
                     remedy="keep the files of a benchmark together",
                 )
             tables[pair, name] = table
-    found = _compare(tables, a, test)
+    if rope is None:
+        rope = a.report.manifest.config.get("rope")
+    found = _compare(tables, a, test, rope)
     undefined = [
         note_undefined(_label(a, b, pair), name, table, ("a", "b"))
         for (pair, name), table in tables.items()
@@ -253,7 +268,8 @@ def state_verdict(contrast: Contrast) -> str:
         else:
             word = "ahead" if better else "behind"
             sentences.append(
-                f"{mode.label}: B is {word} by {size}, but A and B cannot be told apart {over}."
+                f"{mode.label}: B is {word} by {size}, but the difference is not significant "
+                f"{over}."
             )
     return " ".join(sentences)
 
@@ -311,7 +327,10 @@ def pair_values(
 
 
 def _compare(
-    tables: dict[tuple[tuple[str, str], str], pl.DataFrame], a: ReportFolder, test: str
+    tables: dict[tuple[tuple[str, str], str], pl.DataFrame],
+    a: ReportFolder,
+    test: str,
+    rope: float | None,
 ) -> dict[tuple[tuple[str, str], str], Comparison]:
     resampling = resampling_of(a.report.manifest.config)
     cases = list(tables)
@@ -330,7 +349,7 @@ def _compare(
         "correction": DEFAULT_CORRECTION,
         "family": f"{plural(count, 'comparison')} on one measure: {plural(count, 'mode')}, B and A",
     }
-    return {
+    entries = {
         case: make_comparison(
             (*case[0], case[1]),
             found[case],
@@ -340,6 +359,14 @@ def _compare(
             higher_is_better=a.report.higher_is_better(case[1]),
         )
         for case in cases
+    }
+    if rope is None:
+        return entries
+    return {
+        case: add_probabilities(
+            entry, found[case], rope, higher_is_better=a.report.higher_is_better(entry.measure)
+        )
+        for case, entry in entries.items()
     }
 
 

@@ -52,6 +52,7 @@ class CompareOptions(ResamplingOptions, total=False):
     """Further settings of a comparison."""
 
     primary_measure: str
+    rope: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -302,7 +303,10 @@ def compare(
             ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
         **options: ``confidence``, the level of the intervals between 0 and 1 (0.95);
             ``resamples``, their number (10,000); ``seed`` of the draws (42); ``primary_measure``,
-            the measure of the verdict (nDCG@10, or the first measure).
+            the measure of the verdict (nDCG@10, or the first measure); ``rope``, half the width of
+            the region of practical equivalence, in the unit of the measures: each comparison then
+            has ``bayes``, the probability that the contrast is better than the baseline by more
+            than this, equivalent, or worse.
 
     Returns:
         The comparisons and the means of all systems.

@@ -97,7 +97,7 @@ def find_differences(
         "correction": config.correction,
         "family": _describe_family(config.correction, len(modes), len(further)),
     }
-    found = compare_pairs(whole, pairs, facts, config.resampling)
+    found = compare_pairs(whole, pairs, facts, config.resampling, config.rope)
     by_case = {(one.baseline, one.contrast, one.measure): one for one in found}
     return Differences(
         [one for one in found if one.baseline in modes],

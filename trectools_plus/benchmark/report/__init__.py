@@ -13,6 +13,7 @@ from trectools_plus.benchmark.report.model import (
     report_json_schema,
 )
 from trectools_plus.benchmark.report.modes import (
+    BayesianResult,
     Comparison,
     ComponentMeasure,
     ComponentResult,
@@ -44,6 +45,7 @@ from trectools_plus.retrieval.fetch.outcome import Latency
 
 __all__ = [
     "SCHEMA_VERSION",
+    "BayesianResult",
     "BenchmarkReport",
     "BestOverall",
     "Comparison",

@@ -13,6 +13,7 @@ from trectools_plus.benchmark.report.parts import (
     ResultStatus,
     RunInfo,
     UnscoredStatus,
+    WithoutUnset,
     without_interval_of_one,
 )
 from trectools_plus.retrieval.fetch.outcome import Latency
@@ -42,8 +43,23 @@ class WilcoxonResult(TestResult):
     """The smaller of the two sums of ranks."""
 
 
-class Comparison(ReportModel):
+class BayesianResult(ReportModel):
+    """Probabilities about the true mean difference; their sum is 1."""
+
+    better: float
+    """The contrast is better than the baseline by more than ``rope``."""
+    equivalent: float
+    """The difference is at most ``rope``."""
+    worse: float
+    """The contrast is worse than the baseline by more than ``rope``."""
+    rope: float
+    """Half the width of the region of practical equivalence, in the unit of the measure."""
+
+
+class Comparison(WithoutUnset):
     """A paired difference of two modes on one measure, over the queries where both are defined."""
+
+    _optional = ("bayes",)
 
     baseline: str
     """The mode that is subtracted."""
@@ -79,6 +95,9 @@ class Comparison(ReportModel):
     """A description of the comparisons that the adjustment counts."""
     significant: bool
     """True if ``p_adjusted`` is at most 1 - the configured confidence."""
+    bayes: BayesianResult | None = None
+    """The Bayesian comparison; not adjusted. Omitted if no region of practical equivalence is set,
+    and for fewer than two queries."""
     effect_size: float | None
     """Cohen's d_z: mean difference divided by the standard deviation (ddof = 1) of the
     differences."""

@@ -121,7 +121,7 @@ class MeasureDefinition(ReportModel):
         return handler(_without_serializer(core_schema))
 
 
-class _WithoutUnset(ReportModel):
+class WithoutUnset(ReportModel):
     """A part of the report whose fields ``_optional`` are left out while they are null."""
 
     _optional: ClassVar[tuple[str, ...]] = ()
@@ -148,7 +148,7 @@ def _without_serializer(core_schema: CoreSchema) -> CoreSchema:
     return cast("CoreSchema", shown)
 
 
-class ConfidenceInterval(_WithoutUnset):
+class ConfidenceInterval(WithoutUnset):
     """An interval for a mean or a mean difference, of at least two queries."""
 
     _optional = ("note",)
@@ -183,7 +183,7 @@ class UpliftResult(ReportModel):
     """True if the difference is at least ``low``; null if it is undefined."""
 
 
-class TargetResult(_WithoutUnset):
+class TargetResult(WithoutUnset):
     """A measure's target, and the levels that the mean and its interval reach."""
 
     _optional = ("above", "names", "band", "uplift")

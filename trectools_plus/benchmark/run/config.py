@@ -300,6 +300,9 @@ class BenchmarkConfig(DataSettings):
             ``bonferroni``, ``benjamini_hochberg``, or ``tukey_hsd`` for every pair.
         test: The paired test whose p-values are adjusted, and which decides on significance:
             ``randomisation``, ``t_test``, ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
+        rope: Half the width of the region of practical equivalence, in the unit of the measures:
+            adds to each comparison the probability that a mode is better by more than this. By
+            default there is none.
         confidence: Level of the intervals, between 0 and 1.
         resamples: Bootstrap resamples.
         seed: Seed of the resamples.
@@ -325,6 +328,7 @@ class BenchmarkConfig(DataSettings):
     baseline: Names | None = None
     correction: Correction = "holm"
     test: TestName = "randomisation"
+    rope: Number | None = Field(default=None, ge=0, allow_inf_nan=False)
     confidence: Number = DEFAULT_CONFIDENCE
     resamples: WholeNumber = Field(default=DEFAULT_RESAMPLES, ge=100, le=10_000_000)
     seed: WholeNumber = Field(default=DEFAULT_SEED, ge=0)
@@ -594,6 +598,7 @@ class BenchmarkConfig(DataSettings):
             name for name in ("primary_measure", "headline_measures") if not getattr(self, name)
         }
         unused |= {"test"} if self.test == "randomisation" else set()
+        unused |= {"rope"} if self.rope is None else set()
         unused |= {
             name
             for name in _TEST_CASES

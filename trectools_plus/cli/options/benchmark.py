@@ -74,6 +74,15 @@ Confidence = Annotated[
         rich_help_panel=FIGURES,
     ),
 ]
+Rope = Annotated[
+    float | None,
+    typer.Option(
+        metavar="WIDTH",
+        help="Add the probability that a mode is better than another by more than this difference, "
+        "for example 0.01 (region of practical equivalence).",
+        rich_help_panel=FIGURES,
+    ),
+]
 Resamples = Annotated[
     int | None,
     typer.Option(
@@ -117,6 +126,7 @@ class FigureOptions:
     cutoffs: Cutoffs = None
     primary_measure: PrimaryMeasure = None
     headline_measures: HeadlineMeasures = None
+    rope: Rope = None
     confidence: Confidence = None
     resamples: Resamples = None
     seed: Seed = None
@@ -132,6 +142,7 @@ class FigureOptions:
             "headline_measures": None
             if self.headline_measures is None
             else measures.split_names(self.headline_measures),
+            "rope": self.rope,
             "confidence": self.confidence,
             "resamples": self.resamples,
             "seed": self.seed,

@@ -14,7 +14,12 @@ from trectools_plus.benchmark.compare.compare_reports import (
 )
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
-from trectools_plus.reporting.wording import describe_test, show_difference_interval, show_p
+from trectools_plus.reporting.wording import (
+    describe_test,
+    show_difference_interval,
+    show_p,
+    state_probability,
+)
 from trectools_plus.reporting.table import Cell, Column, Table, show
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.text import make_console, plural
@@ -109,6 +114,7 @@ def print_contrast(contrast: Contrast, stream: TextIO) -> None:
         stream: The output.
     """
     console = make_console(stream)
+    console.print(state_verdict(contrast), style="bold")
     for place, name in zip("AB", contrast.names, strict=True):
         console.print(f"{place}  {name}")
     print_table(console, _table(contrast, "*", ""))
@@ -122,7 +128,6 @@ def print_contrast(contrast: Contrast, stream: TextIO) -> None:
                 f"{one.query_id} ({one.before:.2f} to {one.after:.2f})" for one in changes
             )
             console.print(f"{mode.label}: changed most on {entry.measure}: {named}")
-    console.print(state_verdict(contrast), style="bold")
 
 
 def _table(contrast: Contrast, significant: str, otherwise: str) -> Table:
@@ -161,7 +166,13 @@ def _student(entry: Comparison) -> tuple[str, str]:
 
 def _remarks(contrast: Contrast) -> list[str]:
     first = contrast.modes[0].comparisons[0]
-    remarks = [f"Significant (*): {describe_test(first, contrast.confidence)}."]
+    remarks = [
+        f"{mode.label}: {state_probability(entry.bayes, 'B', 'A', entry.measure)}"
+        for mode in contrast.modes
+        for entry in mode.comparisons[:1]
+        if entry.bayes is not None
+    ]
+    remarks.append(f"Significant (*): {describe_test(first, contrast.confidence)}.")
     remarks += [
         f"{mode.label}: {_show_latency(mode.latency, contrast.confidence)}"
         for mode in contrast.modes

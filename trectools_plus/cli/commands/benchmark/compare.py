@@ -34,6 +34,14 @@ def benchmark_compare(
             "paired_bootstrap, wilcoxon or sign_test.",
         ),
     ] = "randomisation",
+    rope: Annotated[
+        float | None,
+        typer.Option(
+            metavar="WIDTH",
+            help="Add the probability that B is better than A by more than this difference, for "
+            "example 0.01 (region of practical equivalence).  [default: that of A, if set]",
+        ),
+    ] = None,
     output_format: Annotated[
         Literal["table", "markdown", "json"],
         typer.Option(
@@ -51,8 +59,11 @@ def benchmark_compare(
       benchmark compare results/monday results/tuesday
       benchmark compare k1-0.9.yaml k1-1.2.yaml --format markdown
       benchmark compare a.yaml b.yaml --test t_test
+      benchmark compare results/monday results/tuesday --rope 0.01
     """
-    contrast = benchmark.compare_reports(_report_of(first), _report_of(second), test=test)
+    contrast = benchmark.compare_reports(
+        _report_of(first), _report_of(second), test=test, rope=rope
+    )
     if output_format == "json":
         write_json(reporting.contrast_document(contrast))
     elif output_format == "markdown":
