@@ -9,8 +9,10 @@ Missing = Literal["zero", "drop"]
 DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10")
 TestName = Literal["randomisation", "t_test", "paired_bootstrap", "wilcoxon", "sign_test"]
 """Paired tests, of which one decides whether a difference is significant."""
-Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
+Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd", "max_t"]
 """Corrections of p-values for the number of comparisons."""
+IntervalMethod = Literal["auto", "percentile", "bca", "t", "wilson"]
+"""Methods of intervals; see ``statistics/intervals.py``."""
 
 AggregationName = Literal[
     "label_only", "label_synonyms_min", "label_synonyms_max", "all_max", "all_weighted"

@@ -69,9 +69,9 @@ def bootstrap(inputs: Inputs) -> Iterator[Row]:  # noqa: ARG001
     values = np.random.default_rng(SEED).beta(0.5, 1.0, (N_QUERIES, N_COLUMNS))
 
     def ours() -> object:
-        from trectools_plus.statistics.bootstrap import bootstrap_means
+        from trectools_plus.statistics.intervals import mean_intervals
 
-        return bootstrap_means(values, resamples=N_RESAMPLES, seed=SEED)
+        return mean_intervals(values, resamples=N_RESAMPLES, seed=SEED)
 
     def theirs(batch: int | None) -> object:
         from scipy.stats import bootstrap

@@ -29,9 +29,10 @@ CANONICAL = ["RR@10", "AP@100", "nDCG@10", "R@50", "R@100", "HitRate@10"]
 
 @pytest.fixture(scope="module")
 def folders(module_bench: Any) -> tuple[Path, Path]:
-    typed = module_bench.make("typed", RANKS, measures=TYPED)
+    typed = module_bench.make("typed", RANKS, measures=TYPED, targets="trec-2025")
     worse = {"a": {n: 2 + n % 4 for n in range(60)}, "b": {0: 3}}
-    return typed, module_bench.make("canonical", worse, measures=CANONICAL)
+    canonical = module_bench.make("canonical", worse, measures=CANONICAL, targets="trec-2025")
+    return typed, canonical
 
 
 def test_a_report_labels_measures_with_the_names_requested(folders: Any) -> None:
@@ -108,7 +109,7 @@ def test_a_report_is_verified_and_merged_with_its_labels(folders: Any, tmp_path:
     assert merged.measure_names == TYPED
     assert list(merged.modes["c"].measures) == TYPED
     assert verify_report(folder).problems == []
-    assert "MRR@10" in list_reports(tmp_path).reports[0].best
+    assert "nDCG@10" in list_reports(tmp_path).reports[0].best
 
 
 def test_tables_for_papers_have_the_labels(folders: Any) -> None:

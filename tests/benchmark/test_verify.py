@@ -280,14 +280,17 @@ def test_a_copy_of_the_report_under_another_name_is_not_covered(report: Path) ->
 def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
     small: Any, tmp_path: Path
 ) -> None:
-    """Components adjusted alone, a best mode whatever the queries, an interval of one query."""
+    """Components adjusted alone, a best mode whatever the queries, an interval of one query,
+    percentile intervals, a bootstrap test that is not studentised."""
     out = tmp_path / "out"
     options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "nDCG@10,MeanRank"}
     options |= {"resamples": 200, "output_dir": str(out)}
-    write_reports(run_benchmark(load_config(options=options)), plots=False)
+    config = load_config(options=options).model_copy(update={"interval": "1.0"})
+    write_reports(run_benchmark(config), plots=False)
+    edit(out, lambda d: d["manifest"]["config"].pop("interval"))
     report = ReportFolder(out)
     found = find_differences_of_1_0(
-        report.config,
+        config,
         report.read_qrels(),
         report.score(report.report.measure_names),
         {"hybrid": {
@@ -296,9 +299,16 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
         }},
     )  # fmt: skip
 
+    p_of_1_0 = {
+        (one.baseline, one.contrast, one.measure): one.paired_bootstrap.model_dump()
+        for one in found.shown
+    }
+
     def as_1_0(document: dict[str, Any]) -> None:
         document["schema_version"] = "1.0"
         del document["unranked"]
+        for one in document["comparisons"]:
+            one["paired_bootstrap"] = p_of_1_0[one["baseline"], one["contrast"], one["measure"]]
         for one in document["components"]:
             del one["same_as"]
             measures = found.components["hybrid", one["component"]]

@@ -13,7 +13,8 @@ from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.distributed import current_workers, use_scheduler
 from trectools_plus.errors import FormatError
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.statistics.bootstrap import bootstrap_intervals, bootstrap_means
+from trectools_plus.statistics.bootstrap import bootstrap_intervals
+from trectools_plus.statistics.intervals import mean_intervals
 from trectools_plus.statistics.resamples import map_chunks
 from trectools_plus.statistics.systems import compare_columns
 
@@ -54,9 +55,9 @@ def test_intervals(scheduler, table, statistic, method):
 
 def test_intervals_with_undefined_values(scheduler, table):
     table[::7, 2] = np.nan
-    here = bootstrap_means(table, resamples=3000, seed=1)
+    here = mean_intervals(table, resamples=3000, seed=1)
     with use_scheduler(scheduler):
-        spread = bootstrap_means(table, resamples=3000, seed=1)
+        spread = mean_intervals(table, resamples=3000, seed=1)
     assert spread.low.tobytes() == here.low.tobytes()
     assert spread.high.tobytes() == here.high.tobytes()
 

@@ -118,11 +118,11 @@ def test_intervals_hold_the_figures_and_repeat():
 
 
 def test_macro_interval_is_the_bootstrap_of_the_documents_means():
-    from trectools_plus.statistics.bootstrap import bootstrap_means
+    from trectools_plus.statistics.intervals import mean_intervals
 
     rows = np.array([[1, 4, 1, 2], [2, 2, 2, 5], [0, 3, 0, 1], [3, 4, 3, 3]], dtype=float)
     low, high = bootstrap_averages(rows, Resampling(3000, 5))
-    expected = bootstrap_means(figures_of(rows), resamples=3000, seed=5)
+    expected = mean_intervals(figures_of(rows), resamples=3000, seed=5)
     np.testing.assert_allclose(low[1], expected.low)
     np.testing.assert_allclose(high[1], expected.high)
 

@@ -22,7 +22,7 @@ from trectools_plus.benchmark.report import (
     RunInfo,
     TieInfo,
 )
-from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, judge_mean
+from trectools_plus.benchmark.run.targets import AD_HOC_TARGETS, judge_mean
 
 LABELS = {"lexical": "Lexical-Only", "vector": "Vector-Only", "hybrid": "Hybrid"}
 THREE_MODES = {
@@ -41,7 +41,7 @@ def interval(low: float | None, high: float | None) -> ConfidenceInterval:
 
 
 def measured(name: str, mean: float | None) -> MeasureResult:
-    target = DEFAULT_TARGETS.get(name)
+    target = AD_HOC_TARGETS.get(name)
     return MeasureResult(
         mean=mean,
         median=mean,

@@ -12,21 +12,26 @@ from trectools_plus.reporting.terminal import print_report
 SIX = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10", "MaxOntSim@10")
 
 
-def printed(report: Any, width: int | None = None) -> str:
+def printed(report: Any, width: int | None = None, **options: Any) -> str:
     stream = io.StringIO()
-    print_report(report, stream, width=width)
+    print_report(report, stream, width=width, **options)
     return stream.getvalue()
 
 
 def test_three_modes_stand_side_by_side(make_report: Any) -> None:
     lines = printed(make_report()).splitlines()
-    assert lines[0] == "irds:cranfield · 225 queries · 1,400 documents"
+    assert " ".join(lines[:2]) == (
+        "Hybrid scores highest on nDCG@10: 0.342, +0.019 over Lexical-Only [−0.001, +0.039]; not "
+        "significant with 225 queries."
+    )
+    assert "irds:cranfield · 225 queries · 1,400 documents" in lines
     header = next(line for line in lines if "Metric" in line)
     assert header.split() == ["Metric", "Lexical-Only", "Vector-Only", "Hybrid", "Best", "Mode"]
-    row = next(line for line in lines if "nDCG@10" in line)
-    assert row.split() == ["nDCG@10", "0.3227", "ᵇ", "0.2966", "0.3417", "ᵇ", "Hybrid", "n.s."]
-    assert "ms/query p50" in printed(make_report())
-    assert "ms/query" not in printed(make_report(latency=False))
+    row = next(line for line in lines if line.startswith(" nDCG@10"))
+    assert row.split() == ["nDCG@10", "0.3227", "ᵇ", "0.2966", "0.3417", "ᵇ", "Hybrid"]
+    assert lines[lines.index(row) + 1].endswith("n.s.")
+    assert "ms/query p50" in printed(make_report(), full=True)
+    assert "ms/query" not in printed(make_report(latency=False), full=True)
 
 
 @pytest.mark.parametrize("modes", [1, 2, 3, 4, 5, 8, 30])
@@ -37,11 +42,18 @@ def test_it_fits_100_columns(make_report: Any, modes: int, length: int, measures
     means = {
         name: dict.fromkeys(SIX[:measures], 0.1 + place / 100) for place, name in enumerate(names)
     }
-    text = printed(make_report(means, latency=False))
+    report = make_report(means, latency=False)
+    text = printed(report, full=True)
     assert max(map(len, text.splitlines())) <= 100
     assert text.count("0.1000") >= measures
     for measure in SIX[:measures]:
         assert measure in text
+    for width in (80, 100):
+        lines = printed(report, width=width).splitlines()
+        assert len(lines) <= 40
+        assert max(map(len, lines)) <= width
+        best = f"{0.1 + (modes - 1) / 100:.4f}"
+        assert "".join(lines).count(best) == min(measures, 6)
 
 
 def test_a_narrow_terminal_folds_the_table(make_report: Any) -> None:

@@ -8,8 +8,9 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from trectools_plus.errors import UsageError
-from trectools_plus.statistics import bootstrap_intervals, bootstrap_means
+from trectools_plus.statistics import bootstrap_intervals, mean_intervals
 from trectools_plus.statistics.bootstrap import GEOMETRIC_FLOOR, LOCATIONS
+from trectools_plus.statistics.intervals import FEW_NOTE
 
 STATISTICS = {"mean": np.mean, "median": np.median, "geometric_mean": stats.gmean}
 VALUES = arrays(
@@ -82,16 +83,18 @@ def test_ends_are_ordered_finite_and_inside_the_data(values, statistic, method):
     result = bootstrap_intervals(values, statistic=statistic, method=method, resamples=200)
     floor = GEOMETRIC_FLOOR if statistic == "geometric_mean" else 0.0
     lowest, highest = (np.maximum(end, floor) for end in (values.min(0), values.max(0)))
-    assert (result.low <= result.high).all()
-    assert (result.low >= lowest * (1 - 1e-12)).all()
-    assert (result.high <= highest * (1 + 1e-12)).all()
+    varying = values.min(0) < values.max(0)
+    assert (result.low <= result.high)[varying].all()
+    assert (result.low >= lowest * (1 - 1e-12))[varying].all()
+    assert (result.high <= highest * (1 + 1e-12))[varying].all()
 
 
 @given(values=VALUES)
 def test_a_percentile_interval_holds_the_mean(values):
     result = bootstrap_intervals(values, resamples=1_000)
-    assert (result.low <= result.estimate + 1e-12).all()
-    assert (result.estimate <= result.high + 1e-12).all()
+    varying = values.min(0) < values.max(0)
+    assert (result.low <= result.estimate + 1e-12)[varying].all()
+    assert (result.estimate <= result.high + 1e-12)[varying].all()
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
@@ -102,9 +105,12 @@ def test_resamples_are_shared_by_columns_and_statistics(statistic):
     assert together.low[3] == pytest.approx(alone.low[0], rel=1e-12)
 
 
-def test_equals_bootstrap_means():
+def test_equals_mean_intervals():
     values = np.random.default_rng(1).random((70, 4))
-    ours, others = bootstrap_intervals(values, seed=3), bootstrap_means(values, seed=3)
+    ours, others = (
+        bootstrap_intervals(values, seed=3),
+        mean_intervals(values, interval="percentile", seed=3),
+    )
     np.testing.assert_allclose(ours.low, others.low, rtol=1e-12)
     np.testing.assert_allclose(ours.high, others.high, rtol=1e-12)
     np.testing.assert_allclose(ours.estimate, others.estimate, rtol=1e-12)
@@ -113,11 +119,12 @@ def test_equals_bootstrap_means():
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 @pytest.mark.parametrize("rows", [2, 6])
-def test_equal_values_have_an_interval_of_no_width(statistic, method, rows):
+def test_equal_values_have_no_interval(statistic, method, rows):
     result = bootstrap_intervals(
         np.full((rows, 1), 0.3), statistic=statistic, method=method, resamples=100
     )
-    assert result.low[0] == result.high[0] == result.estimate[0] == pytest.approx(0.3)
+    assert result.estimate[0] == pytest.approx(0.3)
+    assert np.isnan([result.low[0], result.high[0]]).all()
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
@@ -166,3 +173,96 @@ def test_intervals_cover_at_200_queries():
         result = bootstrap_intervals(scores, method=method, resamples=2_000)
         covered = ((result.low <= truth) & (truth <= result.high)).mean()
         assert 0.93 <= covered <= 0.97
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])
+@pytest.mark.parametrize(("hits", "n"), [(0, 2), (1, 2), (2, 2), (9, 10), (97, 100), (5000, 9999)])
+def test_wilson_equals_scipy(hits, n, confidence):
+    theirs = stats.binomtest(hits, n).proportion_ci(confidence, method="wilson")
+    column = np.arange(n) < hits
+    result = mean_intervals(column, interval="wilson", confidence=confidence)
+    assert result.methods == ("wilson",)
+    assert (result.low[0], result.high[0]) == pytest.approx((theirs.low, theirs.high), rel=1e-12)
+
+
+@given(hits=st.integers(0, 40), misses=st.integers(0, 40))
+def test_auto_is_wilson_for_fewer_than_ten_hits_or_misses(hits, misses):
+    if hits + misses < 2:
+        return
+    column = np.array([1.0] * hits + [0.0] * misses)
+    result = mean_intervals(column, resamples=200)
+    few = min(hits, misses) < 10
+    assert result.methods == ("wilson" if few else "bca",)
+    same = mean_intervals(column, interval=result.methods[0], resamples=200)
+    assert (result.low[0], result.high[0]) == (same.low[0], same.high[0])
+    assert result.notes == (None,)
+
+
+def test_the_method_is_chosen_for_each_column():
+    rng = np.random.default_rng(0)
+    saturated = np.where(np.arange(30) < 3, 0.5, 1.0)
+    values = np.stack(
+        [rng.random(30), np.arange(30) % 7 > 0, np.ones(30), np.full(30, 0.2), saturated], axis=1
+    )
+    result = mean_intervals(values, resamples=300)
+    assert result.methods == ("bca", "wilson", "wilson", "", "bca")
+    assert result.notes == (None, None, None, None, FEW_NOTE)
+    assert result.high[2] == 1.0
+    assert result.low[2] == pytest.approx(30 / (30 + stats.norm.ppf(0.975) ** 2))
+    # Differences, and ranks, of which 1 is the lowest, are not shares.
+    other = mean_intervals(values, proportions=False, resamples=300)
+    assert other.methods == ("bca", "bca", "", "", "bca")
+
+
+@pytest.mark.parametrize(("n", "other", "noted"), [(9, 9, True), (30, 9, True), (30, 10, False)])
+@pytest.mark.parametrize("interval", ["percentile", "bca", "t"])
+def test_few_values_that_differ_get_a_note(n, other, noted, interval):
+    column = np.where(np.arange(n) < other, np.linspace(0.1, 0.9, n), 0.95)
+    result = mean_intervals(column, interval=interval, resamples=300)
+    assert (result.notes[0] == FEW_NOTE) == noted
+
+
+def test_t_equals_scipy_and_stays_in_the_unit_interval():
+    rng = np.random.default_rng(4)
+    values = np.stack([rng.normal(0.2, 1.0, 30), np.where(np.arange(30) < 2, 0.1, 1.0)], axis=1)
+    values[3, 0] = np.nan
+    result = mean_intervals(values, interval="t")
+    column = values[~np.isnan(values[:, 0]), 0]
+    theirs = stats.ttest_1samp(column, 0).confidence_interval()
+    assert (result.low[0], result.high[0]) == pytest.approx((theirs.low, theirs.high))
+    assert result.high[1] == 1.0
+    assert result.resamples == 10_000
+
+
+def test_bca_of_means_equals_bootstrap_intervals():
+    values = np.random.default_rng(1).beta(0.5, 2.0, (70, 4))
+    ours = mean_intervals(values, interval="bca", seed=3)
+    others = bootstrap_intervals(values, method="bca", seed=3)
+    np.testing.assert_allclose(ours.low, others.low, rtol=1e-9)
+    np.testing.assert_allclose(ours.high, others.high, rtol=1e-9)
+
+
+def test_bca_leaves_out_undefined_values():
+    column = np.random.default_rng(8).beta(0.5, 2.0, 80)
+    holes = np.where(np.arange(80) % 4 == 0, np.nan, column)
+    result = mean_intervals(holes, interval="bca")
+    theirs = stats.bootstrap(
+        (holes[~np.isnan(holes)],), np.mean, method="BCa", rng=np.random.default_rng(0)
+    )
+    tolerance = 0.15 * theirs.standard_error
+    assert result.low[0] == pytest.approx(theirs.confidence_interval.low, abs=tolerance)
+    assert result.high[0] == pytest.approx(theirs.confidence_interval.high, abs=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "message"),
+    [
+        ([0.5, 1.0], {"interval": "basic"}, "expected auto, percentile, bca, t, wilson"),
+        ([0.5, 1.0], {"confidence": 1.0, "interval": "t"}, "between 0 and 1"),
+        ([0.5, np.inf], {}, "infinite"),
+    ],
+)
+def test_bad_options_of_means_are_refused(values, options, message):
+    with pytest.raises(UsageError) as caught:
+        mean_intervals(values, **options)
+    assert message in str(caught.value)

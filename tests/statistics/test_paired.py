@@ -15,7 +15,6 @@ from trectools_plus.statistics.paired_tests import (
     bootstrap_test,
     randomisation_test,
     sign_test,
-    t_intervals,
     t_test,
     wilcoxon_test,
 )
@@ -83,8 +82,8 @@ def test_t_test_of_students_sleep_data():
     result = t_test(SLEEP)
     assert result.statistic[0] == pytest.approx(4.0621, abs=5e-5)
     assert result.p_value[0] == pytest.approx(0.002833, abs=5e-7)
-    low, high = t_intervals(SLEEP)
-    assert (low[0], high[0]) == pytest.approx((0.7001, 2.4599), abs=5e-5)
+    result = paired_difference(SLEEP, np.zeros(10), interval="t")
+    assert (result.low, result.high) == pytest.approx((0.7001, 2.4599), abs=5e-5)
 
 
 @given(differences=DIFFERENCES.filter(lambda d: len(d) > 1 and d.std() > 1e-3))
@@ -107,12 +106,12 @@ def test_t_of_equal_differences_is_infinite_and_p_is_not_0():
     result = t_test([-0.1, -0.1, -0.1])
     assert result.statistic[0] == -np.inf
     assert 0.0 < result.p_value[0] < 1e-300
-    assert t_intervals([-0.1, -0.1, -0.1])[1][0] == pytest.approx(-0.1)
 
 
 def test_t_interval_leaves_out_0_when_the_test_rejects():
     table = np.random.default_rng(3).normal(0.1, 0.3, (25, 200))
-    low, high = t_intervals(table, confidence=0.9)
+    found = compare_columns(table, tests=(), interval="t", confidence=0.9)
+    low, high = (np.array([getattr(one, end) for one in found]) for end in ("low", "high"))
     np.testing.assert_array_equal((low > 0) | (high < 0), t_test(table).p_value < 0.1)
 
 
@@ -150,13 +149,31 @@ def test_randomisation_equals_scipy():
         assert randomisation_test(differences).p_value[0] == pytest.approx(theirs, abs=tolerance)
 
 
-def test_bootstrap_p_is_the_share_of_shifted_resamples_with_the_added_one():
+@pytest.mark.parametrize("studentised", [True, False])
+def test_bootstrap_p_is_the_share_of_shifted_resamples_with_the_added_one(studentised):
     differences = np.sort(np.random.default_rng(1).normal(0.2, 1.0, 30))
     stream = np.random.SeedSequence(4).spawn(1)[0]
     counts = draw_counts(30, 400, np.random.Generator(np.random.PCG64(stream)))
-    means = counts @ (differences - differences.mean()) / 30
-    expected = (1 + (np.abs(means) >= abs(differences.mean())).sum()) / 401
-    assert bootstrap_test(differences, resamples=400, seed=4).p_value[0] == expected
+    shifted = differences - differences.mean()
+    resampled = [np.repeat(shifted, count) for count in counts.astype(int)]
+    if studentised:
+        found = np.array([abs(stats.ttest_1samp(one, 0).statistic) for one in resampled])
+        threshold = abs(stats.ttest_1samp(differences, 0).statistic)
+    else:
+        found = np.array([abs(one.mean()) for one in resampled])
+        threshold = abs(differences.mean())
+    expected = (1 + (found >= threshold).sum()) / 401
+    test = bootstrap_test(differences, resamples=400, seed=4, studentised=studentised)
+    assert test.p_value[0] == expected
+
+
+def test_bootstrap_of_few_different_values():
+    """A resample without variation neither divides by zero nor makes every difference spurious."""
+    assert bootstrap_test([1.0, 1.1]).p_value[0] > 0.4  # half of the resamples repeat one row
+    one_of_200 = np.where(np.arange(200) < 1, 0.5, 0.0)
+    assert bootstrap_test(one_of_200).p_value[0] > 0.2
+    nearly_all = np.where(np.arange(50) < 48, 1.0, 0.0)
+    assert bootstrap_test(nearly_all).p_value[0] < 0.001
 
 
 @pytest.mark.parametrize("test", [bootstrap_test, randomisation_test])
@@ -192,7 +209,11 @@ def test_comparison_is_antisymmetric_and_counts_every_pair(differences):
     assert one.difference == pytest.approx(-two.difference)
     assert one.tests["t_test"].statistic == pytest.approx(-two.tests["t_test"].statistic)
     if len(differences) > 1:
-        assert (one.low, one.high) == pytest.approx((-two.high, -two.low))
+        assert (one.low is None) == (
+            np.ptp(np.where(abs(differences) < 1e-12, 0, differences)) <= 1e-12
+        )
+        if one.low is not None:
+            assert (one.low, one.high) == pytest.approx((-two.high, -two.low), abs=1e-12)
 
 
 @pytest.mark.parametrize("interval", ["percentile", "bca", "t"])
@@ -206,8 +227,8 @@ def test_a_single_pair_has_no_interval(interval):
 def test_comparison_offers_three_intervals(interval):
     differences = np.random.default_rng(0).normal(0.2, 1.0, 100)
     result = paired_difference(differences, np.zeros(100), tests=[], interval=interval)
-    low, high = t_intervals(differences)
-    assert (result.low, result.high) == pytest.approx((low[0], high[0]), abs=0.05)
+    theirs = stats.ttest_1samp(differences, 0).confidence_interval()
+    assert (result.low, result.high) == pytest.approx((theirs.low, theirs.high), abs=0.05)
     assert result.method == interval
 
 

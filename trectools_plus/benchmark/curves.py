@@ -21,8 +21,8 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Missing, score_runs
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.statistics import bootstrap_means
-from trectools_plus.statistics.arrays import ResamplingOptions
+from trectools_plus.statistics import mean_intervals
+from trectools_plus.statistics.arrays import IntervalOptions
 
 RECALL_LEVELS = tuple(step / 10 for step in range(11))
 """The eleven standard levels."""
@@ -38,7 +38,8 @@ class Curves:
         measure: ``IPrec`` or ``HitRate``.
         at: Recall levels in [0, 1], or ranks from 1; shape (points,).
         mean: Mean over the queries by mode; shape (points,).
-        low: Lower ends of its percentile bootstrap intervals.
+        low: Lower ends of its intervals; ``nan`` where all values are equal and the measure has no
+            other valid interval.
         high: Upper ends.
         n: Number of queries in the means.
         level: Confidence level, between 0 and 1.
@@ -59,7 +60,7 @@ def precision_recall_curves(
     *,
     levels: Iterable[float] = RECALL_LEVELS,
     missing: Missing = "zero",
-    **resampling: Unpack[ResamplingOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> Curves:
     """Compute the interpolated precision of every run at recall levels.
 
@@ -68,9 +69,9 @@ def precision_recall_curves(
         runs: The runs by mode, from ``load_run`` or a benchmark; they are not checked.
         levels: Recall levels in [0, 1], to two decimals.
         missing: ``zero`` counts a query without results as 0, ``drop`` leaves it out.
-        **resampling: ``confidence`` of the bootstrap intervals between 0 and 1 (0.95), number of
-            ``resamples`` (10,000), and ``seed`` (42); the seed of a report gives the resamples of
-            its means.
+        **resampling: ``interval``, the method (``auto``); ``confidence`` between 0 and 1 (0.95),
+            number of ``resamples`` (10,000), and ``seed`` (42); the seed of a report gives the
+            resamples of its means.
 
     Returns:
         Means and interval ends per mode, arrays of shape (levels,), all in [0, 1].
@@ -89,7 +90,7 @@ def hit_rate_curves(
     *,
     ranks: Iterable[int] | None = None,
     missing: Missing = "zero",
-    **resampling: Unpack[ResamplingOptions],
+    **resampling: Unpack[IntervalOptions],
 ) -> Curves:
     """Compute the share of queries with a relevant document in the first k results.
 
@@ -117,7 +118,7 @@ def _curves(
     qrels: Qrels,
     runs: Mapping[str, Run],
     missing: Missing,
-    resampling: ResamplingOptions,
+    resampling: IntervalOptions,
 ) -> Curves:
     if not runs or not points:
         raise UsageError("expected at least one run, and one recall level or rank", where=measure)
@@ -129,7 +130,7 @@ def _curves(
     values = np.concatenate([evaluation.tables[mode] for mode in modes], axis=1)
     if not len(values):
         raise IncomparableError("no query to average over", where=measure)
-    intervals = bootstrap_means(values, **resampling)
+    intervals = mean_intervals(values, **resampling)
 
     def by_mode(row: FloatArray) -> dict[str, FloatArray]:
         return dict(zip(modes, np.split(row, len(modes)), strict=True))

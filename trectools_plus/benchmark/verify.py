@@ -28,6 +28,7 @@ from trectools_plus.benchmark.compare.summary import summarise
 from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.report.diagnostics import find_failing, find_failing_of_mode
 from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
+from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset, hash_qrels
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
@@ -43,6 +44,7 @@ from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
+from trectools_plus.statistics.intervals import OF_1_0
 
 _NEAR = 1e-9
 _NOT_COMPARED = {"baseline", "contrast", "measure", "test", "correction", "family"}
@@ -168,7 +170,7 @@ def _check_file(path: Path, digest: str | None) -> str:
 def _compare_figures(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
     """Yield a text for each figure of the modes: the problem, or an empty text."""
     report = source.report
-    config = source.config
+    config = _config_of(source)
     contents = report.manifest.dataset.contents.get("qrels")
     same = hash_qrels(source.read_qrels(allow_changed=True)) == contents
     yield "" if same else f"{QRELS_FILE}: the judgments are not those of the report"
@@ -215,7 +217,14 @@ def _find_differences(source: ReportFolder, evaluation: Evaluation) -> Differenc
         without.setdefault(one.mode, {})[one.component] = run
     earlier = source.report.schema_version == "1.0"
     find = find_differences_of_1_0 if earlier else find_differences
-    return find(source.config, source.read_qrels(allow_changed=True), evaluation, without)
+    return find(_config_of(source), source.read_qrels(allow_changed=True), evaluation, without)
+
+
+def _config_of(source: ReportFolder) -> BenchmarkConfig:
+    """Return the configuration with the method of intervals of the report's schema version."""
+    if source.report.schema_version == "1.0":
+        return source.config.model_copy(update={"interval": OF_1_0})
+    return source.config
 
 
 def _compare_best(
@@ -278,7 +287,7 @@ def _compare_strata(source: ReportFolder, evaluation: Evaluation) -> Iterator[st
     topics = read_report_topics(source) if reported else None
     if topics is None:
         return
-    recomputed = make_strata(topics, evaluation, source.config)
+    recomputed = make_strata(topics, evaluation, _config_of(source))
     for field in {**reported, **recomputed}:
         yield from _differ(f"strata {field}", reported.get(field), recomputed.get(field))
 

@@ -33,9 +33,7 @@ class _Current:
 
 
 _OPTIONS = {
-    "quiet": Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print no notes and no progress to stderr.")
-    ],
+    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Print no notes and no progress.")],
     "verbose": Annotated[
         bool,
         typer.Option(
@@ -81,6 +79,11 @@ def add_verbosity(command: Callable[..., None]) -> Callable[..., None]:
 def is_verbose() -> bool:
     """Return whether the command runs with ``-v``."""
     return _Current.verbosity is Verbosity.VERBOSE
+
+
+def is_quiet() -> bool:
+    """Return whether the command runs with ``-q``."""
+    return _Current.verbosity is Verbosity.QUIET
 
 
 def note(message: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from trectools_plus.extraction.scoring import (
     FloatArray,
     averages_of,
     figures_of,
-    percentile_interval,
+    interval_over_documents,
 )
 from trectools_plus.statistics.arrays import (
     ROUNDING,
@@ -26,7 +26,7 @@ from trectools_plus.statistics.arrays import (
     check_level,
     check_resamples,
 )
-from trectools_plus.statistics.paired import PairedComparison, compare_columns
+from trectools_plus.statistics.paired import PairedComparison, compare_columns, none_if_nan
 from trectools_plus.statistics.paired_tests import MOST_ENUMERATED
 from trectools_plus.statistics.resamples import map_chunks
 
@@ -41,8 +41,8 @@ class Difference:
         first: The value of A.
         second: The value of B.
         difference: B minus A.
-        low: Lower end of the bootstrap interval of the difference; a resample has the same
-            documents for both systems.
+        low: Lower end of the interval of the difference; a resample has the same documents for both
+            systems. ``None`` if all documents have the same counts for both.
         high: Upper end of the interval.
         p_value: The p-value by :func:`randomised_p_values`.
     """
@@ -52,8 +52,8 @@ class Difference:
     first: float
     second: float
     difference: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     p_value: float
 
 
@@ -124,9 +124,7 @@ def compare_extractions(
     f1_a, f1_b = figures_of(a)[:, 2], figures_of(b)[:, 2]
     tests = compare_columns(
         f1_b - f1_a,
-        confidence=resampling.confidence,
-        resamples=resampling.resamples,
-        seed=resampling.seed,
+        **asdict(resampling),
     )[0]
     ids = [document.doc_id for document in first.documents]
     rows = zip(ids, f1_a.tolist(), f1_b.tolist(), strict=True)
@@ -160,13 +158,23 @@ def _table(report: ExtractionReport, view: str, matching: str) -> FloatArray:
 
 def _differences(a: FloatArray, b: FloatArray, resampling: Resampling) -> tuple[Difference, ...]:
     first, second = averages_of(a)[0], averages_of(b)[0]
-    low, high = percentile_interval(
+    low, high = interval_over_documents(
         lambda weights: averages_of(b, weights) - averages_of(a, weights), len(a), resampling
     )
     p_values = randomised_p_values(a, b, resampling)
-    values = np.stack([first, second, second - first, low, high, p_values], axis=-1)
+    values = np.stack([first, second, second - first, p_values], axis=-1).tolist()
+    ends = np.stack([low, high], axis=-1).tolist()
     return tuple(
-        Difference(average, figure, *values[row, column].tolist())
+        Difference(
+            average=average,
+            figure=figure,
+            first=values[row][column][0],
+            second=values[row][column][1],
+            difference=values[row][column][2],
+            low=none_if_nan(ends[row][column][0]),
+            high=none_if_nan(ends[row][column][1]),
+            p_value=values[row][column][3],
+        )
         for row, average in enumerate(AVERAGES)
         for column, figure in enumerate(FIGURES)
     )

@@ -27,12 +27,15 @@ class _Model(Model):
 
 
 class Interval(_Model):
-    """A percentile bootstrap interval over documents."""
+    """An interval over documents."""
 
     low: float
     high: float
     level: float
     resamples: int
+    """Bootstrap resamples drawn; 0 if the method draws none."""
+    method: str = "percentile bootstrap"
+    """The method; percentile bootstrap in earlier reports, which do not contain it."""
 
 
 class Figure(_Model):
@@ -40,7 +43,8 @@ class Figure(_Model):
 
     value: float
     ci: Interval | None
-    """Null if intervals were not requested."""
+    """Null if intervals were not requested, or if no interval is valid because no document changes
+    the value."""
 
 
 class Score(_Model):

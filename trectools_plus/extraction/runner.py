@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
 
 from trectools_plus.extraction.documents import AnnotatedDocuments, read_documents
@@ -34,6 +35,7 @@ from trectools_plus.extraction.scoring import (
     exact_credit,
     figures_of,
     find_mistakes,
+    method_over_documents,
     soft_credit,
 )
 from trectools_plus.extraction.settings import ExtractionSettings
@@ -43,6 +45,7 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions, utc_now
 from trectools_plus.retrieval.source import Retriever
 from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.statistics.intervals import METHOD_NAMES, RESAMPLED
 
 _MIN_DOCUMENTS = 2
 """The minimum number of documents for intervals."""
@@ -56,7 +59,7 @@ class ExtractionOptions:
         predictions: A file of predictions to score instead of an extraction.
         retriever: A retriever over terms that replaces the one of the settings.
         similarity: The similarity formula of the soft matching.
-        intervals: Compute bootstrap intervals.
+        intervals: Compute intervals.
         resampling: Settings of the intervals; the report contains the seed.
         command: The command line, for the report.
     """
@@ -216,18 +219,22 @@ def score_predictions(
 
 def _scores(table: FloatArray, resampling: Resampling | None) -> dict[str, Score]:
     values = averages_of(table)[0]
-    ends = None if resampling is None else bootstrap_averages(table, resampling)
+    ends = values, values
+    if resampling is not None:
+        ends = bootstrap_averages(table, resampling)
     scores = dict[str, Score]()
     for row, average in enumerate(AVERAGES):
         figures = {}
         for column, name in enumerate(FIGURES):
             interval = None
-            if ends is not None and resampling is not None:
+            if resampling is not None and not isnan(ends[0][row, column]):
+                method = method_over_documents(resampling.interval)
                 interval = Interval(
                     low=float(ends[0][row, column]),
                     high=float(ends[1][row, column]),
                     level=resampling.confidence,
-                    resamples=resampling.resamples,
+                    resamples=resampling.resamples if method in RESAMPLED else 0,
+                    method=METHOD_NAMES[method],
                 )
             figures[name] = Figure(value=float(values[row, column]), ci=interval)
         scores[average] = Score(**figures)

@@ -27,7 +27,14 @@ from trectools_plus.extraction.predictions import Assertion, Prediction
 from trectools_plus.extraction.report import Mistake, Mistakes, NearMiss, Relation
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import best_matches, formula_named
-from trectools_plus.statistics.arrays import Resampling, check_level, check_resamples
+from trectools_plus.statistics.arrays import (
+    ROUNDING,
+    Resampling,
+    check_choice,
+    check_level,
+    check_resamples,
+)
+from trectools_plus.statistics.intervals import BEST_BOOTSTRAP, INTERVALS, resampled_ends
 from trectools_plus.statistics.resamples import draw_counts, map_chunks
 
 FloatArray = npt.NDArray[np.float64]
@@ -168,45 +175,86 @@ def averages_of(table: FloatArray, weights: FloatArray | None = None) -> FloatAr
     return np.stack([micro, macro, weighted], axis=1)
 
 
+_BLOCK = 500
+"""Documents that are left out at once, which bounds the memory."""
+
+
 def bootstrap_averages(table: FloatArray, resampling: Resampling) -> tuple[FloatArray, FloatArray]:
-    """Return percentile intervals of the averages, from resamples of the documents.
+    """Return intervals of the averages over documents.
 
     Args:
         table: Counts, shape (n_documents, 4).
-        resampling: The number of resamples, the seed and the level.
+        resampling: The number of resamples, the seed, the level and the method.
 
     Returns:
-        Lower and upper ends, both of shape (3, 3).
+        Lower and upper ends, both of shape (3, 3); ``nan`` as in :func:`interval_over_documents`.
 
     Raises:
         UsageError: If the number of resamples or the level is out of range.
     """
-    check_resamples(resampling.resamples, "bootstrap")
-    check_level(resampling.confidence, "bootstrap")
-    return percentile_interval(lambda weights: averages_of(table, weights), len(table), resampling)
+    low, high = interval_over_documents(
+        lambda weights: averages_of(table, weights), len(table), resampling
+    )
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
 
-def percentile_interval(
+def method_over_documents(interval: str) -> str:
+    """Return the method of intervals over documents, a key of ``METHOD_NAMES``.
+
+    The averages are not shares of documents, so ``wilson`` is the same as ``auto``.
+    """
+    check_choice(interval, INTERVALS, "interval method")
+    return BEST_BOOTSTRAP if interval in ("auto", "wilson") else interval
+
+
+def interval_over_documents(
     statistic: Callable[[FloatArray], FloatArray], n_documents: int, resampling: Resampling
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the percentile bootstrap interval of a statistic over documents.
+    """Return the interval of a statistic over documents.
+
+    ``t`` uses the jackknife's standard error (Efron and Tibshirani 1993, 11.5).
 
     Args:
         statistic: Takes weights of shape (n, n_documents), and returns values of shape (n, …).
-        n_documents: The number of documents.
-        resampling: The number of resamples, the seed and the level, all in range.
+        n_documents: The number of documents, at least 2.
+        resampling: The number of resamples, the seed, the level and the method.
 
     Returns:
-        Lower and upper ends.
+        Lower and upper ends; ``nan`` where every document can be left out without a change, which
+        allows no interval.
+
+    Raises:
+        UsageError: If the number of resamples or the level is out of range.
     """
+    check_resamples(resampling.resamples, "interval")
+    check_level(resampling.confidence, "interval")
+    method = method_over_documents(resampling.interval)
+    estimate = statistic(np.ones((1, n_documents)))[0]
+    left_out = np.concatenate(
+        [
+            statistic(1.0 - np.eye(min(_BLOCK, n_documents - start), n_documents, start))
+            for start in range(0, n_documents, _BLOCK)
+        ]
+    )
+    deviations = (left_out.mean(axis=0) - left_out).reshape(n_documents, -1)
+    if method == "t":
+        from scipy.special import stdtrit
 
-    def draw(size: int, generator: np.random.Generator) -> FloatArray:
-        return statistic(draw_counts(n_documents, size, generator))
+        error = np.sqrt((deviations**2).sum(axis=0) * (n_documents - 1) / n_documents)
+        half = stdtrit(n_documents - 1, (1.0 + resampling.confidence) / 2.0) * error
+        low, high = estimate.ravel() - half, estimate.ravel() + half
+    else:
 
-    parts = map_chunks(draw, n_documents, resampling.resamples, resampling.seed)
-    tail = (1.0 - resampling.confidence) / 2.0
-    low, high = np.quantile(np.concatenate(parts), [tail, 1.0 - tail], axis=0)
-    return low, high
+        def draw(size: int, generator: np.random.Generator) -> FloatArray:
+            return statistic(draw_counts(n_documents, size, generator)).reshape(size, -1)
+
+        drawn = np.concatenate(map_chunks(draw, n_documents, resampling.resamples, resampling.seed))
+        low, high = resampled_ends(
+            drawn, estimate.ravel(), deviations, method, resampling.confidence
+        )
+    constant = np.abs(deviations).max(axis=0) <= ROUNDING
+    low, high = (np.where(constant, np.nan, ends) for ends in (low, high))
+    return low.reshape(estimate.shape), high.reshape(estimate.shape)
 
 
 def find_mistakes(

@@ -63,7 +63,7 @@ class SweepPoint:
         precision: Precision over all documents.
         recall: Recall over all documents.
         f1: F1 over all documents.
-        low: Lower end of the bootstrap interval of F1; ``None`` for a single document.
+        low: Lower end of the interval of F1; ``None`` without one.
         high: Upper end of the interval.
         is_default: True if the value is the default of the setting.
     """
@@ -249,7 +249,8 @@ def _curve(system: str, options: SweepOptions, tables: Sequence[FloatArray]) -> 
         precision, recall, f1 = averages_of(table)[0, 0].tolist()
         low = high = None
         if len(table) > 1:
-            low, high = (float(end[0, 2]) for end in bootstrap_averages(table, options.resampling))
+            ends = bootstrap_averages(table, options.resampling)
+            low, high = (None if np.isnan(end[0, 2]) else float(end[0, 2]) for end in ends)
         points.append(SweepPoint(value, precision, recall, f1, low, high, value == default))
     return SweepCurve(system, tuple(points), leave_one_out(options.values, tables))
 

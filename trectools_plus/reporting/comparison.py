@@ -82,7 +82,7 @@ class Figure:
         high: Upper end.
         level: The interval's confidence level, between 0 and 1.
         n: Number of queries averaged over.
-        of_all: Whether these are all queries.
+        of_all: Whether these are all queries, for every mode.
         best: Whether no other mode has a better mean on the measure. False for all modes if all
             means are equal or not ranked.
         better_than: Modes that this mode is significantly better than.
@@ -102,7 +102,7 @@ class Figure:
     @property
     def n_text(self) -> str:
         """The text ``n = 19`` if the mean is not over all queries; else empty."""
-        return "" if self.of_all or self.mean is None else f"n = {self.n}"
+        return "" if self.of_all or self.mean is None else f"n = {self.n:,}"
 
     def as_cell(self, letters: Mapping[str, str], decimals: int | None = None) -> Cell:
         """Return the mean with its interval.
@@ -164,7 +164,9 @@ class ComparisonTable:
         names = {
             word.casefold()
             for label in self.labels.values()
-            for word in re.findall(r"[^\W\d_]?[^\WA-Z\d_]+|[A-Z]+", label)
+            for word in re.findall(
+                r"[^\W\d_]?[^\WA-Z\d_]+|[A-Z]+", unicodedata.normalize("NFKC", label)
+            )
         }
         free = [one for one in alphabet if unicodedata.normalize("NFKC", one) not in names]
         if not self.test or len(self.labels) > min(most, len(free)):
@@ -234,8 +236,8 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
 
     Args:
         report: A report of a benchmark, for example ``result.report``.
-        measures: The measures in order, in any spelling. By default all; tables for a paper then
-            have the headline measures.
+        measures: The measures in order, in any spelling, for example ``report.headline_measures``.
+            By default all; tables for a paper then have the headline measures.
 
     Raises:
         UsageError: If the report does not have a measure.
@@ -301,7 +303,7 @@ def _figure(
         high=high,
         level=report.confidence,
         n=figures.n,
-        of_all=figures.n == report.manifest.dataset.queries,
+        of_all=figures.n == report.manifest.dataset.queries and measure not in report.unranked,
         best=ranked and figures.mean is not None and figures.mean == best,
         better_than=tuple(other for other in report.modes if other in worse),
     )
@@ -335,7 +337,7 @@ def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
 
 
 def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
-    results = (each for mode in report.modes.values() for each in mode.measures.values())
+    results = (mode.measures[name] for mode in report.modes.values() for name in table.cells)
     ci = next((each.ci for each in results if each.ci is not None), None)
     if ci is None:
         alone = report.manifest.dataset.queries < 2
@@ -343,22 +345,20 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
         lines = [f"Mean. There are no intervals{because}."]
     else:
         drawn = f"{ci.method}; {ci.resamples:,} resamples of the queries"
-        lines = [
-            f"Mean with its {ci.level * 100:g}% interval ({drawn}, the same ones for every measure "
-            "and mode)."
-        ]
-    lines.append(denominator_line(report))
+        lines = [f"Mean with its {ci.level * 100:g}% interval ({drawn})."]
+    lines.append(denominator_line(report, table.cells))
     sums = [name for name in table.cells if report.is_sum(name)]
     if sums:
         lines.append(f"Sums over the queries, which are not compared: {', '.join(sums)}.")
     if len(report.modes) < 2:
         return lines
-    if len(report.unranked) < len(report.measure_names):
+    unranked = [name for name in table.cells if name in report.unranked]
+    if len(unranked) < len(table.cells):
         lines[0] += " Bold: best mean."
-    if report.unranked:
+    if unranked:
         lines.append(
             f"Not ranked, because their means are over different queries (n): "
-            f"{', '.join(report.unranked)}."
+            f"{', '.join(unranked)}."
         )
     beaten = {mode for row in table.cells.values() for cell in row for mode in cell.better_than}
     named = ", ".join(

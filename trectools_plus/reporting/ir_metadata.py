@@ -12,7 +12,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trectools_plus.benchmark.compare.method import INTERVAL_METHOD
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import ANNOTATED_FOLDER
@@ -86,7 +85,9 @@ def write_annotated_runs(report: BenchmarkReport, folder: str | Path) -> list[Pa
 def _metadata(report: BenchmarkReport, mode: str) -> dict[str, Any]:
     manifest = report.manifest
     resamples = resampling_of(manifest.config)["resamples"]
-    intervals = f"{INTERVAL_METHOD}, {report.confidence:g}, {resamples} resamples"
+    figures = report.modes[mode].measures.values()
+    methods = dict.fromkeys(one.ci.method for one in figures if one.ci is not None)
+    intervals = f"{' or '.join(methods)}, {report.confidence:g}, {resamples} resamples"
     baselines = list(dict.fromkeys(entry.baseline for entry in report.comparisons))
     given = report.modes[mode].run.source is not None
     implementation: dict[str, Any] = {"source": {"lang": ["Python"]}}

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.reporting.comparison import ComparisonTable, report_table
-from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row
+from trectools_plus.reporting.comparison import ComparisonTable, Figure, report_table
+from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row, show_interval
 from trectools_plus.reporting.wording import (
     component_lines,
+    denominator_line,
+    equal_line,
     group_lines,
     join_labels,
     language_lines,
     mode_notes,
     near_sentence,
+    overall_line,
     report_notes,
     target_lines,
 )
@@ -23,15 +27,25 @@ from trectools_plus.text import make_console, plural
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as RichTable
     from rich.text import Text
 
+MOST_LINES = 40
+"""The greatest number of lines of a report, unless everything is printed."""
 _PADDING = 3
 _CELL_WIDTH = 14
-_MOST_QUERIES = 5
+_LEAST_MODES = 3
+"""At least so many modes are shown, however little room there is."""
+_LEAST_NOTES = 6
+"""Lines for notes below a table of modes that does not show all modes."""
 
 
 def print_table(console: Console, table: Table) -> None:
     """Print a table; cells that are too wide are folded."""
+    console.print(_as_rich(console, table))
+
+
+def _as_rich(console: Console, table: Table) -> RichTable:
     from rich import box
     from rich.table import Table as RichTable
 
@@ -52,7 +66,7 @@ def print_table(console: Console, table: Table) -> None:
             style="bold red" if row.alarming else None,
             end_section=row.ends_section,
         )
-    console.print(shown)
+    return shown
 
 
 def _room_left(console: Console, table: Table, place: int) -> int:
@@ -71,38 +85,226 @@ def _as_text(cell: Cell) -> Text:
     return text.append(f"\n{cell.detail}", style="not bold dim default") if cell.detail else text
 
 
-def print_report(report: BenchmarkReport, stream: TextIO, *, width: int | None = None) -> None:
-    """Print the comparison table with its legend, and the most important notes.
+def print_report(
+    report: BenchmarkReport,
+    stream: TextIO,
+    *,
+    width: int | None = None,
+    full: bool = False,
+    notes: bool = True,
+    lines_after: int = 0,
+) -> None:
+    """Print the verdict, the table of the headline measures, and what to look at next.
 
     Args:
         report: The report.
         stream: The output; colours and bold text are used if it is a terminal.
         width: Characters per line; by default the width of the terminal, at most 100.
+        full: Print all measures and all notes, on any number of lines.
+        notes: Print what to look at next.
+        lines_after: The number of lines that the caller prints afterwards. Together, there are at
+            most :data:`MOST_LINES` lines without ``full``: modes and notes that do not fit are
+            counted.
     """
     console = make_console(stream, width)
-    comparison = report_table(report)
-    console.print(comparison.title, style="bold")
-    console.print()
-    for table in _tables(comparison, console.width):
+    if full:
+        lines = _list_everything(console, report, notes=notes)
+    else:
+        lines = _list_headlines(console, report, MOST_LINES - lines_after, notes=notes)
+    stream.write("".join(f"{line}\n" for line in lines))
+
+
+def _list_everything(console: Console, report: BenchmarkReport, *, notes: bool) -> list[str]:
+    """Return the lines with all measures and all notes."""
+    comparison = report_table(report, list(report.shown_measures))
+    lines = _head(console, report, comparison)
+    for table in _tables(console, comparison):
+        lines += [*_render(console, table), ""]
+    for line in [*comparison.legend, equal_line(report)]:
+        lines += _paragraph(console, line, "dim")
+    if notes:
+        for note in list_notes(report):
+            lines += _item(console, note)
+        for line in group_lines(report):
+            lines += _item(console, f"No significant difference on {line}.")
+    return lines
+
+
+def _list_headlines(
+    console: Console, report: BenchmarkReport, most_lines: int, *, notes: bool
+) -> list[str]:
+    """Return at most so many lines with the headline measures, and the notes that fit."""
+    comparison = report_table(report, report.headline_measures)
+    lines = _head(console, report, comparison)
+    table = _measures_by_modes(comparison)
+    fits = _natural_width(console, table) <= console.width
+    legend = comparison.legend
+    if not fits:
+        legend = [comparison.note, denominator_line(report, comparison.cells)]
+    explained = [line for text in legend for line in _paragraph(console, text, "dim")]
+    if fits:
+        lines += _render(console, table)
+    else:
+        room = most_lines - len(lines) - len(explained) - (_LEAST_NOTES if notes else 0)
+        lines += _fit_modes(console, report, comparison, room)
+    lines += explained
+    return [*lines, *_fit_notes(console, report, most_lines - len(lines))] if notes else lines
+
+
+def _head(console: Console, report: BenchmarkReport, comparison: ComparisonTable) -> list[str]:
+    """Return the lines of the verdict and of the dataset."""
+    lines = []
+    if report.verdict is not None:
+        lines += _paragraph(console, report.verdict.text, "bold")
+    if report.best_overall is not None and len(report.modes) > 2:
+        lines += _paragraph(console, overall_line(report))
+    return [*lines, "", *_paragraph(console, comparison.title, "dim")]
+
+
+def _fit_notes(console: Console, report: BenchmarkReport, room: int) -> list[str]:
+    """Return the notes that fit into so many lines, and the number of the others."""
+    notes = list_notes(report)
+    lines = ["", "Look at next:"]
+    for place, note in enumerate(notes):
+        shown = _item(console, note)
+        others = len(notes) - place
+        if len(lines) + len(shown) + (others > 1) > room:
+            return [*lines, f"- {plural(others, 'more note')}: --all"] if len(lines) < room else []
+        lines += shown
+    return lines if notes else []
+
+
+def _fit_modes(
+    console: Console, report: BenchmarkReport, comparison: ComparisonTable, room: int
+) -> list[str]:
+    """Return the lines of a table with modes as rows, as many as fit, the best first."""
+    order = _best_first(report, list(comparison.labels))
+    for count in range(len(order), 0, -1):
+        lines = _render(console, _headlines_by_mode(console, report, comparison, order[:count]))
+        rest = len(order) - count
+        if rest:
+            lines.append(f"… {plural(rest, 'more mode')}: --all")
+        if len(lines) <= room or count <= _LEAST_MODES:
+            return lines
+    return []
+
+
+def _best_first(report: BenchmarkReport, modes: list[str]) -> list[str]:
+    """Return the modes by their mean on the primary measure; unchanged if they are not ranked."""
+    measure = report.primary_measure
+    if measure in report.unranked or report.is_sum(measure):
+        return modes
+    sign = -1.0 if report.higher_is_better(measure) else 1.0
+    means = {mode: report.modes[mode].measures[measure].mean for mode in modes}
+    undefined = float("inf")
+    return sorted(
+        modes, key=lambda mode: undefined if (mean := means[mode]) is None else sign * mean
+    )
+
+
+def _headlines_by_mode(
+    console: Console, report: BenchmarkReport, comparison: ComparisonTable, modes: Sequence[str]
+) -> Table:
+    """Return a table of modes by headline measures, one line per mode.
+
+    The interval of the primary measure has its own column if there is room for it.
+    """
+    places = [list(comparison.labels).index(mode) for mode in modes]
+
+    def table(*, with_interval: bool) -> Table:
+        header = [Column(Cell("Mode"), widest=28)]
+        columns: list[list[Cell]] = []
+        for measure, cells in comparison.cells.items():
+            header.append(Column(Cell(measure), right=True, whole=True))
+            columns.append([_brief_cell(cells[place]) for place in places])
+            if with_interval and measure == report.primary_measure:
+                header.append(Column(Cell(f"{report.confidence * 100:g}% interval"), whole=True))
+                shown = (show_interval(cells[place].low, cells[place].high) for place in places)
+                columns.append([Cell(text or "–") for text in shown])
+        labels = [Cell(comparison.labels[mode]) for mode in modes]
+        return Table.of(header, [list(row) for row in zip(labels, *columns, strict=True)])
+
+    full = table(with_interval=True)
+    return full if _natural_width(console, full) <= console.width else table(with_interval=False)
+
+
+def _brief_cell(figure: Figure) -> Cell:
+    """Return a mean without its interval and marks."""
+    return replace(figure.as_cell({}), detail="", marks="")
+
+
+def _natural_width(console: Console, table: Table) -> int:
+    """Return the width at which no line of the table is broken."""
+    from rich.measure import Measurement
+
+    options = console.options.update(max_width=10_000)
+    return Measurement.get(console, options, _as_rich(console, table)).maximum
+
+
+def _render(console: Console, table: Table) -> list[str]:
+    """Return the lines of a table, without the blank lines around it."""
+    with console.capture() as capture:
         print_table(console, table)
-        console.print()
-    for line in comparison.legend:
-        console.print(line, style="dim")
-    for note in _notes(report):
-        console.print(note)
+    lines = capture.get().rstrip("\n").split("\n")
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return [line.rstrip() for line in lines]
 
 
-def _tables(comparison: ComparisonTable, width: int) -> list[Table]:
+def _paragraph(console: Console, text: str, style: str | None = None) -> list[str]:
+    """Return the lines of a text; empty for an empty text."""
+    if not text:
+        return []
+    with console.capture() as capture:
+        console.print(text, style=style)
+    return [line.rstrip() for line in capture.get().rstrip("\n").split("\n")]
+
+
+def _item(console: Console, text: str) -> list[str]:
+    """Return the lines of an item of a list, of which all but the first are indented."""
+    from rich.padding import Padding
+
+    with console.capture() as capture:
+        console.print(Padding(text, (0, 0, 0, 2)))
+    first, *others = capture.get().rstrip("\n").split("\n")
+    return [f"- {first[2:].rstrip()}", *(line.rstrip() for line in others)]
+
+
+def _measures_by_modes(comparison: ComparisonTable) -> Table:
+    """Return the table of measures by modes; the figures of a column are aligned."""
+    table = comparison.by_measure()
+    rows = [
+        replace(row, cells=(*row.cells[:-1], _split_marks(row.cells[-1]))) for row in table.rows
+    ]
+    for place in range(1, len(table.columns) - 1):
+        longest = max(len(row.cells[place].text) for row in rows)
+        rows = [_replace_cell(row, place, longest) for row in rows]
+    return Table(table.columns, tuple(rows))
+
+
+def _replace_cell(row: Row, place: int, width: int) -> Row:
+    """Return the row with one figure aligned on the right of a column of this width."""
+    cell = row.cells[place]
+    aligned = replace(cell, text=cell.text.rjust(width))
+    return replace(row, cells=(*row.cells[:place], aligned, *row.cells[place + 1 :]))
+
+
+def _split_marks(cell: Cell) -> Cell:
+    """Return the best mode with its mark below."""
+    return Cell(cell.text, detail=cell.marks)
+
+
+def _tables(console: Console, comparison: ComparisonTable) -> list[Table]:
     """Return one table of measures by modes; if it is too wide, tables of modes by measures."""
+    table = _with_latencies(_measures_by_modes(comparison), comparison)
+    if _natural_width(console, table) <= console.width:
+        return [table]
     measures = list(comparison.cells)
-    first = max(map(len, measures)) + _PADDING
     labels = list(comparison.labels.values())
-    cells = sum(max(_CELL_WIDTH, min(len(label), 16)) + _PADDING for label in labels)
-    best = max(len(cell.marked) for cell in comparison.best.values()) + _PADDING
-    if first + cells + best <= width:
-        return [_with_latencies(comparison)]
     names = min(max(map(len, labels)), 28) + _PADDING
-    fitting = max(1, (width - names) // (_CELL_WIDTH + _PADDING))
+    fitting = max(1, (console.width - names) // (_CELL_WIDTH + _PADDING))
     # Distribute the measures evenly, so that no table has only one or two.
     size = ceil(len(measures) / ceil(len(measures) / fitting))
     return [
@@ -111,13 +313,12 @@ def _tables(comparison: ComparisonTable, width: int) -> list[Table]:
     ]
 
 
-def _with_latencies(comparison: ComparisonTable) -> Table:
-    table = comparison.by_measure()
+def _with_latencies(table: Table, comparison: ComparisonTable) -> Table:
     latencies = list(comparison.latencies.values())
     if not any(latencies):
         return table
     shown = [
-        Cell("–") if ms is None else Cell(f"{ms.p50:.2f}", f"{ms.p95:.2f}") for ms in latencies
+        Cell("–") if ms is None else Cell(f"{ms.p50:,.2f}", f"{ms.p95:,.2f}") for ms in latencies
     ]
     *rows, last = table.rows
     timed = make_row(["ms/query p50\n         p95", *shown, ""])
@@ -128,24 +329,17 @@ def _modes_by_measures(by_measure: Table) -> Table:
     """Return a table with modes as rows, and the best modes with their marks below a line."""
     table = by_measure.transposed("Mode")
     *modes, last, best = table.rows
-    split = [best.cells[0]]
-    split += [
-        Cell(cell.text, cell.marks) if cell.marks else Cell("", cell.text)
-        for cell in best.cells[1:]
-    ]
+    split = [best.cells[0], *map(_split_marks, best.cells[1:])]
     first = Column(Cell("Mode"), widest=28)
     rows = (*modes, replace(last, ends_section=True), Row(tuple(split)))
     return Table((first, *table.columns[1:]), rows)
 
 
-def _notes(report: BenchmarkReport) -> list[str]:
-    """Return notes on groups, components, modes, findings and failing queries."""
-    notes = target_lines(report)
-    notes += [f"Cannot be told apart on {line}." for line in group_lines(report)]
-    notes += component_lines(report)
-    notes += language_lines(report)
-    notes += [f"Note: {line}" for line in report_notes(report)]
-    notes += [f"Note: {subject}: {text}." for subject, text in mode_notes(report)]
+def list_notes(report: BenchmarkReport) -> list[str]:
+    """Return what to look at next, the most important first, a sentence or two each."""
+    notes = report_notes(report)
+    notes += [f"{subject}: {text}." for subject, text in mode_notes(report)]
+    notes += [] if report.verdict is None else report.verdict.next_steps
     serious: dict[str, list[str]] = {}
     for result in report.modes.values():
         findings = result.diagnostics.findings
@@ -154,17 +348,8 @@ def _notes(report: BenchmarkReport) -> list[str]:
             serious.setdefault(", ".join(codes), []).append(result.label)
     named = "; ".join(f"{join_labels(labels)} {codes}" for codes, labels in serious.items())
     if named:
-        notes.append(f"Note: findings of the validator (see the report): {named}.")
-    failing = report.failing_queries
-    if failing:
-        ids = ", ".join(query.query_id for query in failing[:_MOST_QUERIES])
-        more = ", …" if len(failing) > _MOST_QUERIES else ""
-        of_all = plural(report.manifest.dataset.queries, "query", "queries")
-        score = "scores" if len(failing) == 1 else "score"
-        notes.append(
-            f"{len(failing)} of {of_all} {score} 0 on {report.measure_names[0]} "
-            f"in every mode: {ids}{more}"
-        )
-    if report.near_misses:
-        notes.append(near_sentence(report))
-    return notes
+        notes.append(f"Findings of the validator (see the report): {named}.")
+    notes += target_lines(report)
+    notes += component_lines(report)
+    notes += language_lines(report)
+    return [*notes, near_sentence(report)] if report.near_misses else notes

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trectools_plus.benchmark.compare.method import EQUAL, alpha_of, describe_family
 from trectools_plus.benchmark.report import (
-    BayesianResult,
     BenchmarkReport,
     Comparison,
     ComponentMeasure,
@@ -36,14 +36,19 @@ TEST_NAMES = {
     "randomisation": "randomisation",
     "sign_test": "sign test",
     "tukey_hsd": "randomised Tukey HSD",
+    "max_t": "max-t",
 }
 CORRECTION_NAMES = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "benjamini_hochberg": "Benjamini–Hochberg",
     "tukey_hsd": "Tukey HSD",
+    "max_t": "max-t",
     "none": "no correction",
 }
+NO_PATTERN = (
+    "No pattern was found. Low and high values are reported only for measures with a target."
+)
 NONE_NEAR = "None: no first result is wrong and a parent, child or sibling of an expected term."
 COMPONENTS_EXPLANATION = (
     "The fusion of all components minus the fusion without one. Above 0, that component raises the "
@@ -51,10 +56,42 @@ COMPONENTS_EXPLANATION = (
 )
 
 
+def overall_line(report: BenchmarkReport) -> str:
+    """State whether the best mode is settled, with the rule; empty without a best mode."""
+    best = report.best_overall
+    if best is None:
+        return ""
+    label = report.modes[best.mode].label
+    if best.settled:
+        state = "settled"
+    else:
+        others = [report.modes[mode].label for mode in best.not_different]
+        named = join_labels(others, _NAMED_IN_GROUP)
+        verb = "does" if len(others) == 1 else "do"
+        state = f"not settled, because {named} {verb} not differ significantly from it"
+    return f"Best overall: {label}, {state}. Rule: {best.rule}."
+
+
+def equal_line(report: BenchmarkReport) -> str:
+    """List the measures that are shown once; empty without such measures."""
+    groups = [
+        " = ".join([name, *others]) for name, others in report.shown_measures.items() if others
+    ]
+    return f"Equal on this data, so shown once: {'; '.join(groups)}." if groups else ""
+
+
 def choose_comparisons(report: BenchmarkReport) -> list[Comparison]:
-    """Return the comparisons by measure; of more than 60, only those with the best mode."""
-    order = {name: place for place, name in enumerate(report.measure_names)}
-    entries = sorted(report.comparisons, key=lambda entry: order[entry.measure])
+    """Return the comparisons by measure; of more than 60, only those with the best mode.
+
+    The headline measures come first; of measures with equal values, one is listed.
+    """
+    shown = report.shown_measures
+    names = dict.fromkeys([*report.headline_measures, *shown])
+    order = {name: place for place, name in enumerate(names)}
+    entries = sorted(
+        (entry for entry in report.comparisons if entry.measure in shown),
+        key=lambda entry: order[entry.measure],
+    )
     if len(entries) <= _MOST_PAIRS:
         return entries
     return [
@@ -68,7 +105,7 @@ def name_difference(report: BenchmarkReport, entry: Comparison) -> str:
     """Return ``Hybrid − Lexical-Only``, with the number of queries if it is not all of them."""
     name = f"{report.modes[entry.contrast].label} − {report.modes[entry.baseline].label}"
     all_queries = entry.n == report.manifest.dataset.queries
-    return name if all_queries else f"{name} (n = {entry.n})"
+    return name if all_queries else f"{name} (n = {entry.n:,})"
 
 
 def collect_findings(report: BenchmarkReport) -> tuple[list[tuple[str, FindingRecord]], int]:
@@ -103,32 +140,6 @@ def list_commands(report: BenchmarkReport) -> list[str]:
             for run in report.manifest.merged
         ),
     ]
-
-
-def state_probability(bayes: BayesianResult, contrast: str, baseline: str, measure: str) -> str:
-    """State a Bayesian comparison in one sentence.
-
-    Args:
-        bayes: The probabilities.
-        contrast: The name of the system that may be better.
-        baseline: The name of the other one.
-        measure: The measure.
-    """
-    what = f"The probability that {contrast} is better than {baseline} on {measure}"
-    if not bayes.rope:
-        return f"{what} is {_show_probability(bayes.better)}."
-    return (
-        f"{what} by more than {bayes.rope:g} is {_show_probability(bayes.better)} (practically "
-        f"equivalent: {_show_probability(bayes.equivalent)}, worse by more than {bayes.rope:g}: "
-        f"{_show_probability(bayes.worse)})."
-    )
-
-
-def _show_probability(probability: float) -> str:
-    """Return a probability with two decimals, but not 0.00 or 1.00 if it is not certain."""
-    if 0 < probability < 0.005:
-        return "below 0.01"
-    return "above 0.99" if 0.995 <= probability < 1 else f"{probability:.2f}"
 
 
 def other_name(name: str, definition: MeasureDefinition) -> str | None:
@@ -168,12 +179,6 @@ def show_level(target: TargetResult, level: str) -> str:
         return "–"
     name = (target.names or {}).get(level)
     return f"{f'{name} ' if name else ''}{'>' if target.above else '≥'} {value:g}"
-
-
-TARGETS_EXPLANATION = (
-    "The default targets are typical results of BM25 on ad hoc collections. They are a rule of "
-    "thumb, not a property of these queries. Set other targets under {targets} in {file}."
-)
 
 
 def target_lines(report: BenchmarkReport) -> list[str]:
@@ -245,10 +250,8 @@ def mode_notes(report: BenchmarkReport) -> list[tuple[str, str]]:
 
 
 def report_notes(report: BenchmarkReport) -> list[str]:
-    """Return the notes on the report as a whole, such as too few queries or reused results."""
+    """Return the notes on the report as a whole, for example on reused results."""
     notes = []
-    if report.size is not None and report.size.warning:
-        notes.append(f"{report.size.warning[:1].upper()}{report.size.warning[1:]}.")
     manifest = report.manifest
     if manifest.cached_from is not None:
         notes.append(
@@ -265,12 +268,12 @@ def report_notes(report: BenchmarkReport) -> list[str]:
 
 
 def language_lines(report: BenchmarkReport) -> list[str]:
-    """Return the means of the first measure by language, a line for each mode.
+    """Return the means of the primary measure by language, a line for each mode.
 
     The list is empty if the queries are in one language.
     """
     languages = report.strata.get("language", {})
-    measure = report.measure_names[0]
+    measure = report.primary_measure
     return [
         f"{measure} of {result.label} by language: "
         + ", ".join(
@@ -344,8 +347,8 @@ def _show_term(term: TermLabel) -> str:
 
 
 def component_lines(report: BenchmarkReport) -> list[str]:
-    """Return a sentence for each fusion on what its components contribute to the first measure."""
-    name = report.measure_names[0]
+    """Return a sentence for each fusion on the contributions to the primary measure."""
+    name = report.primary_measure
     lines = []
     for mode in dict.fromkeys(one.mode for one in report.components):
         parts = [
@@ -414,7 +417,7 @@ def describe_test(entry: Comparison, confidence: float) -> str:
     name = TEST_NAMES.get(entry.test, entry.test)
     noun = "" if name.endswith(("test", "HSD")) else " test"
     level = f"{name}{noun}, p ≤ {alpha_of(confidence):g}"
-    if entry.test == "tukey_hsd":
+    if entry.test == entry.correction:
         return f"{level}, for {entry.family}"
     correction = CORRECTION_NAMES.get(entry.correction, entry.correction)
     return f"{level} after {correction} over {entry.family}"
@@ -443,7 +446,8 @@ def group_lines(report: BenchmarkReport) -> list[str]:
         compared, or if each mode differs from all others.
     """
     by_groups: dict[str, list[str]] = {}
-    for measure, groups in report.groups.items():
+    for measure in report.shown_measures:
+        groups = report.groups.get(measure, [])
         if len(report.modes) < 2 or all(len(group) < 2 for group in groups):
             continue
         named = "; ".join(
@@ -454,11 +458,11 @@ def group_lines(report: BenchmarkReport) -> list[str]:
     return [f"{', '.join(measures)}: {named}" for named, measures in by_groups.items()]
 
 
-def denominator_line(report: BenchmarkReport) -> str:
+def denominator_line(report: BenchmarkReport, measures: Iterable[str] | None = None) -> str:
     """State the number of queries behind every mean, and measures undefined for some of them."""
     queries = report.manifest.dataset.queries
     line = f"Every mean is over the same {plural(queries, 'query', 'queries')}"
-    for name in report.measure_names:
+    for name in report.measure_names if measures is None else measures:
         counts = [result.measures[name].n for result in report.modes.values()]
         # A larger number would mean that scores of two tables were mixed.
         assert max(counts) <= queries

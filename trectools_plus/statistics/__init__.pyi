@@ -7,8 +7,9 @@ from trectools_plus.statistics.agreement import krippendorffs_alpha as krippendo
 from trectools_plus.statistics.arrays import Resampling as Resampling
 from trectools_plus.statistics.bootstrap import Intervals as Intervals
 from trectools_plus.statistics.bootstrap import bootstrap_intervals as bootstrap_intervals
-from trectools_plus.statistics.bootstrap import bootstrap_means as bootstrap_means
 from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
+from trectools_plus.statistics.intervals import mean_intervals as mean_intervals
+from trectools_plus.statistics.intervals import wilson_intervals as wilson_intervals
 from trectools_plus.statistics.paired import BayesianComparison as BayesianComparison
 from trectools_plus.statistics.paired import PairedComparison as PairedComparison
 from trectools_plus.statistics.paired import bayesian_comparison as bayesian_comparison
@@ -39,6 +40,7 @@ from trectools_plus.statistics.reproducibility import (
 from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
 from trectools_plus.statistics.systems import MeanRanks as MeanRanks
 from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
+from trectools_plus.statistics.systems import compare_simultaneously as compare_simultaneously
 from trectools_plus.statistics.systems import group_letters as group_letters
 from trectools_plus.statistics.systems import indistinguishable_groups as indistinguishable_groups
 from trectools_plus.statistics.systems import mean_ranks as mean_ranks
@@ -70,6 +72,7 @@ __all__ = [
     "kendall_tau",
     "kendall_tau_union",
     "krippendorffs_alpha",
+    "mean_intervals",
     "mean_ranks",
     "nemenyi_difference",
     "paired_difference",

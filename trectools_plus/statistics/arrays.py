@@ -24,25 +24,33 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Resampling:
-    """Settings of bootstrap intervals and randomisation tests.
+    """Settings of intervals and tests.
 
     Attributes:
         resamples: The number of resamples, at least 1.
         seed: The seed of the draws.
         confidence: The level of the intervals, between 0 and 1.
+        interval: The method of intervals of means; see ``intervals.INTERVALS``.
     """
 
     resamples: int = DEFAULT_RESAMPLES
     seed: int = DEFAULT_SEED
     confidence: float = DEFAULT_CONFIDENCE
+    interval: str = "auto"
 
 
 class ResamplingOptions(TypedDict, total=False):
-    """The fields of :class:`Resampling` as keyword arguments, each optional."""
+    """The fields of :class:`Resampling` other than ``interval`` as keyword arguments."""
 
     resamples: int
     seed: int
     confidence: float
+
+
+class IntervalOptions(ResamplingOptions, total=False):
+    """All fields of :class:`Resampling` as keyword arguments, each optional."""
+
+    interval: str
 
 
 def as_table(values: npt.ArrayLike, where: str, *, undefined: bool = False) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Percentile and BCa bootstrap intervals, with the same resamples for all columns.
+"""Bootstrap intervals of means, medians and geometric means, and the BCa method.
 
 Sources: Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 13 (percentile
 method) and chapter 14 (bias-corrected and accelerated method, BCa). A resample of n rows is stored
@@ -19,7 +19,6 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
-    BoolArray,
     FloatArray,
     IntArray,
     as_table,
@@ -30,8 +29,6 @@ from trectools_plus.statistics.arrays import (
 from trectools_plus.statistics.resamples import draw_counts, draw_rows, map_chunks
 
 METHODS = ("percentile", "bca")
-MIN_VALUES = 2
-"""The minimum number of values for an interval: all resamples of a single value are the same."""
 GEOMETRIC_FLOOR = 1e-5
 """The lower bound of values in a geometric mean, as ``MIN_GEO_MEAN`` in ``trec_eval.h``."""
 
@@ -42,14 +39,17 @@ class Intervals:
 
     Attributes:
         estimate: The statistic of each column's defined values; ``nan`` where none is defined.
-        low: Lower ends, not above ``high``; ``nan`` for fewer than :data:`MIN_VALUES` values.
+        low: Lower ends, not above ``high``; ``nan`` without an interval.
         high: Upper ends.
         n: The number of defined values in each column.
         level: The confidence level, between 0 and 1.
         resamples: The number of resamples drawn.
         seed: The seed of the draws.
-        method: ``percentile`` or ``bca``.
+        method: The requested method.
         statistic: ``mean``, ``median`` or ``geometric_mean``.
+        methods: The method of each column, a key of ``METHOD_NAMES``.
+        notes: A note for each column where the interval is less reliable than its level; else
+            ``None``.
     """
 
     estimate: FloatArray
@@ -61,6 +61,8 @@ class Intervals:
     seed: int
     method: str = "percentile"
     statistic: str = "mean"
+    methods: tuple[str, ...] = ()
+    notes: tuple[str | None, ...] = ()
 
 
 def bootstrap_intervals(
@@ -74,8 +76,8 @@ def bootstrap_intervals(
 ) -> Intervals:
     """Return intervals of each column's mean, median or geometric mean.
 
-    A column of equal values has an interval of width 0, because all its resamples are the same. A
-    single row has no interval.
+    A single row and a column of equal values have no interval (``nan``), because all resamples are
+    the same.
 
     Args:
         values: Shape (rows, columns) or (rows,), all defined.
@@ -101,7 +103,7 @@ def bootstrap_intervals(
     location = LOCATIONS[statistic]
     estimate = location.estimate(table)
     rows, columns = table.shape
-    low, high = estimate.copy(), estimate.copy()
+    low, high = np.full(columns, np.nan), np.full(columns, np.nan)
     varying = np.flatnonzero((table != table[0]).any(axis=0))
     if len(varying):
         chosen = table[:, varying]
@@ -109,98 +111,24 @@ def bootstrap_intervals(
         tail = (1.0 - confidence) / 2.0
         probabilities = np.tile([[tail], [1.0 - tail]], len(varying))
         if method == "bca":
-            probabilities = _bca_probabilities(
-                drawn, estimate[varying], location.leave_one_out(chosen), tail
+            leave_one_out = location.leave_one_out(chosen)
+            probabilities = bca_probabilities(
+                _share_below(drawn, estimate[varying]),
+                acceleration_of(leave_one_out.mean(axis=0) - leave_one_out),
+                tail,
             )
         for position, column in enumerate(varying):
             low[column], high[column] = np.quantile(drawn[:, position], probabilities[:, position])
     # A mean is never outside the values, but its rounding error may be.
     bounds = [location.estimate(end[None]) for end in (table.min(axis=0), table.max(axis=0))]
     low, high = (np.clip(ends, *bounds) for ends in (low, high))
-    if rows < MIN_VALUES:
-        low, high = np.full(columns, np.nan), np.full(columns, np.nan)
     n = np.full(columns, rows)
-    return Intervals(estimate, low, high, n, confidence, resamples, seed, method, statistic)
+    return Intervals(
+        estimate, low, high, n, confidence, resamples, seed, method, statistic, (method,) * columns
+    )
 
 
-def bootstrap_means(
-    values: npt.ArrayLike,
-    *,
-    resamples: int = DEFAULT_RESAMPLES,
-    seed: int,
-    confidence: float = DEFAULT_CONFIDENCE,
-) -> Intervals:
-    """Return percentile intervals of each column's mean, leaving out undefined values.
-
-    Args:
-        values: Shape (rows, columns) or (rows,); ``nan`` is undefined, and left out of the means of
-            its column in the data and in every resample.
-        resamples: The number of resamples, at least 1.
-        seed: The same seed and number of rows give the same resamples, for any columns.
-        confidence: The level of the intervals, between 0 and 1.
-
-    Returns:
-        One interval per column; ``nan`` for a column with a single defined value. A resample
-        without a defined value of a column is left out for that column.
-
-    Raises:
-        UsageError: If there is no row, a value is infinite, or an option is out of range.
-    """
-    table = as_table(values, "bootstrap", undefined=True)
-    check_resamples(resamples, "bootstrap")
-    check_level(confidence, "bootstrap")
-    defined = ~np.isnan(table)
-    n = defined.sum(axis=0)
-    if not table.shape[1]:
-        empty = np.empty(0)
-        return Intervals(empty, empty, empty, n, confidence, resamples, seed)
-    # With distances from the first defined value, the means of a constant column are exact.
-    first = table[defined.argmax(axis=0), np.arange(table.shape[1])]
-    offsets = np.where(defined, table - first, 0.0)
-    means = _resampled_means(offsets, defined, resamples, seed)
-    tail = (1.0 - confidence) / 2.0
-    low, high = _quantiles(means, [tail, 1.0 - tail])
-    with np.errstate(invalid="ignore"):
-        mean = offsets.sum(axis=0) / n
-    # A mean is never outside the values, but its rounding error may be.
-    lowest = np.where(defined, table, np.inf).min(axis=0)
-    highest = np.where(defined, table, -np.inf).max(axis=0)
-    mean, low, high = (np.clip(first + ends, lowest, highest) for ends in (mean, low, high))
-    low, high = (np.where(n < MIN_VALUES, np.nan, ends) for ends in (low, high))
-    return Intervals(mean, low, high, n, confidence, resamples, seed)
-
-
-def _resampled_means(
-    offsets: FloatArray, defined: BoolArray, resamples: int, seed: int
-) -> FloatArray:
-    """Return means of shape (resamples, columns); ``nan`` for a resample without defined values."""
-    rows = offsets.shape[0]
-    all_defined = bool(defined.all())
-    mask = defined.astype(np.float64)
-
-    def means_of(size: int, generator: np.random.Generator) -> FloatArray:
-        counts = draw_counts(rows, size, generator)
-        n_drawn = float(rows) if all_defined else counts @ mask
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(counts @ offsets / n_drawn)
-
-    return np.concatenate(map_chunks(means_of, rows, resamples, seed))
-
-
-def _quantiles(means: FloatArray, probabilities: list[float]) -> FloatArray:
-    """Return each column's quantiles over its defined means; ``nan`` for a column without any."""
-    undefined = np.isnan(means)
-    if not undefined.any():
-        return np.asarray(np.quantile(means, probabilities, axis=0))
-    result = np.full((len(probabilities), means.shape[1]), np.nan)
-    for column in np.flatnonzero(~undefined.all(axis=0)):
-        result[:, column] = np.quantile(means[~undefined[:, column], column], probabilities)
-    return result
-
-
-def _bca_probabilities(
-    resampled: FloatArray, estimate: FloatArray, leave_one_out: FloatArray, tail: float
-) -> FloatArray:
+def bca_probabilities(share_below: FloatArray, acceleration: FloatArray, tail: float) -> FloatArray:
     """Return the probabilities of the two quantiles that are the ends of each BCa interval.
 
     Without bias and acceleration they are ``tail`` and ``1 - tail``, as in a percentile interval.
@@ -209,16 +137,15 @@ def _bca_probabilities(
     The shape is (2, columns).
 
     Args:
-        resampled: The statistic of each resample, shape (resamples, columns).
-        estimate: The statistic of the data, shape (columns,).
-        leave_one_out: The statistic without each row, shape (rows, columns).
+        share_below: The share of resamples below the estimate, shape (columns,), from 0 to 1.
+        acceleration: From :func:`acceleration_of`, shape (columns,).
         tail: The probability below the lower and above the upper end, between 0 and 0.5.
     """
     from scipy.special import ndtr, ndtri
 
-    bias = ndtri(_share_below(resampled, estimate))
+    bias = ndtri(share_below)
     shifted = bias + ndtri(np.array([[tail], [1.0 - tail]]))
-    denominator = 1.0 - _acceleration(leave_one_out) * shifted
+    denominator = 1.0 - acceleration * shifted
     with np.errstate(divide="ignore", invalid="ignore"):
         adjusted = bias + shifted / denominator
     # Where the denominator is not positive, the interval ends at the outermost resample.
@@ -237,9 +164,13 @@ def _share_below(resampled: FloatArray, estimate: FloatArray) -> FloatArray:
     return np.asarray(np.clip((below + up_to) / 2.0, margin, 1.0 - margin))
 
 
-def _acceleration(leave_one_out: FloatArray) -> FloatArray:
-    """Return the BCa acceleration: a sixth of the jackknife skewness; 0 if no row has an effect."""
-    deviations = leave_one_out.mean(axis=0) - leave_one_out
+def acceleration_of(deviations: FloatArray) -> FloatArray:
+    """Return the BCa acceleration: a sixth of the jackknife skewness; 0 if no row has an effect.
+
+    Args:
+        deviations: The mean of the leave-one-out statistics minus each of them, or numbers in
+            proportion to that, shape (rows, columns).
+    """
     squares = (deviations**2).sum(axis=0)
     cubes = (deviations**3).sum(axis=0)
     constant = squares <= 0

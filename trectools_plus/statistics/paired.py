@@ -12,19 +12,15 @@ import numpy.typing as npt
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
-    DEFAULT_RESAMPLES,
-    DEFAULT_SEED,
     ROUNDING,
     FloatArray,
-    ResamplingOptions,
+    IntervalOptions,
     as_pair,
     as_table,
     check_choice,
 )
-from trectools_plus.statistics.bootstrap import bootstrap_intervals
-from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PairedTest, t_intervals
-
-INTERVAL_METHODS = ("percentile", "bca", "t")
+from trectools_plus.statistics.intervals import OF_1_0, mean_intervals
+from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PAIRED_TESTS_OF_1_0, PairedTest
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +30,10 @@ class PairedComparison:
     Attributes:
         n: The number of defined pairs.
         difference: The mean difference; ``None`` without pairs.
-        low: Lower end of its interval; ``None`` for fewer than two pairs.
+        low: Lower end of its interval; ``None`` for fewer than two pairs, or equal differences.
         high: Upper end.
         level: The interval's confidence level, between 0 and 1.
-        method: The interval's method: ``percentile``, ``bca`` or ``t``.
+        method: The interval's method, a key of ``METHOD_NAMES``; empty without an interval.
         spread: Standard deviation of the differences (ddof = 1); ``None`` for fewer than two pairs.
         effect_size: Cohen's d_z: mean difference over standard deviation of the differences
             (ddof = 1; Cohen 1988, 2.3.5); ``None`` for fewer than two differences, or equal ones.
@@ -45,6 +41,7 @@ class PairedComparison:
         ties: Pairs with a difference of 0, or within rounding.
         losses: Pairs with a difference below -1e-12.
         tests: The tests by name, in the order requested; empty without pairs.
+        note: A note if the interval is less reliable than its level.
     """
 
     n: int
@@ -59,6 +56,7 @@ class PairedComparison:
     ties: int
     losses: int
     tests: Mapping[str, PairedTest]
+    note: str | None = None
 
 
 def paired_difference(
@@ -66,8 +64,7 @@ def paired_difference(
     baseline: npt.ArrayLike,
     *,
     tests: Sequence[str] = tuple(PAIRED_TESTS),
-    interval: str = "percentile",
-    **resampling: Unpack[ResamplingOptions],
+    **options: Unpack[IntervalOptions],
 ) -> PairedComparison:
     """Compare two systems' scores of the same queries.
 
@@ -75,8 +72,10 @@ def paired_difference(
         contrast: Shape (queries,), all defined; larger is better.
         baseline: The same queries in the same order.
         tests: Names of ``PAIRED_TESTS``; all five by default.
-        interval: Method of the mean difference's interval: ``percentile``, ``bca`` or ``t``.
-        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
+        options: ``interval``, the method of the mean difference's interval: ``percentile``,
+            ``bca`` or ``t``. The default, ``auto``, is ``bca``, and so is ``wilson``, because a
+            difference is not a share. Also ``confidence`` (0.95), ``resamples`` (10,000) and
+            ``seed`` (42).
 
     Returns:
         The comparison of contrast minus baseline. Its p-values do not depend on the order of
@@ -86,17 +85,14 @@ def paired_difference(
         UsageError: If the shapes differ, a value is NaN or infinite, or an option is unknown.
     """
     first, second = as_pair(contrast, baseline, "paired comparison")
-    return compare_columns(first - second, tests=tests, interval=interval, **resampling)[0]
+    return compare_columns(first - second, tests=tests, **options)[0]
 
 
 def compare_columns(
     differences: npt.ArrayLike,
     *,
     tests: Sequence[str] = tuple(PAIRED_TESTS),
-    interval: str = "percentile",
-    confidence: float = DEFAULT_CONFIDENCE,
-    resamples: int = DEFAULT_RESAMPLES,
-    seed: int = DEFAULT_SEED,
+    **options: Unpack[IntervalOptions],
 ) -> list[PairedComparison]:
     """Compare many pairs of systems, or measures, with the same resamples.
 
@@ -104,10 +100,8 @@ def compare_columns(
         differences: Shape (rows, columns) or (rows,); ``nan`` for an undefined pair, which is
             ignored in its column and not counted in ``n``.
         tests: Names of ``PAIRED_TESTS``; all five by default.
-        interval: Method of the intervals: ``percentile``, ``bca`` or ``t``.
-        confidence: The level of the intervals, between 0 and 1.
-        resamples: The number of resamples, for bootstrap and randomisation; at least 1.
-        seed: The seed; columns with the same number of defined rows get the same draws.
+        options: As in :func:`paired_difference`; columns with the same number of defined rows get
+            the same draws.
 
     Returns:
         One comparison per column.
@@ -118,7 +112,6 @@ def compare_columns(
     table = as_table(differences, "paired comparison", undefined=True)
     for name in tests:
         check_choice(name, PAIRED_TESTS, "paired test")
-    check_choice(interval, INTERVAL_METHODS, "interval method")
     # A difference within rounding would otherwise count as a win and get a rank.
     table = np.where(np.abs(table) <= ROUNDING, 0.0, table)
     defined = ~np.isnan(table)
@@ -127,11 +120,10 @@ def compare_columns(
         columns = np.flatnonzero((defined == pattern[:, None]).all(axis=0))
         block = table[np.ix_(pattern, columns)]
         if len(block):
-            found = _compare(block, tests, interval, confidence, resamples, seed)
+            found = _compare(block, tests, options)
         else:
-            empty = PairedComparison(
-                0, None, None, None, confidence, interval, None, None, 0, 0, 0, {}
-            )
+            level = options.get("confidence", DEFAULT_CONFIDENCE)
+            empty = PairedComparison(0, None, None, None, level, "", None, None, 0, 0, 0, {})
             found = [empty] * len(columns)
         results |= zip(columns.tolist(), found, strict=True)
     return [results[column] for column in range(table.shape[1])]
@@ -225,22 +217,12 @@ def check_rope(rope: float) -> None:
 
 
 def _compare(
-    table: FloatArray,
-    tests: Sequence[str],
-    interval: str,
-    confidence: float,
-    resamples: int,
-    seed: int,
+    table: FloatArray, tests: Sequence[str], options: IntervalOptions
 ) -> list[PairedComparison]:
     """Compare the columns of a table of defined differences."""
-    if interval == "t":
-        low, high = t_intervals(table, confidence=confidence)
-    else:
-        intervals = bootstrap_intervals(
-            table, method=interval, resamples=resamples, seed=seed, confidence=confidence
-        )
-        low, high = intervals.low, intervals.high
-    tested = {name: PAIRED_TESTS[name](table, resamples, seed) for name in tests}
+    intervals = mean_intervals(table, proportions=False, **options)
+    functions = PAIRED_TESTS_OF_1_0 if intervals.method == OF_1_0 else PAIRED_TESTS
+    tested = {name: functions[name](table, intervals.resamples, intervals.seed) for name in tests}
     wins, losses = (table > 0).sum(axis=0).tolist(), (table < 0).sum(axis=0).tolist()
     comparisons = []
     for column in range(table.shape[1]):
@@ -250,10 +232,10 @@ def _compare(
             PairedComparison(
                 n=len(table),
                 difference=difference,
-                low=_none_if_nan(low[column]),
-                high=_none_if_nan(high[column]),
-                level=confidence,
-                method=interval,
+                low=none_if_nan(intervals.low[column]),
+                high=none_if_nan(intervals.high[column]),
+                level=intervals.level,
+                method=intervals.methods[column],
                 spread=spread,
                 effect_size=difference / spread if spread else None,
                 wins=wins[column],
@@ -265,12 +247,14 @@ def _compare(
                     )
                     for name, result in tested.items()
                 },
+                note=intervals.notes[column],
             )
         )
     return comparisons
 
 
-def _none_if_nan(value: float) -> float | None:
+def none_if_nan(value: float) -> float | None:
+    """Return a plain float, or ``None`` for NaN."""
     return None if np.isnan(value) else float(value)
 
 

@@ -13,17 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.statistics.arrays import (
-    DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
     ROUNDING,
     BoolArray,
     FloatArray,
     as_table,
-    check_level,
     check_resamples,
 )
-from trectools_plus.statistics.resamples import count_extreme, draw_counts
+from trectools_plus.statistics.resamples import count_extreme, draw_counts, studentised_means
 
 SMALLEST_P = float(np.finfo(np.float64).tiny)
 """The lowest p-value returned, so that no p-value is 0 because it is too small for a float."""
@@ -64,20 +62,27 @@ class PairedTest:
 
 
 def bootstrap_test(
-    differences: npt.ArrayLike, *, resamples: int = DEFAULT_RESAMPLES, seed: int = DEFAULT_SEED
+    differences: npt.ArrayLike,
+    *,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = DEFAULT_SEED,
+    studentised: bool = True,
 ) -> ColumnTests:
     """Test the null hypothesis that the differences come from a population whose mean is 0.
 
-    The differences, shifted to mean 0, represent this population. A resample is extreme if its
-    mean is at least as far from 0 as the observed mean; p = (1 + extreme) / (1 + resamples). Efron
-    and Tibshirani (1993), 16.4; Smucker, Allan and Carterette, CIKM 2007. With few rows the test
-    rejects too often (with 9 about twice as often as its level), because resamples vary less than
-    the population. With about 50 rows or more it is reliable.
+    The differences, shifted to mean 0, represent this population. A resample is extreme if its t
+    statistic, the mean divided by the standard error of the same resample, is at least as far from
+    0 as that of the data; p = (1 + extreme) / (1 + resamples). Efron and Tibshirani (1993), 16.4;
+    for the t statistic Hall and Wilson, Biometrics 47 (1991). Resamples without variation: see
+    :func:`~trectools_plus.statistics.resamples.studentised_means`.
 
     Args:
         differences: Shape (rows, columns) or (rows,), all defined.
         resamples: The number of resamples, at least 1.
         seed: The seed; all columns get the same draws.
+        studentised: False to compare means instead of t statistics, as in reports of schema version
+            1.0. That test rejects too often with few rows (with 9 about twice as often as its
+            level), because resamples vary less than the population.
 
     Returns:
         The mean differences and two-sided p-values.
@@ -87,14 +92,39 @@ def bootstrap_test(
     """
     table = np.sort(as_table(differences, "bootstrap test"), axis=0)
     check_resamples(resamples, "bootstrap test")
+    rows = len(table)
     mean = table.mean(axis=0)
     # The mean is made positive, so that exchanging the two systems gives the same p-value.
     positive = np.sort(np.where(mean < 0, -table, table), axis=0)
-    rounding = ROUNDING * np.abs(table).max(axis=0)
     shifted = positive - positive.mean(axis=0)
-    extreme = count_extreme(draw_counts, shifted, np.abs(mean) - rounding, resamples, seed)
+    threshold = np.abs(mean) - ROUNDING * np.abs(table).max(axis=0)
+    if studentised:
+        shifted, scale = scale_to_range(shifted)
+        error = standard_errors(shifted)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            threshold = np.where(error > 0, threshold / scale / error, np.inf)
+
+    def statistic(size: int, generator: np.random.Generator) -> Callable[[FloatArray], FloatArray]:
+        counts = draw_counts(rows, size, generator)
+        if not studentised:
+            return lambda block: np.abs(counts @ block / rows)
+        return lambda block: studentised_means(counts, block, np.ones_like(block, dtype=bool))
+
+    extreme = count_extreme(statistic, shifted, threshold, resamples, seed)
     p_value = (1.0 + extreme) / (1.0 + resamples)
     return ColumnTests(mean, np.where(_uninformative(table), 1.0, p_value))
+
+
+def scale_to_range(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return columns divided by their ranges, and the ranges; 1 where a range is 0."""
+    ranges = np.ptp(table, axis=0)
+    scale = np.where(ranges > ROUNDING, ranges, 1.0)
+    return np.where(ranges > ROUNDING, table / scale, 0.0), scale
+
+
+def standard_errors(table: FloatArray) -> FloatArray:
+    """Return the standard errors of the means of columns; 0 for a single row."""
+    return np.asarray(_deviations(table) / np.sqrt(len(table)))
 
 
 def randomisation_test(
@@ -129,7 +159,15 @@ def randomisation_test(
     for column in np.flatnonzero(few):
         p_value[column] = _enumerated_p_value(sizes[:, column], threshold[column])
     if not few.all():
-        extreme = count_extreme(_draw_signs, sizes[:, ~few], threshold[~few], resamples, seed)
+        rows = len(table)
+
+        def statistic(
+            size: int, generator: np.random.Generator
+        ) -> Callable[[FloatArray], FloatArray]:
+            signs = _draw_signs(rows, size, generator)
+            return lambda block: np.abs(signs @ block / rows)
+
+        extreme = count_extreme(statistic, sizes[:, ~few], threshold[~few], resamples, seed)
         p_value[~few] = (1.0 + extreme) / (1.0 + resamples)
     return ColumnTests(mean, np.where(_uninformative(table), 1.0, p_value))
 
@@ -179,36 +217,6 @@ def t_test(differences: npt.ArrayLike) -> ColumnTests:
         statistic[varying] = result.statistic
         p_value[varying] = np.maximum(result.pvalue, SMALLEST_P)
     return ColumnTests(statistic, p_value)
-
-
-def t_intervals(
-    differences: npt.ArrayLike, *, confidence: float = DEFAULT_CONFIDENCE
-) -> tuple[FloatArray, FloatArray]:
-    """Return Student's intervals of each column's mean.
-
-    An interval excludes 0 exactly when the t-test rejects at ``1 - confidence``.
-
-    Args:
-        differences: Shape (rows, columns) or (rows,), all defined.
-        confidence: The level, between 0 and 1.
-
-    Returns:
-        Lower and upper ends; ``nan`` for a single row.
-
-    Raises:
-        UsageError: If a value is NaN or infinite, there is no row, or the level is out of range.
-    """
-    from scipy import stats
-
-    table = np.sort(as_table(differences, "t-interval"), axis=0)
-    check_level(confidence, "t-interval")
-    rows = len(table)
-    mean = table.mean(axis=0)
-    if rows < 2:
-        return np.full_like(mean, np.nan), np.full_like(mean, np.nan)
-    quantile = stats.t.ppf((1.0 + confidence) / 2.0, rows - 1)
-    half = quantile * _deviations(table) / np.sqrt(rows)
-    return mean - half, mean + half
 
 
 def wilcoxon_test(differences: npt.ArrayLike) -> ColumnTests:
@@ -278,6 +286,13 @@ PAIRED_TESTS: Mapping[str, Callable[[FloatArray, int, int], ColumnTests]] = {
     "sign_test": lambda table, _resamples, _seed: sign_test(table),
 }
 """The tests by name. Each takes differences, a number of resamples and a seed."""
+PAIRED_TESTS_OF_1_0 = {
+    **PAIRED_TESTS,
+    "paired_bootstrap": lambda table, resamples, seed: bootstrap_test(
+        table, resamples=resamples, seed=seed, studentised=False
+    ),
+}
+"""The tests of reports of schema version 1.0."""
 
 
 def _uninformative(table: FloatArray) -> BoolArray:

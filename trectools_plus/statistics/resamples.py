@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.distributed import current_workers
-from trectools_plus.statistics.arrays import FloatArray, IntArray
+from trectools_plus.statistics.arrays import ROUNDING, BoolArray, FloatArray, IntArray
 
 T = TypeVar("T")
 
@@ -77,17 +77,17 @@ def draw_counts(rows: int, resamples: int, generator: np.random.Generator) -> Fl
 
 
 def count_extreme(
-    draw: Callable[[int, int, np.random.Generator], FloatArray],
+    statistic: Callable[[int, np.random.Generator], Callable[[FloatArray], FloatArray]],
     table: FloatArray,
     threshold: FloatArray,
     resamples: int,
     seed: int,
 ) -> IntArray:
-    """Count each column's resampled means that are at least as far from 0 as its threshold.
+    """Count each column's resampled statistics that are at least its threshold.
 
     Args:
-        draw: Takes the number of rows, the number of resamples and a generator, and returns the
-            weights of the rows (counts or signs), shape (resamples, rows).
+        statistic: Takes the number of resamples and a generator, and draws. It returns a function
+            of columns, shape (rows, columns), whose results have the shape (resamples, columns).
         table: Shape (rows, columns).
         threshold: Shape (columns,).
         resamples: The number of resamples.
@@ -99,13 +99,45 @@ def count_extreme(
     rows, columns = table.shape
 
     def extreme(size: int, generator: np.random.Generator) -> IntArray:
-        weights = draw(rows, size, generator)
+        compute = statistic(size, generator)
         width = max(1, CELLS_PER_CHUNK // size)
         found = np.empty(columns, dtype=np.int64)
         for start in range(0, columns, width):
             block = slice(start, start + width)
-            means = weights @ table[:, block] / rows
-            found[block] = (np.abs(means) >= threshold[block]).sum(axis=0)
+            found[block] = (compute(table[:, block]) >= threshold[block]).sum(axis=0)
         return found
 
     return np.asarray(np.sum(map_chunks(extreme, rows, resamples, seed), axis=0))
+
+
+def studentised_means(counts: FloatArray, table: FloatArray, defined: BoolArray) -> FloatArray:
+    """Return each resampled mean divided by its own standard error, without the sign.
+
+    If all rows of a resample have the same value, its standard error is that of a resample in which
+    one row differs by the range of the data. A resample that repeats a single row has no standard
+    error: the result is infinite.
+
+    Args:
+        counts: How often each row was drawn, shape (resamples, rows).
+        table: Shape (rows, columns); each column has mean 0 and range 1. 0 where undefined.
+        defined: The mask of defined values, of the same shape.
+
+    Returns:
+        Shape (resamples, columns).
+    """
+    if defined.all():
+        n = np.full((1, table.shape[1]), float(len(table)))
+    else:
+        n = np.maximum(counts @ defined.astype(np.float64), 1.0)
+    means = counts @ table / n
+    variances = np.maximum(counts @ table**2 / n - means**2, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.where(variances > ROUNDING, np.sqrt(variances / (n - 1.0)), 1.0 / n)
+    found = np.abs(means) / errors
+    if len(table) <= _ONE_ROW_MATTERS:
+        found[counts.max(axis=1) == len(table)] = np.inf
+    return np.asarray(found)
+
+
+_ONE_ROW_MATTERS = 8
+"""With more rows, fewer than one resample in two million repeats a single row."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Unpack
 
@@ -16,19 +16,23 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     ROUNDING,
     FloatArray,
+    IntervalOptions,
     Resampling,
-    ResamplingOptions,
     as_table,
     check_choice,
     check_resamples,
 )
 from trectools_plus.statistics.correction import CORRECTIONS, adjust_p_values
+from trectools_plus.statistics.intervals import FEW_NOTE, MIN_VALUES, has_few
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
-from trectools_plus.statistics.paired_tests import PAIRED_TESTS
-from trectools_plus.statistics.resamples import map_chunks
+from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PairedTest, scale_to_range
+from trectools_plus.statistics.resamples import draw_counts, map_chunks, studentised_means
 from trectools_plus.text import plural
 
 TUKEY = "tukey_hsd"
+MAX_T = "max_t"
+FAMILY_TESTS = (TUKEY, MAX_T)
+"""Corrections that are tests of a whole family, in place of a paired test."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,8 +43,9 @@ class SystemComparisons:
         pairs: The compared systems as column numbers (baseline, contrast).
         comparisons: Contrast minus baseline, one per pair.
         p_adjusted: The adjusted p-values, one per pair.
-        test: The paired test whose p-values were adjusted, or ``tukey_hsd``.
-        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``, ``none`` or ``tukey_hsd``.
+        test: The paired test whose p-values were adjusted, or ``tukey_hsd`` or ``max_t``.
+        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``, ``none``, ``tukey_hsd`` or
+            ``max_t``.
         family: A description of the family, for example "3 comparisons: all pairs of 3 systems".
     """
 
@@ -91,7 +96,7 @@ def pairwise_differences(
     baselines: Sequence[int] = (),
     test: str = "randomisation",
     correction: str = "holm",
-    **resampling: Unpack[ResamplingOptions],
+    **options: Unpack[IntervalOptions],
 ) -> SystemComparisons:
     """Compare systems with one or more baselines, or all pairs of systems, as one family.
 
@@ -99,10 +104,11 @@ def pairwise_differences(
         scores: Shape (queries, systems), all defined.
         baselines: As in :func:`pairs_of`.
         test: The paired test whose p-values are adjusted, a name of ``PAIRED_TESTS``.
-        correction: As in :func:`adjust_p_values`, or ``tukey_hsd``: the randomised Tukey HSD test
-            of all pairs in place of a paired test.
-        resampling: ``confidence`` (of the intervals, which are not adjusted), ``resamples`` and
-            ``seed``; see :class:`ResamplingOptions`.
+        correction: As in :func:`adjust_p_values`; or, in place of a paired test, ``tukey_hsd``,
+            the randomised Tukey HSD test of all pairs, or ``max_t``, with simultaneous intervals
+            (:func:`compare_simultaneously`).
+        options: As in :func:`~trectools_plus.statistics.paired_difference`. With other corrections
+            than ``max_t``, intervals are not adjusted.
 
     Returns:
         The comparisons with their adjusted p-values.
@@ -113,7 +119,7 @@ def pairwise_differences(
     """
     table = as_table(scores, "comparisons")
     check_choice(test, PAIRED_TESTS, "paired test")
-    check_choice(correction, [*CORRECTIONS, TUKEY], "correction")
+    check_choice(correction, [*CORRECTIONS, *FAMILY_TESTS], "correction")
     systems = table.shape[1]
     pairs = pairs_of(systems, baselines)
     if not pairs:
@@ -129,12 +135,14 @@ def pairwise_differences(
             where="comparisons",
             remedy="use holm, or leave out the baselines",
         )
-    tests = () if correction == TUKEY else (test,)
     differences = np.column_stack([table[:, two] - table[:, one] for one, two in pairs])
-    comparisons = compare_columns(differences, tests=tests, **resampling)
-    if correction == TUKEY:
-        options = Resampling(**resampling)
-        p_table = randomised_tukey(table, resamples=options.resamples, seed=options.seed)
+    of_family = correction in FAMILY_TESTS
+    comparisons = compare_columns(differences, tests=() if of_family else (test,), **options)
+    if correction == MAX_T:
+        comparisons, adjusted = compare_simultaneously(differences, comparisons, **options)
+    elif correction == TUKEY:
+        settings = Resampling(**options)
+        p_table = randomised_tukey(table, resamples=settings.resamples, seed=settings.seed)
         adjusted = np.array([p_table[pair] for pair in pairs])
     else:
         adjusted = adjust_p_values([one.tests[test].p_value for one in comparisons], correction)
@@ -142,10 +150,92 @@ def pairwise_differences(
         pairs,
         comparisons,
         adjusted,
-        TUKEY if correction == TUKEY else test,
+        correction if of_family else test,
         correction,
         _describe_family(systems, len(baselines), len(pairs)),
     )
+
+
+def compare_simultaneously(
+    differences: npt.ArrayLike,
+    comparisons: Sequence[PairedComparison],
+    **options: Unpack[IntervalOptions],
+) -> tuple[list[PairedComparison], FloatArray]:
+    """Compute simultaneous intervals of a family of differences, and p-values that agree with them.
+
+    Each resample draws the same queries for all pairs. It gives the largest t statistic of the
+    differences, shifted to mean 0 (:func:`~trectools_plus.statistics.resamples.studentised_means`).
+    The half width of an interval is a quantile of these maxima times the standard error, so all
+    intervals together contain the true differences with a probability of about ``confidence``. The
+    adjusted p-value is (1 + resamples whose maximum is at least the pair's t) / (1 + resamples). It
+    is at most 1 - ``confidence`` exactly if the interval excludes 0. Single-step method of Westfall
+    and Young, Resampling-Based Multiple Testing (1993), 2.3; Romano and Wolf, Econometrica 73
+    (2005).
+
+    Args:
+        differences: The family, shape (queries, pairs); ``nan`` for an undefined pair.
+        comparisons: Of the same columns, from :func:`compare_columns`.
+        options: As for the comparisons; ``interval`` has no effect.
+
+    Returns:
+        The comparisons with these intervals and, as ``paired_bootstrap``, the p-value of each pair
+        without adjustment from the same resamples; and the adjusted p-values, ``nan`` without
+        pairs. There is no interval if all differences are 0, or if too few queries or resamples
+        allow none. The results do not depend on the order of the queries.
+    """
+    settings = Resampling(**options)
+    table = as_table(differences, "simultaneous intervals", undefined=True)
+    # In an order that depends on the values only: signs, columns, rows.
+    means = np.array([one.difference or 0.0 for one in comparisons])
+    table = np.where(np.abs(table) <= ROUNDING, 0.0, np.where(means < 0, -table, table))
+    order = np.argsort(-np.abs(means), kind="stable")
+    table = table[np.lexsort(table[:, order].T[::-1])]
+    defined = ~np.isnan(table)
+    centred = np.where(defined, table - np.abs(means), 0.0)
+    scaled, scale = scale_to_range(centred)
+
+    def statistics(size: int, generator: np.random.Generator) -> FloatArray:
+        counts = draw_counts(len(scaled), size, generator)
+        return studentised_means(counts, scaled, defined)
+
+    resamples = settings.resamples
+    drawn = np.concatenate(map_chunks(statistics, len(scaled), resamples, settings.seed))
+    maxima = np.sort(drawn.max(axis=1))
+    n = np.array([one.n for one in comparisons])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.sqrt((scaled**2).sum(axis=0) / (n - 1) / n) * scale
+        observed = np.where(errors > 0, (np.abs(means) - ROUNDING) / errors, np.inf)
+    adjusted = (1.0 + resamples - np.searchsorted(maxima, observed)) / (1.0 + resamples)
+    single = (1.0 + (drawn >= observed).sum(axis=0)) / (1.0 + resamples)
+    uninformative = (np.abs(means) <= ROUNDING) | (n < MIN_VALUES)
+    adjusted, single = (np.where(uninformative, 1.0, p) for p in (adjusted, single))
+    alpha = round(1.0 - settings.confidence, 12)
+    # The number of resamples that may be above the critical value in a significant result.
+    above = int(np.floor(alpha * (1.0 + resamples) + 1e-9)) - 1
+    critical = float(maxima[resamples - 1 - above]) if 0 <= above < resamples else np.inf
+    found = []
+    for column, one in enumerate(comparisons):
+        low, high = _simultaneous_ends(
+            float(means[column]), float(errors[column]), critical, bool(adjusted[column] <= alpha)
+        )
+        p = PairedTest("paired_bootstrap", float(means[column]), float(single[column]))
+        tests = {**one.tests, "paired_bootstrap": p} if one.n else one.tests
+        method = "" if low is None else MAX_T
+        note = FEW_NOTE if low is not None and has_few(table[:, [column]])[0] else None
+        found.append(replace(one, low=low, high=high, method=method, note=note, tests=tests))
+    return found, np.where(n > 0, adjusted, np.nan)
+
+
+def _simultaneous_ends(
+    mean: float, error: float, critical: float, significant: bool
+) -> tuple[float | None, float | None]:
+    """Return an interval that excludes 0 exactly if the difference is significant."""
+    if not np.isfinite(critical) or not (error > 0 or significant):
+        return None, None
+    low, high = mean - critical * error, mean + critical * error
+    if not significant:  # rounding must not exclude 0
+        low, high = min(low, 0.0), max(high, 0.0)
+    return low, high
 
 
 def _describe_family(systems: int, baselines: int, pairs: int) -> str:

@@ -14,9 +14,9 @@ import pytest
 from trectools_plus import compare
 from trectools_plus.benchmark import compare_reports, load_report, verify_report
 from trectools_plus.benchmark.report import BayesianResult
+from trectools_plus.benchmark.report.verdict import state_probability
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting import contrast_document, print_contrast, render_contrast_markdown
-from trectools_plus.reporting.wording import state_probability
 from trectools_plus.statistics import bayesian_comparison
 
 RANKS = {
@@ -71,6 +71,26 @@ def test_nothing_else_changes(folder: Path, plain: Path) -> None:
         del entry["bayes"]
     for part in ("comparisons", "best_mode_significant", "groups"):
         assert with_rope[part] == without[part]
+
+
+def test_the_verdict_states_the_probability_of_the_best_mode(folder: Path, plain: Path) -> None:
+    report = load_report(folder / "BenchmarkReport.json")
+    verdict = report.verdict
+    assert verdict is not None
+    assert (verdict.best, verdict.second) == ("a", "b")
+    entry = report.find_comparison("a", "b", "RR@10")
+    assert entry is not None
+    assert entry.bayes is not None
+    assert entry.bayes.worse > 0.5
+    assert verdict.probability == (
+        f"The probability that a is better than b on RR@10 by more than 0.02 is "
+        f"{entry.bayes.worse:.2f} (practically equivalent: {entry.bayes.equivalent:.2f}, worse by "
+        f"more than 0.02: {entry.bayes.better:.2f})."
+    )
+    without = load_report(plain / "BenchmarkReport.json").verdict
+    assert without is not None
+    assert without.probability is None
+    assert "probability" not in without.model_dump()
 
 
 def test_an_edited_probability_is_found(folder: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import Counts, Evaluation
 
-CONFIG = BenchmarkConfig(dataset="hpo", resamples=500)
+CONFIG = BenchmarkConfig(dataset="hpo", resamples=500, targets="trec-2025")
 NAN = math.nan
 
 

@@ -7,6 +7,7 @@ import pytest
 from trectools_plus.benchmark.report import (
     Comparison,
     ConfidenceInterval,
+    Diagnosis,
     Diagnostics,
     MeasureDefinition,
     MeasureResult,
@@ -15,7 +16,7 @@ from trectools_plus.benchmark.report import (
     TieInfo,
 )
 from trectools_plus.benchmark.report.diagnosis import diagnose
-from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target, judge_mean
+from trectools_plus.benchmark.run.targets import AD_HOC_TARGETS, Target, judge_mean
 
 GOOD = {
     "nDCG@10": 0.5,
@@ -26,7 +27,7 @@ GOOD = {
     "HitRate@10": 0.9,
 }
 INTERVAL = ConfidenceInterval(low=0, high=1, level=0.95, method="percentile", resamples=10)
-TARGETS = {**DEFAULT_TARGETS, "P@10": Target(baseline=0.2, competitive=0.4)}
+TARGETS = {**AD_HOC_TARGETS, "P@10": Target(baseline=0.2, competitive=0.4)}
 
 
 def mode_of(means: dict[str, float], n: int = 50, judged: float = 1.0) -> ModeResult:
@@ -92,15 +93,19 @@ def mode_of(means: dict[str, float], n: int = 50, judged: float = 1.0) -> ModeRe
     ],
 )
 def test_patterns_of_one_mode(changes: dict[str, float], signs: list[str]) -> None:
-    found = diagnose({"m": mode_of({**GOOD, **changes})}, [], pooled=True)
+    found = diagnose({"m": mode_of({**GOOD, **changes})}, [], "nDCG@10", pooled=True)
     assert [item.sign for item in found] == signs
     assert all(item.mode == "m" and item.observed and item.suggests for item in found)
 
 
 def test_what_low_ndcg_suggests_depends_on_recall() -> None:
-    (found,) = diagnose({"m": mode_of({**GOOD, "nDCG@10": 0.1})}, [], pooled=True)
+    (found,) = diagnose({"m": mode_of({**GOOD, "nDCG@10": 0.1})}, [], "nDCG@10", pooled=True)
     assert "R@100 0.8000 is not low" in found.observed
     assert "re-ranker" in found.suggests
+
+
+def diagnose_one(result: ModeResult) -> list[Diagnosis]:
+    return diagnose({"m": result}, [], "nDCG@10", pooled=True)
 
 
 def with_interval(name: str, mean: float, low: float, high: float) -> ModeResult:
@@ -113,20 +118,27 @@ def with_interval(name: str, mean: float, low: float, high: float) -> ModeResult
 
 
 def test_a_target_that_the_interval_reaches_below_is_not_called_reached() -> None:
-    (found,) = diagnose({"m": with_interval("nDCG@10", 0.36, 0.33, 0.39)}, [], pooled=True)
+    (found,) = diagnose(
+        {"m": with_interval("nDCG@10", 0.36, 0.33, 0.39)}, [], "nDCG@10", pooled=True
+    )
     assert found.sign == "target-unproven"
     assert found.observed == (
         "above the target, but the interval reaches below it "
         "(nDCG@10 0.3600 against 0.35, interval from 0.3300)"
     )
     # From strong down to competitive is still above the target.
-    assert diagnose({"m": with_interval("nDCG@10", 0.42, 0.36, 0.5)}, [], pooled=True) == []
-    assert diagnose({"m": with_interval("nDCG@10", 0.36, 0.35, 0.39)}, [], pooled=True) == []
+    assert (
+        diagnose({"m": with_interval("nDCG@10", 0.42, 0.36, 0.5)}, [], "nDCG@10", pooled=True) == []
+    )
+    assert (
+        diagnose({"m": with_interval("nDCG@10", 0.36, 0.35, 0.39)}, [], "nDCG@10", pooled=True)
+        == []
+    )
 
 
 @pytest.mark.parametrize(("high", "reaches"), [(0.62, True), (0.59, False)])
 def test_low_says_whether_the_interval_reaches_the_baseline(high: float, reaches: bool) -> None:
-    (found,) = diagnose({"m": with_interval("R@100", 0.55, 0.5, high)}, [], pooled=True)
+    (found,) = diagnose({"m": with_interval("R@100", 0.55, 0.5, high)}, [], "nDCG@10", pooled=True)
     assert found.sign == "high-precision-low-recall"
     assert ("though the interval reaches the baseline" in found.observed) is reaches
 
@@ -159,10 +171,11 @@ def compared(baseline: str, contrast: str, difference: float, significant: bool)
 )
 def test_fusion_against_its_parts(comparison: Comparison, signs: list[str]) -> None:
     modes = {"lexical": mode_of(GOOD), "hybrid": mode_of(GOOD)}
-    assert [item.sign for item in diagnose(modes, [comparison], pooled=True)] == signs
+    assert [item.sign for item in diagnose(modes, [comparison], "nDCG@10", pooled=True)] == signs
 
 
-def test_few_queries_and_few_judgments_are_reported_once() -> None:
+def test_few_judgments_are_reported_once_and_few_queries_are_not() -> None:
     modes = {"a": mode_of(GOOD, n=9, judged=0.3), "b": mode_of(GOOD, n=9, judged=0.4)}
-    assert [item.sign for item in diagnose(modes, [], pooled=True)] == ["few-queries", "few-judged"]
-    assert [item.sign for item in diagnose(modes, [], pooled=False)] == ["few-queries"]
+    found = diagnose(modes, [], "nDCG@10", pooled=True)
+    assert [item.sign for item in found] == ["few-judged"]
+    assert diagnose(modes, [], "nDCG@10", pooled=False) == []

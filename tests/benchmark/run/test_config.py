@@ -215,12 +215,30 @@ def test_files_about_terms(tmp_path: Path) -> None:
     assert load_config(options=config.as_manifest()).as_manifest() == config.as_manifest()
 
 
-def test_targets_of_the_user_are_added_to_the_defaults_under_canonical_names() -> None:
+def test_targets_are_those_of_the_user_under_canonical_names() -> None:
     own = {"MAP@100": {"baseline": 0.1, "competitive": 0.2}, "R@50": None}
     targets = load_config(options={**FILES, "targets": own}).all_targets
-    assert targets["AP@100"].competitive == 0.2
-    assert "R@50" not in targets
-    assert targets["RR@10"].baseline == 0.45
+    assert {name: target.competitive for name, target in targets.items()} == {"AP@100": 0.2}
+    assert load_config(options=FILES).all_targets == {}
+
+
+def test_headline_measures_are_measures_of_the_benchmark() -> None:
+    config = load_config(
+        options={**FILES, "primary_measure": "map@100", "headline_measures": ["ndcg@10", "AP@100"]}
+    )
+    manifest = config.as_manifest()
+    assert manifest["primary_measure"] == "map@100"
+    assert (
+        not {"primary_measure", "headline_measures"}
+        & load_config(options=FILES).as_manifest().keys()
+    )
+    with pytest.raises(UsageError, match="P@5 is not one of the measures — --primary-measure"):
+        load_config(options={**FILES, "primary_measure": "P@5"})
+    with pytest.raises(UsageError, match="there is no measure 'nope' — --headline-measures"):
+        load_config(options={**FILES, "headline_measures": ["nope"]})
+    seven = [f"P@{cutoff}" for cutoff in range(1, 8)]
+    with pytest.raises(UsageError, match=r"7 measures, .* at most 6 are shown first"):
+        load_config(options={**FILES, "measures": seven, "headline_measures": seven})
 
 
 def test_labels() -> None:

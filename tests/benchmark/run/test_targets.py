@@ -14,7 +14,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.benchmark.run.targets import (
-    DEFAULT_TARGETS,
+    AD_HOC_TARGETS,
     Target,
     describe_status,
     find_uplift_baseline,
@@ -27,7 +27,7 @@ from trectools_plus.measures import DEFAULT_MEASURES
 
 
 def test_every_default_measure_has_a_target() -> None:
-    assert set(DEFAULT_TARGETS) == set(DEFAULT_MEASURES)
+    assert set(AD_HOC_TARGETS) == set(DEFAULT_MEASURES)
 
 
 @pytest.mark.parametrize(
@@ -44,16 +44,16 @@ def test_every_default_measure_has_a_target() -> None:
     ],
 )
 def test_status_is_the_highest_level_reached(mean: float | None, status: str | None) -> None:
-    assert judge_mean(mean, DEFAULT_TARGETS["nDCG@10"]).status == status
+    assert judge_mean(mean, AD_HOC_TARGETS["nDCG@10"]).status == status
 
 
 def test_without_a_strong_level_competitive_is_the_highest() -> None:
-    result = judge_mean(1.0, DEFAULT_TARGETS["RR@10"])
+    result = judge_mean(1.0, AD_HOC_TARGETS["RR@10"])
     assert (result.status, result.strong) == ("competitive", None)
 
 
 def test_average_precision_is_competitive_three_points_above_the_baseline() -> None:
-    target = DEFAULT_TARGETS["AP@100"]
+    target = AD_HOC_TARGETS["AP@100"]
     assert target.baseline_high is not None
     assert target.competitive == pytest.approx(target.baseline_high + 0.03)
 
@@ -98,12 +98,12 @@ def test_without_a_baseline_there_is_only_one_step() -> None:
 def test_the_interval_is_judged_with_the_mean(
     low: float | None, mean: float | None, high: float | None, words: str
 ) -> None:
-    result = judge_mean(mean, DEFAULT_TARGETS["nDCG@10"], low, high)
+    result = judge_mean(mean, AD_HOC_TARGETS["nDCG@10"], low, high)
     assert describe_status(result) == words
 
 
 def test_the_ends_of_the_interval_have_levels_of_their_own() -> None:
-    result = judge_mean(0.36, DEFAULT_TARGETS["nDCG@10"], 0.31, 0.42)
+    result = judge_mean(0.36, AD_HOC_TARGETS["nDCG@10"], 0.31, 0.42)
     assert (result.status_low, result.status, result.status_high) == (
         "baseline",
         "competitive",
@@ -119,13 +119,13 @@ def test_the_preset_of_the_kpi_sheet() -> None:
     """The default targets, with the meaningful uplift of MAP@100."""
     found = of_preset("trec-2025")
     assert found == {
-        **DEFAULT_TARGETS,
-        "AP@100": DEFAULT_TARGETS["AP@100"].model_copy(update={"uplift": (0.03, 0.05)}),
+        **AD_HOC_TARGETS,
+        "AP@100": AD_HOC_TARGETS["AP@100"].model_copy(update={"uplift": (0.03, 0.05)}),
     }
     named = ("nDCG(dcg='exp-log2')@10", "MAP@100", "P@5")
     found = of_preset("trec-2025", measures=named)
     assert set(found) == {"nDCG(dcg='exp-log2')@10", "AP@100"}
-    assert found["nDCG(dcg='exp-log2')@10"] == DEFAULT_TARGETS["nDCG@10"]
+    assert found["nDCG(dcg='exp-log2')@10"] == AD_HOC_TARGETS["nDCG@10"]
     assert BenchmarkConfig(dataset="hpo", targets="trec-2025").measures == DEFAULT_MEASURES
 
 
@@ -158,9 +158,10 @@ def test_presets_in_a_file_and_targets_without_new_fields(tmp_path: Path) -> Non
     assert manifest["targets"]["AP@100"]["uplift"] == [0.03, 0.05]
     again = BenchmarkConfig.model_validate(json.loads(json.dumps(manifest)))
     assert hash_config(again.as_manifest()) == hash_config(manifest)
-    plain = load_config(options={"dataset": "hpo"}).as_manifest()["targets"]["nDCG@10"]
+    assert load_config(options={"dataset": "hpo"}).as_manifest()["targets"] == {}
+    plain = manifest["targets"]["nDCG@10"]
     assert set(plain) == {"baseline", "baseline_high", "competitive", "strong"}
-    result = judge_mean(0.5, DEFAULT_TARGETS["nDCG@10"]).model_dump(mode="json")
+    result = judge_mean(0.5, AD_HOC_TARGETS["nDCG@10"]).model_dump(mode="json")
     assert set(result) == {*plain, "status", "status_low", "status_high"}
 
 

@@ -202,7 +202,7 @@ def test_headings_tables_and_links_are_in_order(make_report: Any) -> None:
     assert {str(link["href"])[1:] for link in document.attributes("a")} <= set(ids)
 
 
-def test_tests_groups_and_size_are_shown_when_there_are_any(make_report: Any) -> None:
+def test_tests_and_groups_are_shown_and_a_judgment_of_the_size_is_not(make_report: Any) -> None:
     report = make_report()
     entry = report.comparisons[0]
     tested = entry.model_copy(
@@ -226,11 +226,11 @@ def test_tests_groups_and_size_are_shown_when_there_are_any(make_report: Any) ->
     assert "&lt;0.0001" in text
     assert "after Holm over 3 pairs of modes" in text
     assert "Hybrid, Lexical-Only" in text
-    assert "A set of 66 is small." in text
+    assert "66 is small" not in text
     assert ">t-test<" not in render_html(make_report())
 
 
-def test_strata_are_tables_with_a_word_on_small_ones(make_report: Any) -> None:
+def test_strata_are_tables(make_report: Any) -> None:
     ci = make_report().modes["lexical"].measures["RR@10"].ci
     groups = {
         value: {"lexical": {"RR@10": StratumResult(mean=0.5, n=n, ci=ci)}}
@@ -239,7 +239,7 @@ def test_strata_are_tables_with_a_word_on_small_ones(make_report: Any) -> None:
     means = {"lexical": {"RR@10": 0.5}}
     page = render_html(make_report(means, strata={"difficulty": groups}))
     assert "<h3>By difficulty</h3>" in page
-    assert page.count("too few</span>") == 1
+    assert "too few" not in page
 
 
 @pytest.mark.parametrize(

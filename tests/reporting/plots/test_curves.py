@@ -63,7 +63,7 @@ def test_hit_rate_is_success_of_pytrec_eval(seed: int) -> None:
 
 
 def test_intervals_are_those_of_the_means_of_a_report() -> None:
-    from trectools_plus.statistics.bootstrap import bootstrap_means
+    from trectools_plus.statistics.intervals import mean_intervals
 
     tables = [draw(seed) for seed in (1, 2)]
     qrels = Qrels.from_dict(tables[0][0])
@@ -71,7 +71,7 @@ def test_intervals_are_those_of_the_means_of_a_report() -> None:
     curves = hit_rate_curves(qrels, runs, ranks=[10, 5], resamples=200, seed=7)
     evaluation = evaluate(qrels, runs, ["HitRate@5", "HitRate@10"])
     for mode in runs:
-        own = bootstrap_means(evaluation.tables[mode], resamples=200, seed=7)
+        own = mean_intervals(evaluation.tables[mode], resamples=200, seed=7)
         np.testing.assert_array_equal(curves.low[mode], own.low)
         np.testing.assert_array_equal(curves.high[mode], own.high)
     assert (curves.low["a"] <= curves.mean["a"]).all()

@@ -13,7 +13,8 @@ from trectools_plus.benchmark.compare.method import (
     ADJUSTED_TEST,
     DEFAULT_CORRECTION,
     EQUAL,
-    INTERVAL_METHOD,
+    FAMILY_TESTS,
+    MAX_T,
     TUKEY,
     alpha_of,
     describe_family,
@@ -29,18 +30,15 @@ from trectools_plus.statistics import (
     PairedComparison,
     adjust_p_values,
     compare_columns,
+    compare_simultaneously,
     pairs_of,
     probabilities_of,
     randomised_tukey,
     smallest_detectable_difference,
 )
-from trectools_plus.statistics.arrays import (
-    DEFAULT_CONFIDENCE,
-    DEFAULT_RESAMPLES,
-    DEFAULT_SEED,
-    ResamplingOptions,
-)
+from trectools_plus.statistics.arrays import IntervalOptions, Resampling
 from trectools_plus.statistics.correction import CORRECTIONS
+from trectools_plus.statistics.intervals import METHOD_NAMES, RESAMPLED
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS
 
 
@@ -51,7 +49,7 @@ def compare_evaluation(
     correction: str = DEFAULT_CORRECTION,
     test: str = ADJUSTED_TEST,
     rope: float | None = None,
-    **resampling: Unpack[ResamplingOptions],
+    **options: Unpack[IntervalOptions],
 ) -> list[Comparison]:
     """Compare the runs of an evaluation, query by query, on every measure except sums.
 
@@ -63,15 +61,15 @@ def compare_evaluation(
         evaluation: At least one run; all over the same queries.
         baseline: Compare each other run with this one, or with each of several; ``None`` compares
             every pair.
-        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``, or ``tukey_hsd``: the
-            randomised Tukey HSD test, for every pair only.
-        test: The test whose p-values are adjusted: a name of ``PAIRED_TESTS``. Tukey's test, which
-            is also a correction, needs the default.
+        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``; ``max_t``, with simultaneous
+            intervals; or ``tukey_hsd``: the randomised Tukey HSD test, for every pair only.
+        test: The test whose p-values are adjusted: a name of ``PAIRED_TESTS``. ``tukey_hsd`` and
+            ``max_t``, which are also tests, need the default.
         rope: Half the width of the region of practical equivalence, in the unit of the measures:
             adds a Bayesian comparison to each entry.
-        **resampling: ``confidence``, the level of the intervals between 0 and 1; ``resamples`` of
-            the bootstrap and of the randomisation; ``seed``. The same seed gives the resamples of
-            the runs' means.
+        **options: ``interval``, the method of the intervals (``auto``); ``confidence``, their level
+            between 0 and 1; ``resamples`` of the bootstrap and of the randomisation; ``seed``. The
+            same seed gives the resamples of the runs' means.
 
     Returns:
         One entry per pair and measure: pairs in the order of the runs, then measures.
@@ -86,15 +84,10 @@ def compare_evaluation(
     refuse_different_queries(evaluation)
     pairs = pairs_of(len(names), [names.index(name) for name in baselines])
     facts = {
-        "test": TUKEY if correction == TUKEY else test,
+        "test": correction if correction in FAMILY_TESTS else test,
         "correction": correction,
         "family": describe_family(len(names), len(baselines), len(pairs)),
     }
-    options = ResamplingOptions(
-        confidence=resampling.get("confidence", DEFAULT_CONFIDENCE),
-        resamples=resampling.get("resamples", DEFAULT_RESAMPLES),
-        seed=resampling.get("seed", DEFAULT_SEED),
-    )
     return compare_pairs(evaluation, pairs, facts, options, rope)
 
 
@@ -102,7 +95,7 @@ def compare_pairs(
     evaluation: Evaluation,
     pairs: Sequence[tuple[int, int]],
     facts: dict[str, str],
-    resampling: ResamplingOptions,
+    options: IntervalOptions,
     rope: float | None = None,
 ) -> list[Comparison]:
     """Test the differences of pairs of runs, on each measure as one family.
@@ -112,7 +105,7 @@ def compare_pairs(
         pairs: Baseline and contrast, as positions among the runs.
         facts: ``test``, the test whose p-values are adjusted; ``correction``, of which
             ``tukey_hsd`` counts every pair of the runs; ``family``, a description of the pairs.
-        resampling: Settings of the intervals and tests, all of them.
+        options: Settings of the intervals and tests.
         rope: As in :func:`compare_evaluation`.
 
     Returns:
@@ -129,24 +122,28 @@ def compare_pairs(
             for base, contrast, name in cases
         ]
     )
-    found = compare_columns(differences, **resampling)
+    resamples = Resampling(**options).resamples
+    found = compare_columns(differences, **options)
     columns = np.arange(len(cases)).reshape(len(pairs), len(measures))
     adjusted = np.empty(len(cases))
     for place, name in enumerate(measures):
-        of_measure = columns[:, place]
-        adjusted[of_measure] = (
-            _tukey(evaluation, pairs, name, resampling)
-            if facts["correction"] == TUKEY
-            else adjust(
-                [found[column] for column in of_measure], facts["correction"], facts["test"]
-            )
-        )
+        of_measure = columns[:, place].tolist()
+        family = [found[column] for column in of_measure]
+        if facts["correction"] == MAX_T:
+            family, p_values = compare_simultaneously(differences[:, of_measure], family, **options)
+            for column, one in zip(of_measure, family, strict=True):
+                found[column] = one
+        elif facts["correction"] == TUKEY:
+            p_values = _tukey(evaluation, pairs, name, options)
+        else:
+            p_values = adjust(family, facts["correction"], facts["test"])
+        adjusted[of_measure] = p_values
     entries = [
         make_comparison(
             case,
             found[column],
             float(adjusted[column]),
-            resampling["resamples"],
+            resamples,
             facts,
             higher_is_better=evaluation.definition(case[2]).higher_is_better,
         )
@@ -180,9 +177,10 @@ def check_baselines(
             raise UsageError(
                 f"unknown baseline '{name}'", remedy=f"the runs are {', '.join(names)}"
             )
-    if correction not in (*CORRECTIONS, TUKEY):
+    corrections = [*CORRECTIONS, *FAMILY_TESTS]
+    if correction not in corrections:
         raise UsageError(
-            f"unknown correction '{correction}'", remedy=f"use {', '.join([*CORRECTIONS, TUKEY])}"
+            f"unknown correction '{correction}'", remedy=f"use {', '.join(corrections)}"
         )
     if correction == TUKEY and baselines:
         raise UsageError(
@@ -199,9 +197,9 @@ def check_test(test: str, correction: str = DEFAULT_CORRECTION) -> None:
     """
     if test not in PAIRED_TESTS:
         raise UsageError(f"unknown test '{test}'", remedy=f"use {', '.join(PAIRED_TESTS)}")
-    if correction == TUKEY and test != ADJUSTED_TEST:
+    if correction in FAMILY_TESTS and test != ADJUSTED_TEST:
         raise UsageError(
-            f"the correction {TUKEY} is a test itself, so {test} cannot be combined with it",
+            f"the correction {correction} is a test itself, so {test} cannot be combined with it",
             remedy="use holm, or leave out the test",
         )
 
@@ -224,40 +222,50 @@ def _tukey(
     evaluation: Evaluation,
     pairs: Sequence[tuple[int, int]],
     measure: str,
-    resampling: ResamplingOptions,
+    options: IntervalOptions,
 ) -> FloatArray:
     """Compute Tukey's p-values over the queries for which every run defines the measure."""
     table = np.column_stack([evaluation.values(name, measure) for name in evaluation.run_names])
     defined = table[~np.isnan(table).any(axis=1)]
     if len(defined) < 2:
         return np.full(len(pairs), 1.0 if len(defined) else np.nan)
-    p_table = randomised_tukey(defined, resamples=resampling["resamples"], seed=resampling["seed"])
+    settings = Resampling(**options)
+    p_table = randomised_tukey(defined, resamples=settings.resamples, seed=settings.seed)
     return np.array([p_table[pair] for pair in pairs])
 
 
 def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval | None:
-    """Return one column's interval for a report; ``None`` for fewer than two values.
+    """Return one column's interval for a report; ``None`` without a valid one.
 
     Ends nearer to 0 than 1e-12 become 0: the last bits of a sum must not decide significance.
     """
-    return _interval(
-        intervals.low[column], intervals.high[column], intervals.level, intervals.resamples
-    )
+    ends = float(intervals.low[column]), float(intervals.high[column])
+    method, note = intervals.methods[column], intervals.notes[column]
+    return _interval(ends, intervals.level, intervals.resamples, method, note)
 
 
 def interval_from(found: PairedComparison, resamples: int) -> ConfidenceInterval | None:
     """Return the interval of a mean difference for a report; ends as in :func:`interval_of`."""
-    return _interval(found.low, found.high, found.level, resamples)
+    return _interval((found.low, found.high), found.level, resamples, found.method, found.note)
 
 
 def _interval(
-    low: float | None, high: float | None, level: float, resamples: int
+    ends: tuple[float | None, float | None],
+    level: float,
+    resamples: int,
+    method: str,
+    note: str | None,
 ) -> ConfidenceInterval | None:
-    if low is None or high is None or math.isnan(low) or math.isnan(high):
+    if None in ends or not method:
         return None
-    low, high = (0.0 if abs(end) < EQUAL else float(end) for end in (low, high))
+    low, high = (0.0 if abs(end or 0.0) < EQUAL else end for end in ends)
     return ConfidenceInterval(
-        low=low, high=high, level=level, method=INTERVAL_METHOD, resamples=resamples
+        low=low,
+        high=high,
+        level=level,
+        method=METHOD_NAMES[method],
+        resamples=resamples if method in RESAMPLED else 0,
+        note=note,
     )
 
 

@@ -23,6 +23,7 @@ from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.errors import IncomparableError, InputError
 from trectools_plus.statistics import check_rope, compare_columns
+from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.text import plural
 
 _MOST_CHANGED = 10
@@ -52,7 +53,7 @@ class LatencyDifference:
         a: Mean of A.
         b: Mean of B.
         difference: B minus A.
-        low: Lower end of its bootstrap interval; ``None`` for a single query.
+        low: Lower end of its interval; ``None`` for a single query, or equal differences.
         high: Upper end.
     """
 
@@ -65,7 +66,7 @@ class LatencyDifference:
 
 
 def compare_latency(
-    a: ReportFolder, b: ReportFolder, pair: tuple[str, str]
+    a: ReportFolder, b: ReportFolder, pair: tuple[str, str], options: IntervalOptions
 ) -> LatencyDifference | None:
     """Compare the latency of a mode, B minus A, over the queries timed in both reports.
 
@@ -73,6 +74,7 @@ def compare_latency(
         a: Report A.
         b: Report B.
         pair: The mode in A and in B.
+        options: Settings of the interval.
 
     Returns:
         ``None`` if a report has no latencies, or no query is in both.
@@ -88,8 +90,7 @@ def compare_latency(
     if not both.height:
         return None
     before, after = both["latency_ms"].to_numpy(), both["latency_ms_b"].to_numpy()
-    resampling = resampling_of(a.report.manifest.config)
-    found = compare_columns(after - before, tests=(), **resampling)[0]
+    found = compare_columns(after - before, tests=(), **options)[0]
     assert found.difference is not None
     return LatencyDifference(
         both.height,
@@ -156,6 +157,7 @@ def compare_reports(
     second: str | Path,
     *,
     test: str = ADJUSTED_TEST,
+    interval: str | None = None,
     rope: float | None = None,
 ) -> Contrast:
     """Compare two reports query by query: B minus A, for every mode and measure of both.
@@ -168,6 +170,8 @@ def compare_reports(
         second: Report B.
         test: The test that decides: ``randomisation``, ``t_test`` (the paired t-test),
             ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
+        interval: The method of the intervals: ``auto``, ``percentile``, ``bca`` or ``t``; that of
+            report A if ``None``.
         rope: Half the width of the region of practical equivalence, in the unit of the measures:
             each comparison then has the probability that B is better than A by more than this. If
             ``None``, that of report A, which may have none.
@@ -208,9 +212,12 @@ def compare_reports(
                     remedy="keep the files of a benchmark together",
                 )
             tables[pair, name] = table
+    options = resampling_of(a.report.manifest.config)
+    if interval is not None:
+        options["interval"] = interval
     if rope is None:
         rope = a.report.manifest.config.get("rope")
-    found = _compare(tables, a, test, rope)
+    found = _compare(tables, a, test, options, rope)
     undefined = [
         note_undefined(_label(a, b, pair), name, table, ("a", "b"))
         for (pair, name), table in tables.items()
@@ -232,7 +239,7 @@ def compare_reports(
             },
             comparisons=[found[pair, name] for name in measures],
             changed={name: most_changed(tables[pair, name]) for name in measures},
-            latency=compare_latency(a, b, pair),
+            latency=compare_latency(a, b, pair, options),
         )
         for pair in pairs
     ]
@@ -330,14 +337,14 @@ def _compare(
     tables: dict[tuple[tuple[str, str], str], pl.DataFrame],
     a: ReportFolder,
     test: str,
+    options: IntervalOptions,
     rope: float | None,
 ) -> dict[tuple[tuple[str, str], str], Comparison]:
-    resampling = resampling_of(a.report.manifest.config)
     cases = list(tables)
     differences = np.column_stack(
         [(tables[case]["b"] - tables[case]["a"]).fill_null(np.nan).to_numpy() for case in cases]
     )
-    found = dict(zip(cases, compare_columns(differences, **resampling), strict=True))
+    found = dict(zip(cases, compare_columns(differences, **options), strict=True))
     adjusted: dict[tuple[tuple[str, str], str], float] = {}
     for measure in dict.fromkeys(name for _, name in cases):
         family = [case for case in cases if case[1] == measure]
@@ -354,7 +361,7 @@ def _compare(
             (*case[0], case[1]),
             found[case],
             adjusted[case],
-            resampling["resamples"],
+            options["resamples"],
             facts,
             higher_is_better=a.report.higher_is_better(case[1]),
         )

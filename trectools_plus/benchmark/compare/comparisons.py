@@ -37,7 +37,7 @@ from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from trectools_plus.measures.parser import match_name
-from trectools_plus.statistics.arrays import ResamplingOptions
+from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 PlotKind = Literal["means", "differences", "critical_difference"]
 
 
-class CompareOptions(ResamplingOptions, total=False):
+class CompareOptions(IntervalOptions, total=False):
     """Further settings of a comparison."""
 
     primary_measure: str
@@ -297,11 +297,13 @@ def compare(
         measures: Names of measures, or measures.
         baseline: Return the comparisons of each other system with this one, or with each of
             several; by default those of every pair.
-        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``, or, for every pair only,
-            ``tukey_hsd``: the randomised Tukey HSD test.
+        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``; ``max_t``, with simultaneous
+            intervals that agree with the significance; or, for every pair only, ``tukey_hsd``: the
+            randomised Tukey HSD test.
         test: The test whose p-values are adjusted: ``randomisation``, ``t_test``,
             ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
-        **options: ``confidence``, the level of the intervals between 0 and 1 (0.95);
+        **options: ``interval``, the method of the intervals: ``auto``, ``percentile``, ``bca``,
+            ``t`` or ``wilson``; ``confidence``, their level between 0 and 1 (0.95);
             ``resamples``, their number (10,000); ``seed`` of the draws (42); ``primary_measure``,
             the measure of the verdict (nDCG@10, or the first measure); ``rope``, half the width of
             the region of practical equivalence, in the unit of the measures: each comparison then

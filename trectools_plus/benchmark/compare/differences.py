@@ -23,6 +23,7 @@ from trectools_plus.benchmark.compare.compare import (
 )
 from trectools_plus.benchmark.compare.method import (
     DEFAULT_CORRECTION,
+    FAMILY_TESTS,
     TUKEY,
     alpha_of,
     describe_family,
@@ -93,7 +94,7 @@ def find_differences(
     ]
     pairs += [(places[names[key]], places[key[0]]) for key in rest if key not in same_as]
     facts = {
-        "test": TUKEY if config.correction == TUKEY else config.test,
+        "test": config.correction if config.correction in FAMILY_TESTS else config.test,
         "correction": config.correction,
         "family": _describe_family(config.correction, len(modes), len(further)),
     }

@@ -12,7 +12,9 @@ DEFAULT_CORRECTION = "holm"
 ADJUSTED_TEST = "randomisation"
 """The test whose p-values are adjusted: valid at any size, unlike the bootstrap."""
 TUKEY = "tukey_hsd"
-INTERVAL_METHOD = "percentile bootstrap"
+MAX_T = "max_t"
+FAMILY_TESTS = (TUKEY, MAX_T)
+"""Corrections that are tests of the whole family, in place of a paired test."""
 
 EQUAL = 1e-12
 """Two values with a smaller difference are equal: the last bits depend on the order of a sum."""

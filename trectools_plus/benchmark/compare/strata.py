@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.statistics import bootstrap_means
+from trectools_plus.statistics import mean_intervals
 
 FEWEST_VALUES = 2
 """A field with one value has all queries in one stratum."""
@@ -46,11 +45,10 @@ def make_strata(topics: Topics, evaluation: Evaluation, config: BenchmarkConfig)
     """
     query_ids = next(iter(evaluation.query_ids.values()))
     cases = [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
-    sums = {*evaluation.measure_names} - {*evaluation.compared_names}
     table = np.column_stack([evaluation.values(*case) for case in cases])
     return {
         field: {
-            value: summarise_stratum(table[rows], cases, config, sums)
+            value: summarise_stratum(table[rows], cases, config, evaluation)
             for value, rows in values.items()
         }
         for field, values in find_strata(topics, query_ids).items()
@@ -104,27 +102,30 @@ def summarise_stratum(
     table: FloatArray,
     cases: list[tuple[str, str]],
     config: BenchmarkConfig,
-    sums: Collection[str] = (),
+    evaluation: Evaluation,
 ) -> dict[str, dict[str, StratumResult]]:
     """Compute mean, number of queries and interval of each case in one stratum.
 
     Args:
         table: Values of shape (queries, cases); ``nan`` is undefined.
         cases: Run and measure of each column.
-        config: Confidence level, resamples and seed.
-        sums: The measures that are summed, without an interval.
+        config: Method and level of the intervals, resamples and seed.
+        evaluation: Has the definitions of the measures.
 
     Returns:
         By run and measure.
     """
-    intervals = bootstrap_means(table, **config.resampling)
+    definitions = [evaluation.definition(name) for _, name in cases]
+    higher_is_better = np.array([one.higher_is_better for one in definitions])
+    intervals = mean_intervals(table, proportions=higher_is_better, **config.resampling)
     results: dict[str, dict[str, StratumResult]] = {}
     for column, (run, name) in enumerate(cases):
         defined = table[~np.isnan(table[:, column]), column].tolist()
+        summed = definitions[column].aggregate == "sum"
         results.setdefault(run, {})[name] = StratumResult(
             # Exactly rounded, as the mean over all queries.
-            mean=math.fsum(defined) / (1 if name in sums else len(defined)) if defined else None,
+            mean=math.fsum(defined) / (1 if summed else len(defined)) if defined else None,
             n=int(intervals.n[column]),
-            ci=None if name in sums else interval_of(intervals, column),
+            ci=None if summed else interval_of(intervals, column),
         )
     return results

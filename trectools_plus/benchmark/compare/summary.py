@@ -10,7 +10,7 @@ from trectools_plus.benchmark.report.parts import ends_of, none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.targets import find_uplift_baseline, judge_mean, judge_uplift
 from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.statistics import bootstrap_means
+from trectools_plus.statistics import mean_intervals
 
 
 def summarise(
@@ -29,7 +29,11 @@ def summarise(
     """
     cases = [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
     values = np.column_stack([evaluation.values(*case) for case in cases])
-    intervals = bootstrap_means(values, **config.resampling)
+    intervals = mean_intervals(
+        values,
+        proportions=np.array([evaluation.definition(name).higher_is_better for _, name in cases]),
+        **config.resampling,
+    )
     targets = config.all_targets
     baseline = find_uplift_baseline(config.baseline or (), evaluation.run_names)
     results: dict[str, dict[str, MeasureResult]] = {}

@@ -1,7 +1,7 @@
 """Patterns in a benchmark's figures, each with a suggestion.
 
 "Low" is below the measure's baseline target, "high" is at least its competitive target, so the
-patterns agree with the table of targets. A measure without a target is never diagnosed.
+patterns agree with the table of targets. A measure without a target is neither.
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from trectools_plus.benchmark.report import Comparison, Diagnosis, MeasureResult, ModeResult
 from trectools_plus.benchmark.report.parts import ends_of
-from trectools_plus.text import plural
 
 _LOW_JUDGED = 0.8
-_FEW_QUERIES = 30
 _REACHED = ("competitive", "strong")
 _FAMILIES = {
     "ndcg": ("nDCG",),
@@ -29,19 +27,23 @@ If ``P@k`` is not among the measures, ``RR@k`` is used as precision.
 
 
 def diagnose(
-    modes: Mapping[str, ModeResult], comparisons: Sequence[Comparison], *, pooled: bool
+    modes: Mapping[str, ModeResult],
+    comparisons: Sequence[Comparison],
+    measure: str,
+    *,
+    pooled: bool,
 ) -> list[Diagnosis]:
     """Find the patterns, mode by mode and then between modes.
 
     Args:
         modes: Results by mode, in the order of the report.
         comparisons: Paired differences between them.
+        measure: The primary measure, on which fusions are compared with their components.
         pooled: True if the qrels contain documents that are judged as not relevant. If they
             contain only relevant ones, unjudged documents are not a problem.
     """
     found = [item for mode, result in modes.items() for item in _diagnose_mode(mode, result)]
-    found += _diagnose_fusion(modes, comparisons)
-    found += _diagnose_size(modes)
+    found += _diagnose_fusion(modes, comparisons, measure)
     return [*found, *_diagnose_judged(modes)] if pooled else found
 
 
@@ -124,8 +126,7 @@ def _diagnose_unproven_targets(mode: str, result: ModeResult) -> Iterator[Diagno
             mode=mode,
             sign="target-unproven",
             observed=f"above the target, but the interval reaches below it ({'; '.join(unproven)})",
-            suggests="other queries like these could bring it below the target: don't call it "
-            "reached before there are more of them",
+            suggests="these queries do not show that the target is reached",
         )
 
 
@@ -154,27 +155,12 @@ def _diagnose_judged(modes: Mapping[str, ModeResult]) -> Iterator[Diagnosis]:
         )
 
 
-def _diagnose_size(modes: Mapping[str, ModeResult]) -> Iterator[Diagnosis]:
-    n = max(
-        (figures.n for result in modes.values() for figures in result.measures.values()), default=0
-    )
-    if n < _FEW_QUERIES:
-        yield Diagnosis(
-            mode=None,
-            sign="few-queries",
-            observed=f"only {plural(n, 'query is', 'queries are')} averaged over",
-            suggests="intervals from so few queries are narrower than they should be: take the "
-            "figures as a check that everything works, not as a result",
-        )
-
-
 def _diagnose_fusion(
-    modes: Mapping[str, ModeResult], comparisons: Sequence[Comparison]
+    modes: Mapping[str, ModeResult], comparisons: Sequence[Comparison], measure: str
 ) -> Iterator[Diagnosis]:
     """Report modes that hybrid loses against or does not significantly improve on."""
     if "hybrid" not in modes:
         return
-    measure = next(iter(modes["hybrid"].measures), None)
     for entry in comparisons:
         if entry.measure != measure or entry.difference is None:
             continue
@@ -203,7 +189,7 @@ def _diagnose_fusion(
                 mode="hybrid",
                 sign="fusion-gain-unproven",
                 observed=f"{measure} is {size}{over}, though not significantly",
-                suggests="these queries cannot tell whether fusing helps; more queries can",
+                suggests="these queries do not show that fusing helps",
             )
 
 

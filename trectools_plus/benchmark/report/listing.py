@@ -90,7 +90,7 @@ def _show(report: BenchmarkReport, mode: str, measure: str) -> str:
 
 def _describe(report: BenchmarkReport, folder: Path) -> ListedReport:
     manifest = report.manifest
-    measure = report.measure_names[0]
+    measure = report.primary_measure
     mode = report.best_mode[measure]
     if mode is not None:
         mark = "*" if report.best_mode_significant[measure] else "n.s."

@@ -76,7 +76,7 @@ class FailingQuery(ReportModel):
 
 
 class SetSize(ReportModel):
-    """The suitability of a number of queries."""
+    """The number of queries, compared with common sizes, in reports of earlier versions."""
 
     queries: int
     """Number of queries in the means."""
@@ -125,7 +125,7 @@ class BenchmarkReport(ReportModel):
     """By measure, the largest groups of modes without significant differences, the best first; a
     mode may be in several. Empty if the means are over different queries."""
     size: SetSize | None = None
-    """The suitability of the number of queries."""
+    """Null; reports of earlier versions state here whether the number of queries is common."""
     strata: dict[str, dict[str, dict[str, dict[str, StratumResult]]]] = Field(default_factory=dict)
     """By field of the topics, value (most queries first), mode and measure."""
     failing_queries: list[FailingQuery]
@@ -184,6 +184,20 @@ class BenchmarkReport(ReportModel):
     def measure_names(self) -> list[str]:
         """The measures' names as requested, in the order of the configuration."""
         return list(self.best_mode)
+
+    @property
+    def shown_measures(self) -> dict[str, list[str]]:
+        """The measures to show, in order, each with the measures that always equal it.
+
+        Of measures with equal values, a headline measure or else the first one is shown.
+        """
+        group_of = {name: group for group in self.equal_measures for name in group}
+        shown: dict[str, list[str]] = {}
+        for name in self.measure_names:
+            group = group_of.get(name, [name])
+            chosen = next((one for one in self.headline_measures if one in group), group[0])
+            shown.setdefault(chosen, [one for one in group if one != chosen])
+        return shown
 
     @property
     def canonical_names(self) -> dict[str, str]:

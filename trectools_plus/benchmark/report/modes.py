@@ -72,11 +72,12 @@ class Comparison(WithoutUnset):
     difference: float | None
     """Mean of contrast minus baseline."""
     ci: ConfidenceInterval | None
-    """Bootstrap interval of the difference, from the resamples of the means; not adjusted. Null for
-    fewer than two queries."""
+    """Interval of the difference. With the correction ``max_t`` it is simultaneous for the family,
+    and excludes 0 exactly if ``significant`` is true; with others it is not adjusted. Null for
+    fewer than two queries, and if all differences are equal."""
     paired_bootstrap: TestResult | None = None
-    """Resampled differences, shifted to mean zero; null if nothing is defined, as for the other
-    tests."""
+    """The studentised bootstrap test (in reports of schema version 1.0, not studentised); null if
+    nothing is defined, as for the other tests."""
     t_test: StudentResult | None = None
     """Student's paired t-test."""
     wilcoxon: WilcoxonResult | None = None
@@ -86,11 +87,13 @@ class Comparison(WithoutUnset):
     sign_test: TestResult | None = None
     """The sign test: wins against losses."""
     test: str = "randomisation"
-    """The test whose p-values are adjusted; ``tukey_hsd`` is one for all pairs together."""
+    """The test whose p-values are adjusted; ``tukey_hsd`` and ``max_t`` are tests of the whole
+    family."""
     p_adjusted: float | None = None
     """Its p-value, adjusted for the family; null if nothing is defined."""
     correction: str = "holm"
-    """The adjustment: ``holm``, ``bonferroni``, ``benjamini_hochberg`` or ``tukey_hsd``."""
+    """The adjustment: ``holm``, ``bonferroni``, ``benjamini_hochberg``, ``tukey_hsd`` or
+    ``max_t``."""
     family: str = ""
     """A description of the comparisons that the adjustment counts."""
     significant: bool
@@ -113,6 +116,17 @@ class Comparison(WithoutUnset):
     """Number of queries where the baseline is better."""
 
     _without_interval_of_one = without_interval_of_one
+
+    @property
+    def p(self) -> float | None:
+        """The p-value that ``p_adjusted`` adjusts: that of the deciding test.
+
+        ``None`` without defined differences, and for ``tukey_hsd``, which has only adjusted
+        p-values.
+        """
+        name = "paired_bootstrap" if self.test == "max_t" else self.test
+        found: TestResult | None = getattr(self, name, None)
+        return None if found is None else found.p
 
 
 class Diagnostics(ReportModel):
@@ -176,7 +190,7 @@ class StratumResult(ReportModel):
     n: int
     """Number of queries of the stratum for which the measure is defined."""
     ci: ConfidenceInterval | None
-    """Bootstrap interval of the mean; null for fewer than two queries."""
+    """Interval of the mean; null as for the whole set of queries."""
 
     _without_interval_of_one = without_interval_of_one
 
@@ -193,7 +207,7 @@ class ComponentMeasure(ReportModel):
     difference: float | None
     """Mean over these queries; if it is above 0, the component raises the measure."""
     ci: ConfidenceInterval | None
-    """Bootstrap interval of the mean difference; null for fewer than two queries."""
+    """Interval of the mean difference, as in a comparison of two modes."""
     p_adjusted: float | None
     """The p-value of the paired differences, adjusted for the same family as the comparisons of
     modes. If the fusion without the component is one of the modes, it is the value of that pair."""

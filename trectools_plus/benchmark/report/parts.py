@@ -160,12 +160,13 @@ class ConfidenceInterval(WithoutUnset):
     level: float
     """Confidence level, between 0 and 1."""
     method: str
-    """The method."""
+    """The method of this interval, for example ``BCa bootstrap`` or ``Wilson``."""
     resamples: int
-    """Bootstrap resamples drawn; the same ones for every measure and mode."""
+    """Bootstrap resamples drawn, the same ones for every measure and mode; 0 if the method draws
+    none."""
     note: str | None = None
-    """A limitation of this interval, for example that there are too few queries for its method;
-    omitted if there is none."""
+    """The reason why the interval may be too narrow, for example too few different values. Omitted
+    if there is none."""
 
 
 class UpliftResult(ReportModel):
@@ -227,7 +228,8 @@ class MeasureResult(ReportModel):
     n: int
     """Number of queries in the mean."""
     ci: ConfidenceInterval | None
-    """Bootstrap interval of the mean; null for a sum, and for fewer than two queries."""
+    """Interval of the mean; null for a sum, for fewer than two queries, and where no interval is
+    valid, because all values are equal."""
     definition: MeasureDefinition
     """The definition of the measure."""
     target: TargetResult | None

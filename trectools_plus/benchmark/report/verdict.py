@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import Field
 
 from trectools_plus.benchmark.compare.method import EQUAL
-from trectools_plus.benchmark.report.modes import Comparison
-from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel
+from trectools_plus.benchmark.report.modes import BayesianResult, Comparison
+from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel, WithoutUnset
 from trectools_plus.choices import DEFAULT_MEASURES
-from trectools_plus.text import join_names, plural
+from trectools_plus.text import join_names, listed, plural
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.report.model import BenchmarkReport
@@ -42,14 +42,19 @@ class BestOverall(ReportModel):
     not_different: list[str]
     """The modes that do not differ significantly from it; empty if it is settled."""
     rule: str
-    """The rule in words."""
+    """The rule in words, without a full stop."""
 
 
-class Verdict(ReportModel):
+class Verdict(WithoutUnset):
     """The result on one measure, and the figures that it is based on."""
+
+    _optional = ("probability",)
 
     text: str
     """One sentence."""
+    probability: str | None = None
+    """A sentence with the probability that the best mode is better than the second one; omitted if
+    no region of practical equivalence (``rope``) is set."""
     measure: str
     """The measure; the primary one in a report."""
     best: str | None
@@ -144,8 +149,7 @@ def find_best_overall(
         measure=measure,
         settled=settled,
         not_different=[] if settled else others,
-        rule=f"The best mode has the best mean {measure}. It is settled if it differs "
-        "significantly from every other mode.",
+        rule=f"the best mean {measure}; settled if significantly better than every other mode",
     )
 
 
@@ -189,6 +193,9 @@ def make_verdict(
     entry = None if lead is None else lead.entry
     return Verdict(
         text=f"{text}{_describe_unscored(report)}.",
+        probability=None
+        if overall is None or entry is None
+        else _state_lead(report, overall, entry),
         measure=measure,
         best=None if overall is None else overall.mode,
         second=None if lead is None else lead.second,
@@ -335,8 +342,49 @@ def _describe_significance(report: BenchmarkReport, overall: BestOverall, lead: 
         against = " against every other mode" if others else ""
         return f"significant{against} with {number}"
     if entry.significant:
-        return f"significant with {number}, but not against {_join(report, unproven)}"
+        but = f", but not against {_join(report, unproven)}" if unproven else ""
+        return f"significant with {number}{but}"
     return f"not significant with {number}"
+
+
+def _state_lead(report: BenchmarkReport, overall: BestOverall, entry: Comparison) -> str | None:
+    """State the probability that the best mode is better than the one that it is compared with."""
+    if entry.bayes is None:
+        return None
+    if entry.contrast == overall.mode:
+        bayes, second = entry.bayes, entry.baseline
+    else:
+        better, worse = entry.bayes.worse, entry.bayes.better
+        bayes = entry.bayes.model_copy(update={"better": better, "worse": worse})
+        second = entry.contrast
+    names = _label(report, overall.mode), _label(report, second)
+    return state_probability(bayes, *names, entry.measure)
+
+
+def state_probability(bayes: BayesianResult, contrast: str, baseline: str, measure: str) -> str:
+    """State a Bayesian comparison in one sentence.
+
+    Args:
+        bayes: The probabilities.
+        contrast: The name of the system that may be better.
+        baseline: The name of the other one.
+        measure: The measure.
+    """
+    what = f"The probability that {contrast} is better than {baseline} on {measure}"
+    if not bayes.rope:
+        return f"{what} is {_show_probability(bayes.better)}."
+    return (
+        f"{what} by more than {bayes.rope:g} is {_show_probability(bayes.better)} (practically "
+        f"equivalent: {_show_probability(bayes.equivalent)}, worse by more than {bayes.rope:g}: "
+        f"{_show_probability(bayes.worse)})."
+    )
+
+
+def _show_probability(probability: float) -> str:
+    """Return a probability with two decimals, but not 0.00 or 1.00 if it is not certain."""
+    if 0 < probability < 0.005:
+        return "below 0.01"
+    return "above 0.99" if 0.995 <= probability < 1 else f"{probability:.2f}"
 
 
 def _describe_unscored(report: BenchmarkReport) -> str:
@@ -351,27 +399,14 @@ def _describe_unscored(report: BenchmarkReport) -> str:
 def list_next_steps(
     report: BenchmarkReport, measure: str, entry: Comparison | None = None
 ) -> list[str]:
-    """List what to look at next, a sentence each: gaps, judgments, power, failing queries.
+    """List what to look at next, a sentence each: judgments, power, failing queries.
 
     Args:
         report: The report.
         measure: The measure of the verdict.
         entry: The comparison that the verdict is about.
     """
-    steps = [
-        f"{mode.label} is {mode.status} and not compared: {mode.reason}."
-        for mode in report.unscored.values()
-    ]
-    for result in report.modes.values():
-        missing = len(result.diagnostics.missing_queries)
-        if result.status == "empty":
-            steps.append(f"{result.label} found nothing for any query.")
-        elif missing:
-            of_all = plural(report.manifest.dataset.queries, "query", "queries")
-            zero = report.manifest.config.get("missing", "zero") == "zero"
-            count = "; they count as 0" if zero else ""
-            steps.append(f"{result.label} has no results for {missing:,} of {of_all}{count}.")
-    steps += describe_judged(report)
+    steps = describe_judged(report)
     if entry is not None and not entry.significant and entry.detectable_difference is not None:
         steps.append(
             f"With {plural(entry.n, 'query', 'queries')}, a true difference of "
@@ -381,8 +416,15 @@ def list_next_steps(
     if failing:
         of_all = plural(report.manifest.dataset.queries, "query", "queries")
         score = "scores" if len(failing) == 1 else "score"
-        where = "in every mode" if len(report.modes) > 1 else f"in {next(iter(report.modes))}"
-        steps.append(f"{len(failing):,} of {of_all} {score} 0 on {failing[0].measure} {where}.")
+        where = (
+            "in every mode"
+            if len(report.modes) > 1
+            else f"in {next(iter(report.modes.values())).label}"
+        )
+        ids = listed([query.query_id for query in failing])
+        steps.append(
+            f"{len(failing):,} of {of_all} {score} 0 on {failing[0].measure} {where}: {ids}."
+        )
     return steps
 
 

@@ -10,6 +10,7 @@ from trectools_plus.benchmark.analyses.difficulty import find_difficulty, find_d
 from trectools_plus.benchmark.analyses.pool import find_pool
 from trectools_plus.benchmark.analyses.similarity import FEWEST_MODES, find_similarity
 from trectools_plus.benchmark.compare.differences import Differences, find_differences
+from trectools_plus.benchmark.compare.equal_measures import find_equal_measures
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.compare.significance import (
     find_best,
@@ -26,7 +27,6 @@ from trectools_plus.benchmark.report import (
     DatasetInfo,
     Manifest,
     ModeResult,
-    SetSize,
 )
 from trectools_plus.benchmark.report.diagnosis import diagnose
 from trectools_plus.benchmark.report.diagnostics import JUDGED, find_diagnostics, find_failing
@@ -47,7 +47,6 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import models_used
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
-from trectools_plus.statistics import advise_on_size
 
 
 def score_modes(
@@ -145,9 +144,9 @@ def make_report(
     runs = {name: mode.run for name, mode in scored.items()}
     ontology = find_ontology(config, evaluation.measures)
     has_nonrelevant = bool((dataset.qrels.frame["relevance"] <= 0).any())
-    size = advise_on_size(manifest.dataset.queries)
     report = BenchmarkReport(
         manifest=manifest,
+        equal_measures=find_equal_measures(evaluation, dataset.qrels),
         modes=results,
         unscored=modes.unscored,
         comparisons=differences.shown,
@@ -157,14 +156,12 @@ def make_report(
         groups={}
         if config.baseline
         else find_groups(evaluation, differences.every_pair, config.confidence, unranked),
-        size=SetSize(queries=manifest.dataset.queries, use=size.use, warning=size.warning),
         strata={} if dataset.topics is None else make_strata(dataset.topics, evaluation, config),
         failing_queries=find_failing(dataset, runs, evaluation),
         near_misses=None
         if ontology is None
         else find_near_misses(dataset, runs, evaluation, ontology),
         components=_list_components(scored, differences),
-        diagnosis=diagnose(results, differences.shown, pooled=has_nonrelevant),
         notes=[
             *dataset.notes,
             *retrieval_notes(config, dataset),
@@ -175,9 +172,9 @@ def make_report(
             ),
         ],
     )
-    analysed = report.model_copy(
-        update=_analyse(report, dataset.qrels, runs, evaluation, differences.every_pair)
-    )
+    patterns = diagnose(results, differences.shown, report.primary_measure, pooled=has_nonrelevant)
+    analyses = _analyse(report, dataset.qrels, runs, evaluation, differences.every_pair)
+    analysed = report.model_copy(update={"diagnosis": patterns, **analyses})
     return add_result(analysed, differences.every_pair)
 
 

@@ -19,15 +19,23 @@ from pydantic import (
     model_validator,
 )
 
+from trectools_plus.benchmark.compare.method import FAMILY_TESTS
 from trectools_plus.benchmark.report.verdict import MOST_HEADLINES
 from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.benchmark.run.targets import (
-    DEFAULT_TARGETS,
+    AD_HOC_TARGETS,
     PRESET_MEASURES,
     Target,
     find_presets,
 )
-from trectools_plus.choices import MODES, Correction, Missing, TestName, UnknownTerms
+from trectools_plus.choices import (
+    MODES,
+    Correction,
+    IntervalMethod,
+    Missing,
+    TestName,
+    UnknownTerms,
+)
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.retrieval.backends.embedded.modes import (
@@ -45,7 +53,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
-    ResamplingOptions,
+    IntervalOptions,
 )
 from trectools_plus.text import split_list
 
@@ -225,9 +233,10 @@ DEFAULT_MODE_NAMES = {
 }
 
 
-def resampling_of(config: Mapping[str, Any]) -> ResamplingOptions:
-    """Return the resampling settings of a manifest's configuration, with defaults."""
+def resampling_of(config: Mapping[str, Any]) -> IntervalOptions:
+    """Return the settings of intervals and tests of a manifest's configuration, with defaults."""
     return {
+        "interval": str(config.get("interval", "auto")),
         "confidence": float(config.get("confidence", DEFAULT_CONFIDENCE)),
         "resamples": int(config.get("resamples", DEFAULT_RESAMPLES)),
         "seed": int(config.get("seed", DEFAULT_SEED)),
@@ -297,17 +306,20 @@ class BenchmarkConfig(DataSettings):
         baseline: Compare every other mode with this one, or with each of several, instead of
             every pair.
         correction: The adjustment of p-values for the comparisons on one measure: ``holm``,
-            ``bonferroni``, ``benjamini_hochberg``, or ``tukey_hsd`` for every pair.
+            ``bonferroni``, ``benjamini_hochberg``; ``max_t``, with simultaneous intervals; or
+            ``tukey_hsd`` for every pair.
         test: The paired test whose p-values are adjusted, and which decides on significance:
             ``randomisation``, ``t_test``, ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
+        interval: The method of intervals: ``percentile`` or ``bca`` (bootstrap), ``t``,
+            ``wilson`` for measures of 0 and 1, or ``auto``: ``wilson`` for such measures with fewer
+            than ten hits or misses, otherwise ``bca``.
         rope: Half the width of the region of practical equivalence, in the unit of the measures:
             adds to each comparison the probability that a mode is better by more than this. By
             default there is none.
         confidence: Level of the intervals, between 0 and 1.
         resamples: Bootstrap resamples.
         seed: Seed of the resamples.
-        targets: Targets by measure, which add to or replace the defaults; ``null`` removes one.
-            Or names of presets: ``trec-2025``, ``bands``.
+        targets: Targets by measure, or names of presets: ``trec-2025``, ``bands``.
         retrieval: Settings of the embedded modes.
         output_dir: Folder for all files; ``results/<experiment id>`` when not given.
     """
@@ -328,6 +340,7 @@ class BenchmarkConfig(DataSettings):
     baseline: Names | None = None
     correction: Correction = "holm"
     test: TestName = "randomisation"
+    interval: IntervalMethod = "auto"
     rope: Number | None = Field(default=None, ge=0, allow_inf_nan=False)
     confidence: Number = DEFAULT_CONFIDENCE
     resamples: WholeNumber = Field(default=DEFAULT_RESAMPLES, ge=100, le=10_000_000)
@@ -501,8 +514,8 @@ class BenchmarkConfig(DataSettings):
                 raise ValueError(f"`mode_names`: '{name}' is not one of the modes — use {known}")
         requested = {one.name: one for one in _parsed(self.measure_names)} if self.targets else {}
         for name, target in self.targets.items():
-            # A manifest has all default targets, even those of measures that are not requested.
-            if name not in requested and target not in (None, DEFAULT_TARGETS.get(name)):
+            # Manifests of earlier versions have these targets for every measure.
+            if name not in requested and target not in (None, AD_HOC_TARGETS.get(name)):
                 raise ValueError(
                     f"`targets`: {name} is not one of the measures — add it to `measures`, or "
                     "leave its target out"
@@ -515,9 +528,9 @@ class BenchmarkConfig(DataSettings):
 
     def _check_baselines(self, known: str) -> None:
         baselines = self.baseline or ()
-        if self.correction == "tukey_hsd" and self.test != "randomisation":
+        if self.correction in FAMILY_TESTS and self.test != "randomisation":
             raise ValueError(
-                "`correction`: tukey_hsd is a test itself — use holm, or leave `test` out"
+                f"`correction`: {self.correction} is a test itself — use holm, or leave `test` out"
             )
         for name in baselines:
             if name not in self.mode_keys:
@@ -531,9 +544,14 @@ class BenchmarkConfig(DataSettings):
             )
 
     @property
-    def resampling(self) -> ResamplingOptions:
+    def resampling(self) -> IntervalOptions:
         """The settings of intervals and tests."""
-        return {"confidence": self.confidence, "resamples": self.resamples, "seed": self.seed}
+        return {
+            "interval": self.interval,
+            "confidence": self.confidence,
+            "resamples": self.resamples,
+            "seed": self.seed,
+        }
 
     @property
     def mode_keys(self) -> tuple[str, ...]:
@@ -569,9 +587,8 @@ class BenchmarkConfig(DataSettings):
 
     @property
     def all_targets(self) -> dict[str, Target]:
-        """The default targets and those of the configuration, by canonical measure name."""
-        merged = {**DEFAULT_TARGETS, **self.targets}
-        return {name: target for name, target in merged.items() if target is not None}
+        """The targets of the configuration, by canonical measure name."""
+        return {name: target for name, target in self.targets.items() if target is not None}
 
     def label(self, mode: str) -> str:
         """Return a mode's name in tables."""
@@ -591,13 +608,15 @@ class BenchmarkConfig(DataSettings):
         unused = {"cutoffs", *((*_FETCHING, "exclude_self") if self.runs is not None else ())}
         unused |= set(_BACKEND) if self.is_embedded else set()
         unused |= set() if self.needs_corpus else {"retrieval"}
-        # The default test is left out, so that hashes are those of versions without this setting.
+        # The default test and interval are left out, so that hashes are those of versions without
+        # these settings.
         fields = ("id_field", "text_fields")
         unused |= {name for name in fields if not getattr(self, name)}
         unused |= {
             name for name in ("primary_measure", "headline_measures") if not getattr(self, name)
         }
         unused |= {"test"} if self.test == "randomisation" else set()
+        unused |= {"interval"} if self.interval == "auto" else set()
         unused |= {"rope"} if self.rope is None else set()
         unused |= {
             name
@@ -607,8 +626,7 @@ class BenchmarkConfig(DataSettings):
         settings = self.model_dump(mode="json", exclude=unused)
         settings["measures"] = list(self.measure_names)
         settings["targets"] = {
-            name: target and target.model_dump(mode="json")
-            for name, target in {**DEFAULT_TARGETS, **self.targets}.items()
+            name: target and target.model_dump(mode="json") for name, target in self.targets.items()
         }
         return settings
 

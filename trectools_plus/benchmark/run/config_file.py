@@ -104,6 +104,7 @@ class ConfigOptions(TypedDict, total=False):
     baseline: Sequence[str] | None
     correction: str | None
     test: str | None
+    interval: str | None
     rope: float | None
     confidence: float | None
     resamples: int | None

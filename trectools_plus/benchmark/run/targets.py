@@ -1,7 +1,6 @@
 """Targets: typical values of a measure, and the level that a mean reaches.
 
-The defaults describe ad hoc collections with BM25 as the baseline. They are a rule of thumb, not
-a property of your collection: set your own under ``targets:`` in ``benchmark.yaml``, or name
+A benchmark has targets only if it sets them: under ``targets:`` in ``benchmark.yaml``, or with
 presets (:data:`PRESETS`).
 """
 
@@ -87,7 +86,7 @@ class Target(Model):
         }
 
 
-DEFAULT_TARGETS: Mapping[str, Target] = MappingProxyType(
+AD_HOC_TARGETS: Mapping[str, Target] = MappingProxyType(
     {
         "nDCG@10": Target(baseline=0.30, baseline_high=0.32, competitive=0.35, strong=0.40),
         # competitive: the baseline's upper end + 0.03
@@ -98,6 +97,7 @@ DEFAULT_TARGETS: Mapping[str, Target] = MappingProxyType(
         "HitRate@10": Target(baseline=0.70, baseline_high=0.75, competitive=0.80),
     }
 )
+"""Typical results of BM25 on ad hoc collections, and a competitive level above them."""
 
 
 TREC_2025 = "trec-2025"
@@ -111,11 +111,11 @@ Targets = dict[str, Target | None]
 
 
 def _trec_2025(measures: Iterable[str]) -> Targets:
-    """Return the default targets, with the meaningful uplift of MAP@100.
+    """Return the targets of ad hoc collections, with the meaningful uplift of MAP@100.
 
     The levels of nDCG@10 also apply to its variant with exponential gain.
     """
-    levels: dict[str, Target] = {**DEFAULT_TARGETS}
+    levels: dict[str, Target] = {**AD_HOC_TARGETS}
     levels["nDCG(dcg='exp-log2')@10"] = levels["nDCG@10"]
     for name, uplift in _UPLIFTS.items():
         levels[name] = levels[name].model_copy(update={"uplift": uplift})
@@ -137,7 +137,7 @@ PRESET_MEASURES = MappingProxyType({TREC_2025: DEFAULT_MEASURES})
 
 
 def find_presets(names: Sequence[str], measures: Iterable[str]) -> Targets:
-    """Return the targets of presets, which replace the default targets.
+    """Return the targets of presets.
 
     Args:
         names: Names of :data:`PRESETS`; for the same measure, the last one counts.
@@ -147,7 +147,7 @@ def find_presets(names: Sequence[str], measures: Iterable[str]) -> Targets:
         UsageError: If there is no such preset.
     """
     measures = list(measures)
-    found: Targets = dict.fromkeys(DEFAULT_TARGETS)
+    found: Targets = {}
     for name in names:
         if name not in PRESETS:
             raise UsageError(

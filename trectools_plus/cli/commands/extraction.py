@@ -13,6 +13,7 @@ from trectools_plus.choices import MODES, STRATEGIES, ChunkLevel, ExtractionMeth
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import (
     Confidence,
+    Interval,
     Seed,
     TextMarkdownJson,
     TextOrJson,
@@ -175,8 +176,9 @@ def extraction_run(
     ] = "hybrid",
     no_bootstrap_ci: Annotated[
         bool,
-        typer.Option("--no-bootstrap-ci", help="Compute no bootstrap intervals."),
+        typer.Option("--no-bootstrap-ci", help="Compute no intervals."),
     ] = False,
+    interval: Interval = None,
     confidence: Confidence = 0.95,
     resamples: Resamples = 10_000,
     seed: Seed = 42,
@@ -216,7 +218,7 @@ def extraction_run(
                 predictions=predictions,
                 similarity=similarity,
                 intervals=not no_bootstrap_ci,
-                resampling=statistics.Resampling(resamples, seed, confidence),
+                resampling=statistics.Resampling(resamples, seed, confidence, interval or "auto"),
                 command=format_command(sys.argv),
             ),
             progress=progress,
@@ -244,12 +246,13 @@ def extraction_compare(
         Matching,
         typer.Option(help="Matching of terms: exact, or soft (ontology-aware, partial credit)."),
     ] = "exact",
+    interval: Interval = None,
     confidence: Confidence = 0.95,
     resamples: Resamples = 10_000,
     seed: Seed = 42,
     output_format: TextMarkdownJson = "text",
 ) -> None:
-    """Every difference has a bootstrap interval over documents and the p-value of an approximate
+    """Every difference has an interval over documents and the p-value of an approximate
     randomisation test; five paired tests compare the F1 of the documents. Exit code 3: the reports
     use different documents or gold terms.
 
@@ -263,7 +266,7 @@ def extraction_compare(
         extraction.load_extraction_report(_find_report(second)),
         view=view,
         matching=matching,
-        resampling=statistics.Resampling(resamples, seed, confidence),
+        resampling=statistics.Resampling(resamples, seed, confidence, interval or "auto"),
     )
     if output_format == "json":
         write_json(reporting.comparison_document(comparison))
@@ -304,6 +307,7 @@ def extraction_sweep(
         ),
     ] = None,
     view: View = "present",
+    interval: Interval = None,
     resamples: Resamples = 10_000,
     seed: Seed = 42,
     output_format: TextOrJson = "text",
@@ -327,7 +331,7 @@ def extraction_sweep(
                 parameter=parameter.replace("-", "_"),
                 values=extraction.DEFAULT_VALUES if values is None else _numbers(values),
                 view=view,
-                resampling=statistics.Resampling(resamples, seed),
+                resampling=statistics.Resampling(resamples, seed, interval=interval or "auto"),
             ),
             progress=progress,
         )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
-from trectools_plus import benchmark, measures
+from trectools_plus import benchmark, choices, measures
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import (
     FIGURES,
+    INTERVAL_HELP,
     USUAL_MEASURES,
     WORK,
     measure_option,
@@ -48,6 +49,35 @@ Cutoffs = Annotated[
         help="Cutoffs of the default measures, comma-separated, for example 1,5,20; not with "
         "--measure.",
         rich_help_panel=FIGURES,
+    ),
+]
+Correction = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Correction of p-values for the number of comparisons: holm, bonferroni, "
+        "benjamini_hochberg, max_t (with simultaneous intervals) or tukey_hsd.  [default: holm]",
+        rich_help_panel=FIGURES,
+        autocompletion=completion.complete_words(get_args(choices.Correction)),
+    ),
+]
+Test = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Paired test that decides on significance: randomisation, t_test, "
+        "paired_bootstrap, wilcoxon or sign_test.  [default: randomisation]",
+        rich_help_panel=FIGURES,
+        autocompletion=completion.complete_words(get_args(choices.TestName)),
+    ),
+]
+Interval = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"{INTERVAL_HELP}  [default: auto]",
+        rich_help_panel=FIGURES,
+        autocompletion=completion.complete_words(get_args(choices.IntervalMethod)),
     ),
 ]
 PrimaryMeasure = Annotated[
@@ -102,10 +132,14 @@ TargetPresets = Annotated[
     typer.Option(
         "--targets",
         metavar="NAMES",
-        help="Targets instead of the default ones: trec-2025 (with the meaningful uplift of "
+        help="Targets for the means: trec-2025 (with the meaningful uplift of "
         "MAP@100 over the baseline), bands (nDCG above 0.5 good, above 0.8 very good), or both.",
         rich_help_panel=FIGURES,
     ),
+]
+Everything = Annotated[
+    bool,
+    typer.Option("--all", help="Print all measures and all notes, instead of at most 40 lines."),
 ]
 NoCache = Annotated[
     bool,
@@ -124,6 +158,9 @@ class FigureOptions:
 
     measure: Measures = None
     cutoffs: Cutoffs = None
+    correction: Correction = None
+    test: Test = None
+    interval: Interval = None
     primary_measure: PrimaryMeasure = None
     headline_measures: HeadlineMeasures = None
     rope: Rope = None
@@ -138,6 +175,9 @@ class FigureOptions:
         return {
             "measures": named,
             "cutoffs": self.cutoffs,
+            "correction": self.correction,
+            "test": self.test,
+            "interval": self.interval,
             "primary_measure": self.primary_measure,
             "headline_measures": None
             if self.headline_measures is None

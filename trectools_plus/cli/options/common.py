@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from trectools_plus.choices import DEFAULT_MEASURES, UnknownTerms
+from trectools_plus.choices import DEFAULT_MEASURES, IntervalMethod, UnknownTerms
 from trectools_plus.cli import completion
 
 SEARCH = "Search"
@@ -130,6 +130,14 @@ Depth = Annotated[
 Confidence = Annotated[
     float,
     typer.Option(metavar="LEVEL", help="Confidence level of the intervals, between 0 and 1."),
+]
+INTERVAL_HELP = (
+    "Method of the intervals: percentile or bca (bootstrap), t, wilson (measures of 0 and 1), or "
+    "auto: wilson with fewer than ten hits or misses, otherwise bca."
+)
+Interval = Annotated[
+    IntervalMethod | None,
+    typer.Option("--interval", metavar="NAME", help=f"{INTERVAL_HELP}  [default: auto]"),
 ]
 StrictInput = Annotated[
     bool,

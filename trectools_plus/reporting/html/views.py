@@ -12,7 +12,6 @@ from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.reporting.comparison import ComparisonTable
 from trectools_plus.reporting.table import Cell
 from trectools_plus.reporting.wording import choose_comparisons, name_difference
-from trectools_plus.statistics.power import advise_on_size
 
 WIDTH = 120
 """Width of a drawing in SVG units; the page scales it."""
@@ -262,7 +261,6 @@ class StratumRow:
 
     value: str
     n: int
-    too_few: bool
     cells: list[tuple[StratumResult | None, Whisker]]
 
 
@@ -300,7 +298,7 @@ def _strata_table(report: BenchmarkReport, field: str, measure: str) -> StrataTa
     for value, results in found.items():
         n = max((each.n for each in results if each is not None), default=0)
         cells = [(each, _draw_stratum(scale, each)) for each in results]
-        rows.append(StratumRow(value, n, advise_on_size(n).use == "too_small", cells))
+        rows.append(StratumRow(value, n, cells))
     return StrataTable(field, measure, scale, rows)
 
 

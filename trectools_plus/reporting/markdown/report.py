@@ -33,13 +33,14 @@ from trectools_plus.reporting.markdown.tables import (
 from trectools_plus.reporting.table import Table, show, show_interval
 from trectools_plus.reporting.wording import (
     COMPONENTS_EXPLANATION,
+    NO_PATTERN,
     NONE_NEAR,
-    TARGETS_EXPLANATION,
     TEST_NAMES,
     choose_comparisons,
     collect_findings,
     describe_components_test,
     describe_test,
+    equal_line,
     group_lines,
     list_commands,
     list_definition,
@@ -50,6 +51,7 @@ from trectools_plus.reporting.wording import (
     near_rows,
     near_sentence,
     other_name,
+    overall_line,
     report_notes,
     show_baseline,
     show_contribution,
@@ -59,11 +61,11 @@ from trectools_plus.reporting.wording import (
     show_rank,
     target_lines,
 )
-from trectools_plus.statistics.power import advise_on_size
 from trectools_plus.text import plural
 
 _TESTS = ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")
-_SMALL = "°"
+_LONG = 12
+"""A section of more lines than this is collapsed."""
 
 
 def write_markdown(report: BenchmarkReport, path: str | Path) -> None:
@@ -77,16 +79,20 @@ def write_markdown(report: BenchmarkReport, path: str | Path) -> None:
 
 
 def render_markdown(report: BenchmarkReport) -> str:
-    """Return the report as GitHub-flavoured Markdown; it begins with the comparison table.
+    """Return the report as GitHub-flavoured Markdown: title, verdict and headline table first.
+
+    Long sections are collapsed.
 
     Args:
         report: The report.
     """
-    comparison = report_table(report)
-    by_measure = fold(comparison.by_measure(), len(comparison.labels))
+    headlines = report_table(report, report.headline_measures)
     sections = [
-        render_table(by_measure, show_cell),
-        _introduction(report, comparison),
+        escape(f"# Benchmark of {plain(headlines.title)}"),
+        "" if report.verdict is None else escape(plain(report.verdict.text)),
+        _means(headlines),
+        _introduction(report, headlines),
+        _other_measures(report),
         _targets(report),
         _differences(report),
         _components(report),
@@ -100,18 +106,41 @@ def render_markdown(report: BenchmarkReport) -> str:
         _definitions(report),
         _reproduction(report),
     ]
-    return "\n\n".join(section for section in sections if section) + "\n"
+    return "\n\n".join(_collapse(section) for section in sections if section) + "\n"
+
+
+def _collapse(section: str) -> str:
+    """Return a long section with everything below its heading collapsed."""
+    heading, _, content = section.partition("\n\n")
+    if not heading.startswith("## ") or content.count("\n") < _LONG:
+        return section
+    return f"{heading}\n\n<details><summary>Show</summary>\n\n{content}\n\n</details>"
+
+
+def _means(comparison: ComparisonTable) -> str:
+    return render_table(fold(comparison.by_measure(), len(comparison.labels)), show_cell)
 
 
 def _introduction(report: BenchmarkReport, comparison: ComparisonTable) -> str:
+    steps = [] if report.verdict is None else report.verdict.next_steps
     notes = [f"> **{subject}:** {text}." for subject, text in mode_notes(report)]
     notes += [f"> **Note:** {line}" for line in report_notes(report)]
     paragraphs = [
-        f"**{comparison.title}**",
-        "  \n".join(plain(line) for line in comparison.legend),
+        "  \n".join(plain(line) for line in (*comparison.legend, equal_line(report)) if line),
+        overall_line(report) if len(report.modes) > 2 else "",
+        "\n".join(["Look at next:\n", *(f"- {step}" for step in steps)]) if steps else "",
         *notes,
     ]
-    return "\n\n".join(escape(part) for part in paragraphs)
+    return "\n\n".join(escape(part) for part in paragraphs if part)
+
+
+def _other_measures(report: BenchmarkReport) -> str:
+    """Return the table of all measures; empty if the headline measures are all."""
+    shown = list(report.shown_measures)
+    if not set(shown) - set(report.headline_measures):
+        return ""
+    table = _means(report_table(report, shown))
+    return f"<details><summary>All {len(shown)} measures</summary>\n\n{table}\n\n</details>"
 
 
 def _targets(report: BenchmarkReport) -> str:
@@ -137,8 +166,6 @@ def _targets(report: BenchmarkReport) -> str:
         "## Targets\n\n"
         + markdown_table(["Metric", "Typical baseline", "Competitive", "Strong", *labels], rows)
         + "".join(f"\n\n{escape(line)}" for line in target_lines(report))
-        + "\n\n"
-        + TARGETS_EXPLANATION.format(targets="`targets:`", file="`benchmark.yaml`")
     )
 
 
@@ -149,7 +176,7 @@ def _show_status(result: ModeResult, measure: str) -> str:
 
 def _diagnosis(report: BenchmarkReport) -> str:
     if not report.diagnosis:
-        return "## Diagnosis\n\nNothing unusual: no measure with a target is below its baseline."
+        return f"## Diagnosis\n\n{NO_PATTERN}"
     lines = []
     for item in report.diagnosis:
         label = "" if item.mode is None else f"**{report.modes[item.mode].label}:** "
@@ -178,10 +205,10 @@ def _failing_queries(report: BenchmarkReport) -> str:
     more = len(failing) - len(rows)
     score = "scores" if len(failing) == 1 else "score"
     return (
-        f"{title}\n\n{len(failing)} of {total} {score} 0 on {measure} in every mode. The rank of "
+        f"{title}\n\n{len(failing):,} of {total} {score} 0 on {measure} in every mode. The rank of "
         "the first relevant document shows whether a mode found it too far down or not at all.\n\n"
         + markdown_table(["Query", "Text", *labels], rows)
-        + (f"\n\n{more} more are in `BenchmarkReport.json`." if more else "")
+        + (f"\n\n{more:,} more are in `BenchmarkReport.json`." if more else "")
     )
 
 
@@ -207,7 +234,7 @@ def _near_misses(report: BenchmarkReport) -> str:
     return (
         f"{title}\n\n{escape(near_sentence(report))}\n\n"
         + markdown_table(header, rows)
-        + (f"\n\n{more} more are in `BenchmarkReport.json`." if more else "")
+        + (f"\n\n{more:,} more are in `BenchmarkReport.json`." if more else "")
     )
 
 
@@ -228,7 +255,7 @@ def _differences(report: BenchmarkReport) -> str:
             "yes" if entry.significant else "no",
             "–" if entry.effect_size is None else f"{entry.effect_size:+.2f}",
             show(entry.detectable_difference),
-            f"{entry.wins} / {entry.ties} / {entry.losses}",
+            f"{entry.wins:,} / {entry.ties:,} / {entry.losses:,}",
         ]
         for entry in entries
     ]
@@ -243,7 +270,7 @@ def _differences(report: BenchmarkReport) -> str:
         "the differences. The intervals are not adjusted. "
         f"Significant: {describe_test(entries[0], report.confidence)}. Nothing corrects for the "
         "number of measures, so choose one measure before looking at the results."
-        + (f" {further} more are in `BenchmarkReport.json`." if further else ""),
+        + (f" {further:,} more are in `BenchmarkReport.json`." if further else ""),
         _groups(report),
         _p_values(report, entries),
     ]
@@ -284,24 +311,25 @@ def _components(report: BenchmarkReport) -> str:
     if not report.components:
         return ""
     level = 100 * report.confidence
+    shown = list(report.shown_measures)
     rows = [
         [
             escape(report.modes[one.mode].label),
             f"without {escape(name_left_out(report, one))}",
-            *(show_contribution(one.measures.get(name)) for name in report.measure_names),
+            *(show_contribution(one.measures.get(name)) for name in shown),
         ]
         for one in report.components
     ]
     return (
         "## What each component contributes\n\n"
-        + markdown_table(["Fusion", "Left out", *report.measure_names], rows)
+        + markdown_table(["Fusion", "Left out", *shown], rows)
         + f"\n\n{COMPONENTS_EXPLANATION} In brackets: the {level:g}% interval. \\*: a significant "
         f"difference{describe_components_test(report)}. The runs are in `components/`."
     )
 
 
 def _strata(report: BenchmarkReport) -> str:
-    """Return the first measure by the values of each query field; empty without fields."""
+    """Return the primary measure by the values of each query field; empty without fields."""
     fields = [name for name, values in report.strata.items() if values]
     if not fields:
         return ""
@@ -309,25 +337,23 @@ def _strata(report: BenchmarkReport) -> str:
     others = len(report.measure_names) - 1
     parts = ["## Groups of queries", *(_stratified(report, name) for name in fields)]
     note = (
-        f"{report.measure_names[0]}: mean with its {level * 100:g}% interval. In brackets: the "
+        f"{report.primary_measure}: mean with its {level * 100:g}% interval. In brackets: the "
         "number of queries with the value. Queries without a value are in no group."
     )
-    if any(_SMALL in part for part in parts):
-        note += f" {_SMALL}: too few queries for a general statement."
     if others:
         note += " The other measures are in `BenchmarkReport.html` and `BenchmarkReport.json`."
     return "\n\n".join([*parts, note])
 
 
 def _stratified(report: BenchmarkReport, field: str) -> str:
-    measure = report.measure_names[0]
+    measure = report.primary_measure
     labels = [escape(result.label) for result in report.modes.values()]
     rows = []
     for value, modes in report.strata[field].items():
         results = [modes.get(mode, {}).get(measure) for mode in report.modes]
         queries = _count(results)
         shown = (_show_stratum(each, queries) for each in results)
-        rows.append([f"{harmless(value)} {_size(queries)}", *shown])
+        rows.append([f"{harmless(value)} ({queries:,})", *shown])
     table = Table.of([harmless(field), *labels], rows)
     return render_table(fold(table, len(labels), f"Mode by {harmless(field)}"))
 
@@ -336,15 +362,10 @@ def _count(results: list[StratumResult | None]) -> int:
     return max((each.n for each in results if each is not None), default=0)
 
 
-def _size(n: int) -> str:
-    """Return ``(12)``, marked if these are too few queries."""
-    return f"({n})" + (f" {_SMALL}" if advise_on_size(n).use == "too_small" else "")
-
-
 def _show_stratum(result: StratumResult | None, queries: int) -> str:
     if result is None:
         return show(None)
-    count = f"(n = {result.n})" if result.mean is not None and result.n != queries else ""
+    count = f"(n = {result.n:,})" if result.mean is not None and result.n != queries else ""
     parts = (show(result.mean), show_interval(*ends_of(result.ci)), count)
     return " ".join(part for part in parts if part)
 
@@ -359,17 +380,17 @@ def _diagnostics(report: BenchmarkReport) -> str:
             [
                 result.label,
                 found.status if result.status == "ok" else result.status,
-                str(result.run.queries),
-                str(result.run.results),
-                str(len(found.missing_queries)),
-                str(len(found.shallow_queries)),
-                str(result.run.ties.pairs),
+                f"{result.run.queries:,}",
+                f"{result.run.results:,}",
+                f"{len(found.missing_queries):,}",
+                f"{len(found.shallow_queries):,}",
+                f"{result.run.ties.pairs:,}",
                 "–" if judged is None or judged[1] is None else f"{judged[1]:.1%} ({judged[0]})",
             ]
         )
     for mode in report.unscored.values():
         answered = mode.queries - len(mode.failed_queries)
-        rows.append([mode.label, f"{mode.status}, not scored", str(answered), *["–"] * 5])
+        rows.append([mode.label, f"{mode.status}, not scored", f"{answered:,}", *["–"] * 5])
     header = ["Mode", "Status", "Queries", "Results", "Missing", "Shallow", "Ties", "Judged"]
     parts = [
         "## Diagnostics",
@@ -397,7 +418,7 @@ def _findings(report: BenchmarkReport) -> str:
         for label, item in serious
     ]
     if infos:
-        lines.append(f"- {infos} findings of severity info are in `BenchmarkReport.json`.")
+        lines.append(f"- {infos:,} findings of severity info are in `BenchmarkReport.json`.")
     return "Findings of the validators:\n\n" + "\n".join(lines) if lines else ""
 
 
@@ -414,7 +435,7 @@ def _analyses(report: BenchmarkReport) -> str:
 def _latency(report: BenchmarkReport) -> str:
     """Return milliseconds per query; empty if nothing was timed."""
     rows = [
-        [result.label, *(f"{value:.2f}" for value in (ms.mean, ms.p50, ms.p95, ms.p99))]
+        [result.label, *(f"{value:,.2f}" for value in (ms.mean, ms.p50, ms.p95, ms.p99))]
         for result in report.modes.values()
         if (ms := result.latency_ms) is not None
     ]

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from trectools_plus.reporting.table import Cell, Table
 
+_NUMBER = re.compile(r"[*<>≥≤+−-]* ?\d[\d,.]*%?(?![\w:])")
 MOST_QUERIES = 50
 """Maximum number of queries in a list; the JSON report has all."""
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; line breaks and bars in cells are escaped."""
-    lines = [_line([_cell(text) for text in header]), _line(["---"] * len(header))]
-    return "\n".join([*lines, *(_line([_cell(text) for text in row]) for row in rows)])
+    """Return a table; line breaks and bars in cells are escaped.
+
+    Columns of numbers, except the first column, are aligned on the right.
+    """
+    cells = [[_cell(text) for text in row] for row in rows]
+    right = [
+        place > 0 and any(row[place] != "–" for row in cells) and all(map(_is_number, column))
+        for place, column in enumerate(zip(*cells, strict=True))
+    ] or [False] * len(header)
+    rule = _line(["---:" if aligned else "---" for aligned in right])
+    return "\n".join([_line([_cell(text) for text in header]), rule, *map(_line, cells)])
+
+
+def _is_number(text: str) -> bool:
+    """Return whether a cell is a number, with or without interval and emphasis, or a dash."""
+    return text == "–" or _NUMBER.match(text) is not None
 
 
 def render_table(table: Table, show: Callable[[Cell], str] | None = None) -> str:

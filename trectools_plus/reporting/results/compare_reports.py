@@ -13,12 +13,12 @@ from trectools_plus.benchmark.compare.compare_reports import (
     state_verdict,
 )
 from trectools_plus.benchmark.report import Comparison
+from trectools_plus.benchmark.report.verdict import state_probability
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
 from trectools_plus.reporting.wording import (
     describe_test,
     show_difference_interval,
     show_p,
-    state_probability,
 )
 from trectools_plus.reporting.table import Cell, Column, Table, show
 from trectools_plus.reporting.terminal import print_table

@@ -11,6 +11,7 @@ from trectools_plus.extraction.comparison import ExtractionComparison
 from trectools_plus.extraction.predictions import write_predictions
 from trectools_plus.extraction.report import REPORT_FILE, ExtractionReport, Figure, Score
 from trectools_plus.extraction.runner import ExtractionResult
+from trectools_plus.extraction.scoring import method_over_documents
 from trectools_plus.extraction.sweep import LeaveOneOut, Sweep
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.reporting.export import render_json
@@ -20,6 +21,7 @@ from trectools_plus.reporting.plots.sweep import draw_tradeoff
 from trectools_plus.reporting.wording import show_p
 from trectools_plus.reporting.table import Table, show_interval
 from trectools_plus.reporting.terminal import print_table
+from trectools_plus.statistics.intervals import METHOD_NAMES
 from trectools_plus.text import make_console, plural
 
 _MOST = 50
@@ -173,6 +175,7 @@ def comparison_document(comparison: ExtractionComparison) -> dict[str, Any]:
         "confidence": comparison.resampling.confidence,
         "resamples": comparison.resampling.resamples,
         "seed": comparison.resampling.seed,
+        "interval": comparison.resampling.interval,
         "differences": [asdict(one) for one in comparison.differences],
         "documents": [
             {"doc_id": doc_id, "a": a, "b": b} for doc_id, a, b in comparison.by_document
@@ -284,12 +287,13 @@ def _cells(score: Score) -> list[str]:
 
 def _explain_scores(report: ExtractionReport) -> str:
     interval = report.scores["present"]["exact"]["micro"].f1.ci
-    about = (
-        f"In brackets: {interval.level:.0%} percentile bootstrap over the documents, "
-        f"{interval.resamples:,} resamples, seed {report.manifest.seed}. "
-        if interval
-        else ""
-    )
+    about = ""
+    if interval:
+        drawn = f"{interval.resamples:,} resamples, " if interval.resamples else ""
+        about = (
+            f"In brackets: {interval.level:.0%} {interval.method} over the documents, "
+            f"{drawn}seed {report.manifest.seed}. "
+        )
     return (
         f"{about}Ontology-aware: the credit of a term is its highest similarity "
         f"({report.manifest.similarity}) to a term of the other side."
@@ -389,9 +393,10 @@ def _document_table(comparison: ExtractionComparison) -> Table:
 
 def _explain_comparison(comparison: ExtractionComparison) -> str:
     how = comparison.resampling
+    method = METHOD_NAMES[method_over_documents(how.interval)]
     return (
         f"{VIEW_WORDS[comparison.view].capitalize()}; {MATCHING_WORDS[comparison.matching]} "
-        f"matching. Intervals: {how.confidence:.0%} bootstrap over documents. p: approximate "
+        f"matching. Intervals: {how.confidence:.0%} {method} over documents. p: approximate "
         f"randomisation over documents. Seed {how.seed}."
     )
 

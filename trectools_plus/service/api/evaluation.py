@@ -209,15 +209,14 @@ def _summarise(
     names = [measure.name for measure in evaluation.measures]
     table = np.column_stack([evaluation.values(mode, name) for name in names])
     cases = [(mode, name) for name in names]
-    sums = {measure.name for measure in evaluation.measures if measure.aggregate == "sum"}
-    groups: Groups = {None: summarise_stratum(table, cases, config, sums)[mode]}
+    groups: Groups = {None: summarise_stratum(table, cases, config, evaluation)[mode]}
     field = group_field(topics.frame.columns)
     if field is None:
         return groups
     types = dict(zip(topics.query_ids, topics.frame[field].to_list(), strict=True))
     of_query = np.array([types.get(query_id, "") for query_id in evaluation.query_ids[mode]])
     for value in sorted({*of_query.tolist()} - {""}):
-        groups[value] = summarise_stratum(table[of_query == value], cases, config, sums)[mode]
+        groups[value] = summarise_stratum(table[of_query == value], cases, config, evaluation)[mode]
     return groups
 
 

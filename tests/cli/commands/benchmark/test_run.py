@@ -259,7 +259,7 @@ def test_a_mode_without_results_is_reported_and_noted(
     Path("t.tsv").write_text("1\tzeppelin\n2\tquux\n")
     code, out, err = call(*DATA, *FAST, "--output-dir", "out")
     assert (code, err) == (0, "")
-    assert "Note: Lexical-Only is empty: no results for any of 2 queries." in out
+    assert "- Lexical-Only is empty: no results for any of 2 queries." in out
     assert not (tmp_path / "out" / "runs" / "lexical.run").exists()
     assert "runs/lexical.run" not in Path("out/BenchmarkComparison.md").read_text("utf-8")
 

@@ -10,6 +10,7 @@ import typer
 
 from trectools_plus import benchmark, reporting
 from trectools_plus.choices import TestName
+from trectools_plus.cli.options.common import Interval
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import inform, show_progress
 from trectools_plus.provenance import format_command
@@ -34,6 +35,7 @@ def benchmark_compare(
             "paired_bootstrap, wilcoxon or sign_test.",
         ),
     ] = "randomisation",
+    interval: Interval = None,
     rope: Annotated[
         float | None,
         typer.Option(
@@ -62,7 +64,7 @@ def benchmark_compare(
       benchmark compare results/monday results/tuesday --rope 0.01
     """
     contrast = benchmark.compare_reports(
-        _report_of(first), _report_of(second), test=test, rope=rope
+        _report_of(first), _report_of(second), test=test, interval=interval, rope=rope
     )
     if output_format == "json":
         write_json(reporting.contrast_document(contrast))

@@ -10,7 +10,13 @@ from trectools_plus import benchmark
 from trectools_plus.choices import STRATEGIES
 from trectools_plus.cli import completion
 from trectools_plus.cli.commands.benchmark.run import report_benchmark
-from trectools_plus.cli.options.benchmark import FigureOptions, NoCache, OutputDir, QrelsFile
+from trectools_plus.cli.options.benchmark import (
+    Everything,
+    FigureOptions,
+    NoCache,
+    OutputDir,
+    QrelsFile,
+)
 from trectools_plus.cli.options.common import (
     AnnotationsFile,
     CorpusFile,
@@ -72,6 +78,7 @@ def benchmark_compare_vectors(
     annotations: AnnotationsFile = None,
     no_cache: NoCache = False,
     output_format: TextOrJson = "text",
+    everything: Everything = False,
 ) -> None:
     """The command runs a benchmark whose modes are single-vector search, and multi-vector search
     with each aggregation strategy. It writes the same report as benchmark run, in which every
@@ -108,4 +115,6 @@ def benchmark_compare_vectors(
     chosen = None if strategies is None else split_list(strategies)
     settings = benchmark.compare_vectors_options(settings, chosen, single=not no_single)
     config = benchmark.load_config(options=settings)
-    report_benchmark(config, cached=not no_cache, as_json=output_format == "json")
+    report_benchmark(
+        config, cached=not no_cache, as_json=output_format == "json", everything=everything
+    )

@@ -9,11 +9,12 @@ from typing import Annotated, Literal
 import typer
 
 from trectools_plus import benchmark, measures, reporting
+from trectools_plus.cli.options.benchmark import Everything
 from trectools_plus.cli.options.common import Report, TextOrJson, measure_option
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.table import TableOptions
 from trectools_plus.cli.printing import print_table, write_json
-from trectools_plus.cli.verbosity import inform, note, show_progress
+from trectools_plus.cli.verbosity import inform, is_quiet, note, show_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.text import plural
 
@@ -60,6 +61,7 @@ def benchmark_show(
             ".parquet, instead of printing the report; repeatable.",
         ),
     ] = None,
+    everything: Everything = False,
     measure: Annotated[
         list[str] | None,
         measure_option(
@@ -91,8 +93,10 @@ def benchmark_show(
         typer.echo(reporting.render_markdown(found), nl=False)
     else:
         manifest = found.manifest
+        reporting.print_report(
+            found, sys.stdout, full=everything, notes=not is_quiet(), lines_after=1
+        )
         typer.echo(f"{manifest.experiment_id}, {manifest.created_at}")
-        reporting.print_report(found, sys.stdout)
 
 
 def benchmark_verify(report: Report) -> None:
@@ -141,7 +145,7 @@ def benchmark_merge(
     with show_progress() as progress:
         result = benchmark.merge_run(report, name, path, progress)
     files = reporting.write_reports(result)
-    reporting.print_report(result.report, sys.stdout)
+    reporting.print_report(result.report, sys.stdout, notes=not is_quiet(), lines_after=2)
     typer.echo(f"\nreport   {files['json']}")
 
 

@@ -9,10 +9,11 @@ from typing import Annotated, get_args
 import typer
 
 from trectools_plus import benchmark, reporting
-from trectools_plus.choices import Correction, Missing, TestName
+from trectools_plus.choices import Missing
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.backends import BackendOptions
 from trectools_plus.cli.options.benchmark import (
+    Everything,
     FigureOptions,
     Modes,
     NoCache,
@@ -39,7 +40,7 @@ from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions
 from trectools_plus.cli.options.runs import parse_runs
 from trectools_plus.cli.options.topics import IdField, TextFields, TopicsLanguage
-from trectools_plus.cli.verbosity import note, show_progress
+from trectools_plus.cli.verbosity import is_quiet, note, show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.provenance import format_command
@@ -48,6 +49,8 @@ from trectools_plus.text import split_list
 _DATA = ("dataset", "test_file", "corpus", "topics", "qrels", "runs")
 _BACKENDS = ("backend", "retriever", "http", "milvus")
 """Settings of a backend, which may have its own documents."""
+_FILE_LINES = 6
+"""Lines after the report: the names of its files, and a note."""
 
 
 @with_groups
@@ -93,26 +96,6 @@ def benchmark_run(
             autocompletion=completion.complete_words(get_args(Missing)),
         ),
     ] = None,
-    correction: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Correction of p-values for the number of comparisons: holm, bonferroni, "
-            "benjamini_hochberg or tukey_hsd.  [default: holm]",
-            rich_help_panel=FIGURES,
-            autocompletion=completion.complete_words(get_args(Correction)),
-        ),
-    ] = None,
-    test: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Paired test that decides on significance: randomisation, t_test, "
-            "paired_bootstrap, wilcoxon or sign_test.  [default: randomisation]",
-            rich_help_panel=FIGURES,
-            autocompletion=completion.complete_words(get_args(TestName)),
-        ),
-    ] = None,
     output_dir: OutputDir = None,
     config: Annotated[
         Path | None,
@@ -123,6 +106,7 @@ def benchmark_run(
         ),
     ] = None,
     output_format: TextOrJson = "text",
+    everything: Everything = False,
     depth: Depth = None,
     exclude_self: Annotated[
         bool | None,
@@ -150,7 +134,7 @@ def benchmark_run(
     ] = None,
 ) -> None:
     """Every mode searches the same documents for the same queries. Its run is validated and scored;
-    every mean has a bootstrap interval, and every difference is computed query by query. The
+    every mean has an interval, and every difference is computed query by query. The
     command writes BenchmarkReport.html, BenchmarkReport.json, BenchmarkComparison.md,
     reports/<mode>.json, per_query.parquet, qrels.txt, runs/<mode>.run and visualizations/*.png and
     *.svg. Without data, the dataset is hpo.
@@ -186,8 +170,6 @@ def benchmark_run(
         annotations=annotations,
         missing=missing,
         baseline=None if baseline is None else split_list(baseline),
-        correction=correction,
-        test=test,
         retrieval=searching.values(has_config=config is not None) or None,
         **figures.settings(),
         **backend.settings(),
@@ -201,6 +183,7 @@ def benchmark_run(
         strict_input=strict_input,
         ir_metadata=ir_metadata,
         as_json=output_format == "json",
+        everything=everything,
         scheduler=scheduler,
     )
 
@@ -223,6 +206,7 @@ def report_benchmark(
     strict_input: bool = False,
     ir_metadata: bool = False,
     as_json: bool = False,
+    everything: bool = False,
     scheduler: str | None = None,
 ) -> None:
     """Run a benchmark with a progress bar, write its report and print it.
@@ -233,6 +217,7 @@ def report_benchmark(
         strict_input: Whether every error of the qrels and of given runs is refused.
         ir_metadata: Whether the runs are also written with an ir_metadata header.
         as_json: Whether the report is printed as JSON instead of text.
+        everything: Whether all measures and notes are printed.
         scheduler: Address of the Dask scheduler that distributes the work; ``None`` for none.
     """
     with use_scheduler(scheduler), show_progress() as progress:
@@ -247,7 +232,7 @@ def report_benchmark(
     if as_json:
         typer.echo(reporting.render_json(result.report), nl=False)
     else:
-        _show_result(result, files)
+        _show_result(result, files, everything=everything)
     for text in benchmark.input_notes(result.report, config):
         note(text)
     _refuse_unscored(result)
@@ -266,8 +251,16 @@ def _refuse_unscored(result: benchmark.BenchmarkResult) -> None:
         )
 
 
-def _show_result(result: benchmark.BenchmarkResult, files: dict[str, Path]) -> None:
-    reporting.print_report(result.report, sys.stdout)
+def _show_result(
+    result: benchmark.BenchmarkResult, files: dict[str, Path], *, everything: bool
+) -> None:
+    reporting.print_report(
+        result.report,
+        sys.stdout,
+        full=everything,
+        notes=not is_quiet(),
+        lines_after=_FILE_LINES,
+    )
     typer.echo(
         f"\nreport   {files['html']}\n         {files['markdown']}\n         {files['json']}"
     )

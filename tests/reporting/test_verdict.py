@@ -1,0 +1,289 @@
+"""The verdict of a report in one sentence, for every kind of result."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from trectools_plus.benchmark.report import (
+    BenchmarkReport,
+    ConfidenceInterval,
+    UnscoredMode,
+)
+from trectools_plus.benchmark.report.verdict import make_verdict
+from trectools_plus.reporting.comparison import report_table
+from trectools_plus.reporting.markdown.report import render_markdown
+from trectools_plus.reporting.wording import equal_line, overall_line
+
+Make = Any
+CONTRACT = (
+    "Hybrid scores highest on nDCG@10: 0.342, +0.019 over Lexical-Only [−0.001, +0.039]; not "
+    "significant with 225 queries."
+)
+
+
+def changed(report: BenchmarkReport, **fields: Any) -> BenchmarkReport:
+    """The report as read from a document with other fields and without a result."""
+    document = report.model_dump(mode="json")
+    for name in ("primary_measure", "headline_measures", "verdict", "best_overall"):
+        del document[name]
+    return BenchmarkReport.model_validate({**document, **fields})
+
+
+def text_of(report: BenchmarkReport) -> str:
+    assert report.verdict is not None
+    assert report.verdict.text.count(".\n") == 0
+    return report.verdict.text
+
+
+def configured(report: BenchmarkReport, **settings: Any) -> dict[str, Any]:
+    manifest = json.loads(report.manifest.model_dump_json())
+    return {"manifest": {**manifest, "config": {**manifest["config"], **settings}}}
+
+
+def test_the_best_mode_the_next_one_and_the_test(make_report: Make) -> None:
+    report = make_report()
+    assert text_of(report) == CONTRACT
+    verdict = report.verdict
+    assert (verdict.best, verdict.second, verdict.measure) == ("hybrid", "lexical", "nDCG@10")
+    assert verdict.value == 0.3417
+    assert verdict.difference == pytest.approx(0.019)
+    assert (verdict.p_adjusted, verdict.significant, verdict.queries) == (0.4, False, 225)
+    assert verdict.ci.low == pytest.approx(-0.001)
+    overall = report.best_overall
+    assert (overall.mode, overall.settled, overall.not_different) == ("hybrid", False, ["lexical"])
+    assert overall_line(report) == (
+        "Best overall: Hybrid, not settled, because Lexical-Only does not differ significantly "
+        "from it. Rule: the best mean nDCG@10; settled if significantly better than every other "
+        "mode."
+    )
+
+
+def test_a_mode_is_called_best_if_every_difference_is_significant(make_report: Make) -> None:
+    report = make_report({"one": {"RR": 0.2}, "two": {"RR": 0.5}})
+    assert text_of(report) == (
+        "two is best on RR: 0.500, +0.300 over one [+0.280, +0.320]; significant with 225 queries."
+    )
+    three = make_report({"one": {"RR": 0.2}, "two": {"RR": 0.5}, "three": {"RR": 0.3}})
+    assert text_of(three).endswith("; significant against every other mode with 225 queries.")
+    assert overall_line(three).startswith("Best overall: two, settled. Rule: ")
+    assert three.best_overall.not_different == []
+
+
+def test_the_nearest_mode_differs_significantly_and_another_does_not(make_report: Make) -> None:
+    report = make_report({"a": {"RR": 0.2}, "b": {"RR": 0.5}, "c": {"RR": 0.3}})
+    comparisons = [
+        one.model_dump(mode="json") | {"significant": (one.baseline, one.contrast) == ("b", "c")}
+        for one in report.comparisons
+    ]
+    partly = changed(report, comparisons=comparisons, best_mode_significant={"RR": False})
+    assert text_of(partly) == (
+        "b scores highest on RR: 0.500, +0.200 over c [+0.180, +0.220]; significant with 225 "
+        "queries, but not against a."
+    )
+    assert partly.best_overall.not_different == ["a"]
+
+
+def test_the_interval_is_turned_if_the_best_mode_is_the_baseline_of_the_pair(
+    make_report: Make,
+) -> None:
+    report = make_report({"a": {"RR": 0.31}, "b": {"RR": 0.3}})
+    assert text_of(report).startswith(
+        "a scores highest on RR: 0.310, +0.010 over b [−0.010, +0.030]"
+    )
+
+
+def test_a_tie(make_report: Make) -> None:
+    means = {"a": {"RR": 0.5}, "b": {"RR": 0.5}, "c": {"RR": 0.5}}
+    tie = {"best_mode": {"RR": None}, "best_mode_significant": {"RR": False}}
+    all_tied = changed(make_report(means), **tie)
+    assert text_of(all_tied) == "All modes have the same mean on RR: 0.500 with 225 queries."
+    assert all_tied.best_overall is None
+    some = changed(make_report({**means, "c": {"RR": 0.1}}), **tie)
+    assert text_of(some) == "a and b tie for the highest mean on RR: 0.500 with 225 queries."
+    assert (some.verdict.best, some.verdict.value, some.verdict.significant) == (None, 0.5, None)
+
+
+def test_one_mode(make_report: Make) -> None:
+    report = make_report({"only": {"RR": 0.5}})
+    assert text_of(report) == "only has a mean of 0.500 [0.470, 0.530] on RR over 225 queries."
+    assert (report.best_overall, report.verdict.best) == (None, None)
+    assert text_of(make_report({"only": {"RR": None}})) == "RR is undefined for only."
+
+
+def test_the_report_of_one_mode_has_its_own_verdict(make_report: Make) -> None:
+    alone = make_report().of_mode("vector", [])
+    assert text_of(alone) == (
+        "Vector-Only has a mean of 0.297 [0.267, 0.327] on nDCG@10 over 225 queries."
+    )
+    assert alone.best_overall is None
+    assert alone.primary_measure == "nDCG@10"
+
+
+def test_lower_is_better(make_report: Make) -> None:
+    report = make_report({"near": {"MeanRank": 2.0}, "far": {"MeanRank": 3.5}})
+    best = {"best_mode": {"MeanRank": "near"}, "best_mode_significant": {"MeanRank": True}}
+    figures = "MeanRank: 2.000, −1.500 against far [−1.520, −1.480]; "
+    assert text_of(changed(report, **best)) == (
+        f"near is best on {figures}significant with 225 queries."
+    )
+    (entry,) = report.model_dump(mode="json")["comparisons"]
+    best["best_mode_significant"] = {"MeanRank": False}
+    unproven = changed(report, **best, comparisons=[{**entry, "significant": False}])
+    assert text_of(unproven) == (
+        f"near scores lowest (best) on {figures}not significant with 225 queries."
+    )
+
+
+def test_means_over_different_queries_are_not_ranked(make_report: Make) -> None:
+    report = make_report({"few": {"MeanRank": 1.5}, "all": {"MeanRank": 9.0}})
+    modes = report.model_dump(mode="json")["modes"]
+    modes["few"]["measures"]["MeanRank"]["n"] = 19
+    found = changed(report, modes=modes)
+    assert text_of(found) == (
+        "The modes are not ranked on MeanRank, because the means are over different queries: few "
+        "1.500 over 19, all 9.000 over 225."
+    )
+    assert found.best_overall is None
+    cells = report_table(found).cells["MeanRank"]
+    assert [(cell.n_text, cell.best) for cell in cells] == [("n = 19", False), ("n = 225", False)]
+
+
+def test_sums_are_not_ranked(make_report: Make) -> None:
+    report = make_report({"a": {"NumRel": 12.0}, "b": {"NumRel": 3456.0}})
+    modes = report.model_dump(mode="json")["modes"]
+    for mode in modes.values():
+        mode["measures"]["NumRel"]["definition"]["aggregate"] = "sum"
+    found = changed(report, modes=modes, best_mode={"NumRel": None}, comparisons=[])
+    assert text_of(found) == (
+        "The modes are not ranked on NumRel, because it is a sum over the queries: a 12.000, b "
+        "3,456.000."
+    )
+
+
+def test_baselines(make_report: Make) -> None:
+    """With baselines, the verdict is about the best of them, although another mode is nearer."""
+    report = make_report()
+    pairs = [
+        one for one in report.comparisons if one.baseline == "vector" or one.contrast == "vector"
+    ]
+    comparisons = [one.model_dump(mode="json") for one in pairs]
+    found = changed(report, comparisons=comparisons, **configured(report, baseline=["vector"]))
+    assert text_of(found) == (
+        "Hybrid scores highest on nDCG@10: 0.342, +0.045 over the baseline Vector-Only [+0.025, "
+        "+0.065]; significant with 225 queries, but not against Lexical-Only."
+    )
+    both = changed(report, **configured(report, baseline=["lexical", "vector"]))
+    assert "over the baseline Lexical-Only" in text_of(both)
+    itself = changed(report, **configured(report, baseline=["hybrid"]))
+    assert "+0.019 over Lexical-Only" in text_of(itself)
+
+
+def test_one_query(make_report: Make) -> None:
+    report = make_report({"a": {"RR": 0.5}, "b": {"RR": 1.0}})
+    document = report.model_dump(mode="json")
+    for mode in document["modes"].values():
+        mode["measures"]["RR"] |= {"n": 1, "ci": None}
+    document["manifest"]["dataset"]["queries"] = 1
+    document["comparisons"][0] |= {"n": 1, "ci": None, "p_adjusted": 1.0, "significant": False}
+    found = changed(BenchmarkReport.model_validate(document), best_mode_significant={"RR": False})
+    assert text_of(found) == (
+        "b scores highest on RR: 1.000, +0.500 over a; not significant with 1 query."
+    )
+    assert found.verdict.ci is None
+
+
+def test_modes_that_failed_are_named(make_report: Make) -> None:
+    failed = UnscoredMode(
+        label="SPLADE", status="failed", reason="no model", queries=225, failed_queries={}
+    )
+    report = changed(make_report(), unscored={"splade": failed.model_dump(mode="json")})
+    assert text_of(report) == f"{CONTRACT[:-1]}; SPLADE was not scored."
+    assert "SPLADE failed and was neither scored nor compared: no model." in render_markdown(report)
+
+
+def test_a_measure_without_values(make_report: Make) -> None:
+    undefined = make_report({"a": {"RR": None}, "b": {"RR": None}})
+    assert text_of(undefined) == "RR is undefined for every mode."
+    partly = changed(
+        make_report({"a": {"RR": 0.4}, "b": {"RR": None}}),
+        best_mode={"RR": "a"},
+        best_mode_significant={"RR": False},
+        comparisons=[],
+    )
+    assert text_of(partly) == "a scores highest on RR: 0.400; no other mode has a mean on RR."
+
+
+def test_a_small_difference_is_not_rounded_to_zero(make_report: Make) -> None:
+    report = make_report({"a": {"RR": 0.5}, "b": {"RR": 0.5002}})
+    assert "+0.0002 over a [−0.020, +0.020]" in text_of(report)
+
+
+def test_primary_and_headline_measures(make_report: Make) -> None:
+    names = ["P@5", "RR", "nDCG@10", "AP", "R@50", "P@10", "P@20", "HitRate@10"]
+    report = make_report({"a": dict.fromkeys(names, 0.5), "b": dict.fromkeys(names, 0.7)})
+    assert report.primary_measure == "nDCG@10"
+    assert report.headline_measures == ["nDCG@10", "R@50", "HitRate@10", "P@5", "RR", "AP"]
+    terms = changed(report, **configured(report, dataset="hpo"))
+    assert terms.primary_measure == "RR"
+    assert terms.headline_measures == ["RR", "HitRate@10", "nDCG@10", "P@5", "AP", "R@50"]
+    named = changed(
+        report, **configured(report, primary_measure="p.5", headline_measures=["map", "P@20"])
+    )
+    assert (named.primary_measure, named.headline_measures) == ("P@5", ["P@5", "AP", "P@20"])
+    assert named.verdict.measure == "P@5"
+    first = make_report({"a": {"P@5": 0.5, "RR": 0.1}, "b": {"P@5": 0.5, "RR": 0.2}})
+    assert first.primary_measure == "P@5"
+    assert make_verdict(first, "RR").text.startswith("b is best on RR: 0.200, +0.100 over a")
+
+
+def test_measures_with_equal_values_are_shown_once(make_report: Make) -> None:
+    names = ["HitRate@1", "P@1", "RR", "APcap@1"]
+    report = make_report(
+        {"a": dict.fromkeys(names, 0.5), "b": dict.fromkeys(names, 0.7)},
+        equal_measures=[["HitRate@1", "P@1", "APcap@1"]],
+    )
+    assert report.shown_measures == {"HitRate@1": ["P@1", "APcap@1"], "RR": []}
+    assert report.headline_measures == ["HitRate@1", "RR"]
+    assert equal_line(report) == "Equal on this data, so shown once: HitRate@1 = P@1 = APcap@1."
+    text = render_markdown(report)
+    assert "| P@1 |" not in text
+    assert "HitRate@1 = P@1 = APcap@1" in text
+    document = report.model_dump(mode="json")
+    assert set(document["modes"]["a"]["measures"]) == set(names)
+    chosen = changed(report, **configured(report, headline_measures=["P@1"]))
+    assert chosen.shown_measures == {"P@1": ["HitRate@1", "APcap@1"], "RR": []}
+
+
+@pytest.mark.parametrize(
+    ("names", "marks"),
+    [
+        (["one", "two", "three"], "ᵃᵇᶜ"),
+        (["a", "two", "three"], "ᵇᶜᵈ"),
+        (["A", "two", "three"], "ᵇᶜᵈ"),
+        (["ᵇ", "two", "three"], "ᵃᶜᵈ"),
+        (["1", "2", "3"], "ᵃᵇᶜ"),
+        (["a", "1", "b"], "ᶜᵈᵉ"),
+    ],
+)
+def test_marks_never_equal_names_of_runs(make_report: Make, names: list[str], marks: str) -> None:
+    report = make_report({name: {"RR": 0.2 + place / 10} for place, name in enumerate(names)})
+    table = report_table(report)
+    assert "".join(table.letters().values()) == marks
+    shown = {cell.marks for cell in table.by_measure().rows[0].cells[1:-1]}
+    assert not shown & {*names}
+
+
+def test_a_note_on_an_interval_is_omitted_while_there_is_none() -> None:
+    ci = ConfidenceInterval(low=0.1, high=0.2, level=0.95, method="percentile", resamples=100)
+    assert "note" not in ci.model_dump()
+    assert ci.model_copy(update={"note": "few queries"}).model_dump()["note"] == "few queries"
+    assert "note" in ConfidenceInterval.model_json_schema()["properties"]
+
+
+def test_a_comparison_that_was_not_tested(make_report: Make) -> None:
+    report = make_report({"a": {"RR": 0.2}, "b": {"RR": 0.5}})
+    found = changed(report, comparisons=[])
+    assert "+0.300 over a; this difference was not tested" in text_of(found)

@@ -1,0 +1,89 @@
+"""Measures with equal values by definition on these judgments: HitRate@1 and P@1, for example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.definitions.base import FloatArray
+from trectools_plus.measures.evaluation import Evaluation, score_runs
+
+_DECIMALS = 10
+"""Values that are equal to so many decimals differ only by rounding."""
+_MOST_QUERIES = 200
+_RANKINGS = 400
+"""Random rankings that are scored, of all queries together."""
+_MOST_JUDGED = 30
+"""Judged documents, and as many others, in each of them."""
+
+
+def find_equal_measures(evaluation: Evaluation, qrels: Qrels) -> list[list[str]]:
+    """Find groups of measures that have the same value for every query of every run.
+
+    Measures with the same values and cutoff are also computed for random rankings of the judged
+    documents. So measures that are equal by accident, for example because nothing was found, are
+    not in a group.
+
+    Args:
+        evaluation: The scored runs.
+        qrels: Their judgments.
+
+    Returns:
+        Names as requested, in the order of the evaluation; each group has at least two.
+    """
+    names = evaluation.measure_names
+    columns = {
+        name: [evaluation.values(run, name) for run in evaluation.run_names] for name in names
+    }
+    cutoffs = {one.requested_name: (one.cutoff, one.aggregate) for one in evaluation.measures}
+    candidates = _group(names, lambda name: (cutoffs[name], *map(_key, columns[name])))
+    if not candidates:
+        return []
+    wanted = {name for group in candidates for name in group}
+    measures = [one for one in evaluation.measures if one.requested_name in wanted]
+    rankings = _draw_rankings(qrels, evaluation.query_ids[evaluation.run_names[0]])
+    drawn = score_runs(qrels, rankings, measures, "zero")
+    return [
+        equal
+        for group in candidates
+        for equal in _group(
+            group, lambda name: tuple(_key(drawn.values(run, name)) for run in rankings)
+        )
+    ]
+
+
+def _group(names: list[str], key: Callable[[str], Hashable]) -> list[list[str]]:
+    groups: dict[Hashable, list[str]] = {}
+    for name in names:
+        groups.setdefault(key(name), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _key(values: FloatArray) -> bytes:
+    return (np.round(values, _DECIMALS) + 0.0).tobytes()
+
+
+def _draw_rankings(qrels: Qrels, query_ids: list[str]) -> dict[str, Run]:
+    """Return random rankings of judged documents and of documents of other queries."""
+    generator = np.random.default_rng(0)
+    frame = qrels.frame.filter(pl.col("query_id").is_in(query_ids[:_MOST_QUERIES]))
+    every = frame["doc_id"].unique(maintain_order=True).to_numpy()
+    judged = {
+        query_id: table["doc_id"].to_numpy()
+        for (query_id,), table in frame.group_by("query_id", maintain_order=True)
+    }
+    rankings = {}
+    for number in range(max(1, _RANKINGS // len(judged))):
+        rows: dict[str, list[object]] = {"query_id": [], "doc_id": [], "score": []}
+        for query_id, documents in judged.items():
+            some = generator.permutation(documents)[:_MOST_JUDGED]
+            others = generator.choice(every, size=min(len(some), len(every)), replace=False)
+            ranked = generator.permutation(np.unique(np.concatenate([some, others])))
+            rows["query_id"] += [query_id] * len(ranked)
+            rows["doc_id"] += ranked.tolist()
+            rows["score"] += range(len(ranked), 0, -1)
+        rankings[str(number)] = Run(pl.DataFrame(rows), str(number))
+    return rankings
