@@ -3,6 +3,7 @@
 
 from trectools_plus.reporting.comparison import Layout as Layout
 from trectools_plus.reporting.comparison import report_table as report_table
+from trectools_plus.reporting.export import check_suffixes as check_suffixes
 from trectools_plus.reporting.export import render_json as render_json
 from trectools_plus.reporting.export import table_as_csv as table_as_csv
 from trectools_plus.reporting.export import table_as_frame as table_as_frame
@@ -24,6 +25,9 @@ from trectools_plus.reporting.results.compare_reports import contrast_document a
 from trectools_plus.reporting.results.compare_reports import print_contrast as print_contrast
 from trectools_plus.reporting.results.compare_reports import (
     render_contrast_markdown as render_contrast_markdown,
+)
+from trectools_plus.reporting.results.comparisons import (
+    comparisons_document as comparisons_document,
 )
 from trectools_plus.reporting.results.comparisons import (
     render_comparisons_html as render_comparisons_html,

@@ -218,11 +218,11 @@ def test_print_is_short_and_begins_with_the_verdict(report: Comparisons) -> None
     assert "after Holm over 6 comparisons" in text
     assert " ᵇ " in rows[0]
     assert "ᵃ" not in text, "a is the name of a system"
-    names = [f"{'long ' * 30}{n} ÄÖÜ" for n in range(60)]
-    qrels, runs = cranfield_like(names, queries=8)
+    names = [f"{'long ' * 30}{n} ÄÖÜ" for n in range(16)]
+    qrels, runs = cranfield_like(names, queries=6)
     many = compare(qrels, runs, ["nDCG@10", "P@1", "P@2", "P@3", "P@5", "AP", "RR"], resamples=20)
     assert len(str(many).encode()) < 2000
-    assert "48 further systems" in str(many)
+    assert "4 further systems" in str(many)
     assert "1 further measure" in str(many)
     assert repr(many) == str(many)
 

@@ -374,7 +374,6 @@ def make_comparisons(evaluation: Evaluation, config: BenchmarkConfig, source: st
         unranked=unranked,
         groups=find_groups(evaluation, differences.every_pair, config.confidence, unranked),
         failing_queries=[],
-        notes=evaluation.notes,
     )
     wanted = config.primary_measure
     if wanted is not None and report.find_measure(wanted) is None:
