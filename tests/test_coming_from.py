@@ -323,7 +323,16 @@ def test_row(row: Row, tmp_path: Path, program: Program, request: pytest.Fixture
 
 
 def test_every_section_is_there() -> None:
-    backgrounds = ("Phentrieve", "trec_eval", "service", "spreadsheet", "ranx", "company", "Topic")
+    backgrounds = (
+        "Phentrieve",
+        "trec_eval",
+        "service",
+        "spreadsheet",
+        "ranx",
+        "repro",
+        "company",
+        "Topic",
+    )
     sections = list(dict.fromkeys(row.section for row in ROWS))
     assert len(sections) == len(backgrounds)
     for section, word in zip(sections, backgrounds, strict=True):

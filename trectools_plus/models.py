@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from trectools_plus.arguments import is_caused_by_arguments, unusable
+from trectools_plus.display import Displayed
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class _OneLineErrors(ModelMetaclass):
             raise unusable(self.__name__, error) from error
 
 
-class Model(BaseModel, metaclass=_OneLineErrors):
+class Model(Displayed, BaseModel, metaclass=_OneLineErrors):
     """A Pydantic model whose constructor raises :class:`UsageError`."""
 
 

@@ -1,6 +1,6 @@
-"""Show the progress of long operations on stderr, as bars or lines.
+"""Show the progress of long operations: on stderr as bars or lines, in notebooks as a bar.
 
-Warnings that are logged meanwhile are written to stderr too, one line each.
+On stderr, warnings that are logged meanwhile are written too, one line each.
 """
 
 from __future__ import annotations
@@ -9,11 +9,16 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextvars import copy_context
+from html import escape
+from importlib import import_module
+from threading import Event, Thread
 from time import monotonic
 from typing import Any, Literal, Protocol
 
 _MIN_TOTAL_SECONDS = 2.0  # shorter work has no bar
 _ESTIMATE_AFTER_SECONDS = 0.3
+_REDRAW_AFTER_SECONDS = 0.25
 
 
 class Progress(Protocol):
@@ -49,6 +54,80 @@ def progress_bar(
             yield _Lines(clock)
         else:
             yield _Bars(stack, clock) if style == "bar" and sys.stderr.isatty() else no_progress
+
+
+@contextmanager
+def notebook_progress(progress: Progress | None = None) -> Iterator[Progress]:
+    """Yield the given function; without one, a function that draws a bar in a notebook.
+
+    The bar appears after two seconds and disappears at the end. Outside notebooks, nothing is
+    shown. A bar inside another one is not shown either.
+    """
+    if progress is not None or _NotebookBar.is_active or not _is_notebook():
+        yield progress or no_progress
+        return
+    bar = _NotebookBar()
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+def _is_notebook() -> bool:
+    """Return whether the code runs in the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+class _NotebookBar:
+    """Draws one bar, for the latest description, from a thread.
+
+    A thread, because work that takes long between two calls needs a bar too.
+    """
+
+    is_active = False
+
+    def __init__(self) -> None:
+        self._latest = ("", 0, 0)
+        self._closed = Event()
+        # In its own copy of the context, which holds the cell that output belongs to.
+        self._thread = Thread(target=copy_context().run, args=(self._draw,), daemon=True)
+        self._thread.start()
+        _NotebookBar.is_active = True
+
+    def __call__(self, description: str, done: int, total: int) -> None:
+        self._latest = (description, done, total)
+
+    def close(self) -> None:
+        _NotebookBar.is_active = False
+        self._closed.set()
+        self._thread.join()
+
+    def _draw(self) -> None:
+        handle: Any = None
+        wait = _MIN_TOTAL_SECONDS
+        while not self._closed.wait(wait):
+            wait = _REDRAW_AFTER_SECONDS
+            description, done, total = self._latest
+            if description:
+                handle = _display(_bar(description, done, total), handle)
+        if handle is not None:
+            _display({"text/html": "", "text/plain": ""}, handle)
+
+
+def _bar(description: str, done: int, total: int) -> dict[str, str]:
+    """Return a bar as HTML and as text; it is indeterminate until the first step is done."""
+    known = f' value="{done}" max="{total}"' if done and total else ""
+    text = f"{description}: {done:,} of {total:,}"
+    return {"text/html": f"<progress{known}></progress> {escape(text)}", "text/plain": text}
+
+
+def _display(content: dict[str, str], handle: Any) -> Any:
+    """Show content as a new output of the cell, or in place of an earlier one; return it."""
+    if handle is None:
+        return import_module("IPython.display").display(content, raw=True, display_id=True)
+    handle.update(content, raw=True)
+    return handle
 
 
 @contextmanager

@@ -21,6 +21,7 @@ PACKAGES = (
     "bm25s",
     "ir-datasets",
     "ir-measures",
+    "matplotlib",
     "milvus-lite",
     "numpy",
     "polars",
@@ -35,7 +36,7 @@ PACKAGES = (
     "transformers",
     "wordllama",
 )
-"""Distributions whose versions can change results."""
+"""Distributions whose versions can change results or plots."""
 
 _SECRET_OPTION = re.compile(
     r"^--(?:.+[-_])?(?:token|secret|password|passwd|api[-_]?key|key|credentials?)$", re.IGNORECASE

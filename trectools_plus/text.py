@@ -147,26 +147,44 @@ def shortened(text: str) -> str:
 MAX_TABLE_ROWS = 30
 """The greatest number of rows in a table for notebooks."""
 
+MAX_CELL = 200
+"""The greatest number of characters in a cell of a table for notebooks."""
 
-def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+MAX_CAPTION = 500
+"""The greatest number of characters in its caption."""
+
+
+def html_table(
+    caption: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    total: int | None = None,
+) -> str:
     """Return a table as HTML without styles, so that the notebook's styles apply.
 
     Args:
         caption: The line above the table.
         header: The names of the columns; the first column contains the names of the rows.
-        rows: Cells as plain text, which is escaped; at most :data:`MAX_TABLE_ROWS` rows are shown.
+        rows: Cells as plain text, which is escaped and cut if it is long; at most
+            :data:`MAX_TABLE_ROWS` rows are shown.
+        total: The number of rows, if ``rows`` has only the first ones.
     """
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
+    head = "".join(f'<th scope="col">{_html(cell)}</th>' for cell in header)
+    shown = rows[:MAX_TABLE_ROWS]
     body = "".join(
-        f'<tr><th scope="row">{escape(first)}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
+        f'<tr><th scope="row">{_html(first)}</th>'
+        + "".join(f"<td>{_html(cell)}</td>" for cell in rest)
         + "</tr>"
-        for first, *rest in rows[:MAX_TABLE_ROWS]
+        for first, *rest in shown
     )
-    if len(rows) > MAX_TABLE_ROWS:
-        more = f"… and {len(rows) - MAX_TABLE_ROWS} more"
-        body += f'<tr><td colspan="{len(header)}">{more}</td></tr>'
+    further = (len(rows) if total is None else total) - len(shown)
+    if further > 0:
+        body += f'<tr><td colspan="{len(header)}">… and {further:,} more</td></tr>'
     return (
-        f"<table><caption>{escape(caption)}</caption>"
+        f"<table><caption>{_html(caption, MAX_CAPTION)}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
+
+
+def _html(cell: str, longest: int = MAX_CELL) -> str:
+    return escape(visible(one_line(cell), longest))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import shutil
 from pathlib import Path
 from types import ModuleType
 
@@ -16,9 +18,8 @@ from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.reporting.files import write_reports
 
 
-def _helpers() -> ModuleType:
-    path = Path(__file__).with_name("run") / "test_runner.py"
-    spec = importlib.util.spec_from_file_location("runner_tests", path)
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"{path.stem}_of_cranfield", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -49,7 +50,7 @@ def test_reference_figures(result: BenchmarkResult) -> None:
 
 
 def test_every_figure_equals_ir_measures_on_the_written_files(result: BenchmarkResult) -> None:
-    helpers = _helpers()
+    helpers = _load(Path(__file__).with_name("run") / "test_runner.py")
     helpers.check_with_ir_measures(result, helpers.IR_MEASURES)
 
 
@@ -115,3 +116,27 @@ def test_leaving_out_a_mode_equals_pytrec_eval_on_reduced_qrels(result: Benchmar
         assert 0.25 < found.judged < 0.31
     assert report.verdict is not None
     assert any("Less than half of the first ten" in step for step in report.verdict.next_steps)
+
+
+def test_an_independent_script_recomputes_every_number(
+    result: BenchmarkResult, tmp_path: Path
+) -> None:
+    path = Path(__file__).with_name("recompute.py")
+    assert "trectools_plus" not in path.read_text(encoding="utf-8")
+    script = _load(path)
+    compared, problems = script.Checker(result.output_dir).check()
+    assert problems == []
+    assert compared > 700
+    changed = tmp_path / "changed"
+    shutil.copytree(result.output_dir, changed)
+    report = json.loads((changed / "BenchmarkReport.json").read_text(encoding="utf-8"))
+    report["modes"]["hybrid"]["measures"]["AP@100"]["median"] += 1e-6
+    report["comparisons"][4]["wilcoxon"]["p"] *= 1.01
+    report["further"] = 0.5
+    (changed / "BenchmarkReport.json").write_text(json.dumps(report), encoding="utf-8")
+    found = script.Checker(changed).check()[1]
+    assert [problem.partition(": ")[0] for problem in found] == [
+        "modes.hybrid.measures.AP@100.median",
+        "comparisons.4.wilcoxon.p",
+        "further",
+    ]

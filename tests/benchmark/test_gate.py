@@ -333,3 +333,10 @@ def test_what_non_inferiority_cannot_be_combined_with(bench: Any) -> None:
     (before / "per_query.parquet").unlink()
     with pytest.raises(InputError, match="--non-inferior needs the per-query values"):
         run_gate(after, before, GateRules(("R@10",), non_inferior=0.05))
+
+
+def test_unchanged_runs_are_non_inferior(bench: Any) -> None:
+    before = bench.make("before", {"bm25": lost(3)})
+    after = bench.make("after", {"bm25": lost(3)})
+    (entry,) = run_gate(after, before, GateRules(("R@10",), non_inferior=0.01)).entries
+    assert (entry.non_inferior, entry.failed, entry.undecided) == (True, False, False)

@@ -13,9 +13,9 @@ from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.validation import FindingsError
 
 

@@ -22,12 +22,12 @@ from trectools_plus.benchmark.multilingual import (
 )
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.results.multilingual import (
     render_multilingual_markdown,
     write_multilingual,
 )
+from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.testsets.conversion import convert_test_set
 from trectools_plus.testsets.loading import load_test_set
 

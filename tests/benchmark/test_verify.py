@@ -14,12 +14,13 @@ from trectools_plus.benchmark.compare.compare_reports import compare_reports
 from trectools_plus.benchmark.compare.differences import find_differences_of_1_0
 from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.report.manifest import hash_config
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.verification.verify import verify_report
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +35,14 @@ def made(module_bench: Any) -> Path:
 @pytest.fixture
 def report(made: Path, tmp_path: Path) -> Path:
     return shutil.copytree(made, tmp_path / "out")
+
+
+def reseal(folder: Path) -> None:
+    """Write SHA256SUMS again, as a forger does."""
+    files = sorted(one for one in folder.rglob("*") if one.is_file() and one.name != "SHA256SUMS")
+    (folder / "SHA256SUMS").write_text(
+        "".join(f"{sha256_file(one)}  {one.relative_to(folder).as_posix()}\n" for one in files)
+    )
 
 
 def edit(folder: Path, change: Any) -> None:
@@ -102,7 +111,15 @@ def test_progress_is_reported(report: Path) -> None:
     steps_done: list[tuple[str, int, int]] = []
     verify_report(report, lambda *step: steps_done.append(step))
     steps = list(dict.fromkeys(what for what, _, _ in steps_done))
-    assert steps == ["hashing files", "reading runs", "scoring", "comparing"]
+    assert steps == [
+        "hashing files",
+        "reading the data",
+        "reading runs",
+        "scoring",
+        "comparing",
+        "rendering",
+        "comparing files",
+    ]
     for what in steps:
         done = [(place, total) for name, place, total in steps_done if name == what]
         assert [place for place, _ in done] == list(range(done[-1][1] + 1)), what
@@ -115,22 +132,35 @@ def test_latencies_are_those_of_each_query(small: Any, tmp_path: Path) -> None:
     assert verify_report(out).problems == []
     edit(out, lambda d: d["modes"]["lexical"]["latency_ms"].update(p95=1e-6))
     assert any(
-        "lexical latency_ms p95: reported 1e-06, recomputed" in line
+        "BenchmarkReport.json: modes.lexical.latency_ms.p95: reported 1e-06, recomputed" in line
         for line in verify_report(out).problems
     )
 
 
-def test_a_changed_run_is_named_with_the_figures_that_differ(report: Path) -> None:
+@pytest.mark.parametrize("original_exists", [True, False])
+def test_a_changed_run_is_named_with_the_figures_that_differ(
+    bench: Any, original_exists: bool
+) -> None:
+    """With the original run, the line is named; without it, the figures differ."""
+    report = bench.make("out", {"a": {7: 0}, "b": {}})
+    if not original_exists:
+        (report.parent / "out-data" / "a.run").unlink()
     path = report / "runs" / "a.run"
     lines = path.read_text().splitlines()
     rest = [line for line in lines if not (line.startswith("q3 ") and " good " in line)]
     path.write_text("\n".join(rest) + "\n")
-    problems = "\n".join(verify_report(report).problems)
-    assert f"{path}: the file changed" in problems
-    assert "a R@10 mean: reported 0.983" in problems
+    found = verify_report(report)
+    problems = "\n".join(found.problems)
+    assert "runs/a.run: the file changed (its hash differs)" in problems
+    if original_exists:
+        assert "runs/a.run: line 39: missing: 'q3 Q0 good 1 99.0 a'" in problems
+        assert "modes.a.measures" not in problems
+        return
+    assert "BenchmarkReport.json: modes.a.measures.R@10.mean: reported 0.983" in problems
     assert "per_query.parquet: a q3 R@10: reported 1.0, recomputed 0.0" in problems
-    assert "b against a RR@10 difference" in problems
-    assert "b R@10 mean" not in problems
+    assert "BenchmarkReport.json: comparisons[a, b, RR@10].difference: reported" in problems
+    assert "modes.b.measures.R@10.mean" not in problems
+    assert any("ties and findings of the run a" in one for one in found.unproven)
 
 
 @pytest.mark.parametrize(
@@ -138,58 +168,64 @@ def test_a_changed_run_is_named_with_the_figures_that_differ(report: Path) -> No
     [
         (
             lambda d: d["modes"]["a"]["measures"]["RR@10"].update(mean=0.9),
-            "a RR@10 mean: reported 0.9,",
+            "modes.a.measures.RR@10.mean: reported 0.9,",
         ),
-        (lambda d: d["modes"]["a"]["measures"]["RR@10"]["ci"].update(low=0.1), "a RR@10 ci low"),
+        (
+            lambda d: d["modes"]["a"]["measures"]["RR@10"]["ci"].update(low=0.1),
+            "modes.a.measures.RR@10.ci.low: reported 0.1,",
+        ),
         (
             lambda d: d["comparisons"][1]["t_test"].update(p=0.5),
-            "b against a RR@10 t_test p: reported 0.5",
+            "comparisons[a, b, RR@10].t_test.p: reported 0.5",
         ),
         (
             lambda d: d["comparisons"][1].update(significant=False),
-            "significant: reported False, recomputed True",
+            "comparisons[a, b, RR@10].significant: reported False, recomputed True",
         ),
-        (lambda d: d["comparisons"].pop(), "comparisons: reported 1, recomputed 2"),
+        (lambda d: d["comparisons"].pop(), "comparisons: 1 entries reported, 2 recomputed"),
         (
             lambda d: d["best_mode"].update({"RR@10": "a"}),
-            "best_mode RR@10: reported a, recomputed b",
+            "best_mode.RR@10: reported 'a', recomputed 'b'",
         ),
         (
             lambda d: d["best_mode_significant"].update({"RR@10": False}),
-            "best_mode_significant RR@10: reported False, recomputed True",
+            "best_mode_significant.RR@10: reported False, recomputed True",
         ),
         (
             lambda d: d["groups"].update({"RR@10": [["a", "b"]]}),
-            "groups RR@10: reported [['a', 'b']],",
+            "groups.RR@10: reported [['a', 'b']],",
         ),
         (
             lambda d: d["modes"]["a"]["measures"]["R@10"]["target"].update(status="baseline"),
-            "a R@10 target status: reported baseline, recomputed strong",
+            "modes.a.measures.R@10.target.status: reported 'baseline', recomputed 'strong'",
         ),
-        (lambda d: d["failing_queries"].clear(), "failing query q7: the report does not list it"),
+        (
+            lambda d: d["failing_queries"].clear(),
+            "failing_queries[q7, R@10]: the report does not list it",
+        ),
         (
             lambda d: d["failing_queries"][0].update(query_id="q8"),
-            "failing query q8: reported, but it does not fail",
+            "failing_queries[q8, R@10]: reported, but not recomputed",
         ),
         (
             lambda d: d["failing_queries"][0]["first_relevant_rank"].update(a=12),
-            "failing query q7 first_relevant_rank a: reported 12, recomputed None",
+            "failing_queries[q7, R@10].first_relevant_rank.a: reported 12, recomputed None",
         ),
         (
             lambda d: d["manifest"]["dataset"].update(queries=61),
-            "queries: reported 61, recomputed 60",
+            "manifest.dataset.queries: reported 61, recomputed 60",
         ),
-        (lambda d: d["modes"]["a"]["run"].update(sha256="0" * 64), "a.run: the file changed"),
+        (lambda d: d["modes"]["a"]["run"].update(sha256="0" * 64), "modes.a.run.sha256: reported"),
         (
             lambda d: d["manifest"]["dataset"]["contents"].update(qrels="0" * 64),
-            "judgments are not those",
+            "manifest.dataset.contents.qrels: reported",
         ),
     ],
 )
 def test_an_edited_figure_is_named(report: Path, change: Any, words: str) -> None:
     edit(report, change)
     problems = verify_report(report).problems
-    assert any(words in problem for problem in problems), problems
+    assert any(f"BenchmarkReport.json: {words}" in problem for problem in problems), problems
     assert any("BenchmarkReport.json: the file changed" in problem for problem in problems)
 
 
@@ -209,9 +245,7 @@ def test_values_per_query_are_compared(report: Path) -> None:
 
 def test_what_is_missing_cannot_be_verified(report: Path) -> None:
     (report / "BenchmarkComparison.md").unlink()
-    assert verify_report(report).problems == [
-        f"{report / 'BenchmarkComparison.md'}: the file is missing"
-    ]
+    assert verify_report(report).problems == ["BenchmarkComparison.md: the file is missing"]
     (report / "qrels.txt").unlink()
     with pytest.raises(InputError, match=r"missing.*qrels\.txt"):
         verify_report(report)
@@ -229,13 +263,15 @@ def test_a_folder_without_its_checksums_is_a_finding(report: Path) -> None:
         path = report / name
         path.write_text(path.read_text().replace("0.9", "1.9"))
     (report / "SHA256SUMS").unlink()
-    (problem,) = verify_report(report).problems
-    assert problem.startswith(
-        f"{report / 'SHA256SUMS'}: the file is missing, so changes to the page"
-    )
+    problems = verify_report(report).problems
+    assert problems[0].startswith("SHA256SUMS: missing: copy it from")
+    assert {one.partition(":")[0] for one in problems[1:]} == {
+        "BenchmarkReport.html",
+        "BenchmarkComparison.md",
+    }
     (report / "SHA256SUMS").write_text("")
-    (problem,) = verify_report(report / "BenchmarkReport.json").problems
-    assert problem.startswith(f"{report / 'SHA256SUMS'}: lists no file")
+    problems = verify_report(report / "BenchmarkReport.json").problems
+    assert problems[0].startswith("SHA256SUMS: lists no file")
 
 
 @pytest.mark.parametrize(
@@ -254,22 +290,22 @@ def test_a_file_that_the_checksums_leave_out_is_named(report: Path, name: str) -
     path = report / "SHA256SUMS"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if not line.endswith(f"  {name}\n")))
-    assert verify_report(report).problems == [
-        f"{report / name}: not listed in SHA256SUMS, so a change to it cannot be detected"
-    ]
+    assert verify_report(report).problems == [f"{name}: not listed in SHA256SUMS"]
 
 
-def test_other_files_in_the_folder_are_not_reported(report: Path) -> None:
+def test_other_files_in_the_folder_are_unproven(report: Path) -> None:
     (report / "notes.md").write_text("mine")
     (report / "runs" / "mine.run").write_text("q1 Q0 d1 1 1.0 mine\n")
-    assert verify_report(report).problems == []
+    found = verify_report(report)
+    assert found.problems == []
+    assert "files that are not part of the report: notes.md, runs/mine.run" in found.unproven
 
 
 def test_a_copy_of_the_report_under_another_name_is_not_covered(report: Path) -> None:
     copy = report / "copy.json"
     copy.write_bytes((report / "BenchmarkReport.json").read_bytes())
     assert verify_report(copy).problems == [
-        f"{copy}: not listed in SHA256SUMS, so a change to it cannot be detected"
+        "copy.json: not listed in SHA256SUMS: a copy is not verified"
     ]
     alone = report.parent / "alone.json"
     alone.write_bytes(copy.read_bytes())
@@ -306,7 +342,13 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
 
     def as_1_0(document: dict[str, Any]) -> None:
         document["schema_version"] = "1.0"
-        del document["unranked"]
+        manifest = document["manifest"]
+        manifest["config_hash"] = hash_config(manifest["config"])
+        moment = manifest["experiment_id"].rpartition("-")[0]
+        manifest["experiment_id"] = f"{moment}-{manifest['config_hash'][:8]}"
+        for name in ("unranked", "primary_measure", "headline_measures", "verdict"):
+            del document[name]
+        del document["best_overall"], document["equal_measures"]
         for one in document["comparisons"]:
             one["paired_bootstrap"] = p_of_1_0[one["baseline"], one["contrast"], one["measure"]]
         for one in document["components"]:
@@ -318,7 +360,12 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
             }
 
     edit(out, as_1_0)
-    changed = f"{out / 'BenchmarkReport.json'}: the file changed (its hash differs)"
-    assert verify_report(out).problems == [changed]
+    shutil.rmtree(out / "reports")
+    (out / "topics.parquet").unlink()
+    reseal(out)
+    assert verify_report(out).problems == []
     edit(out, lambda d: d["components"][0]["measures"]["nDCG@10"].update(p_adjusted=0.01))
-    assert any("without bm25 nDCG@10 p_adjusted" in line for line in verify_report(out).problems)
+    assert any(
+        "components[hybrid, bm25].measures.nDCG@10.p_adjusted" in line
+        for line in verify_report(out).problems
+    )

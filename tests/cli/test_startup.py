@@ -104,7 +104,10 @@ LIGHT |= {"redaction", "text"}
 """Modules of the package that every command may import for its help."""
 TABLE = "retrieval.backends.registry"
 """The registry of backends, for the help and completion of --backend."""
-ALSO = {"benchmark compare-vectors": {"benchmark.run"}}
+ALSO = {
+    "benchmark compare-vectors": {"benchmark.run"},
+    "benchmark reproduce": {"benchmark.run"},
+}
 """Modules of other commands that a command imports."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from trectools_plus.benchmark.report.verdict import describe_judged, make_verdic
 from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.markdown.report import render_markdown
+from trectools_plus.reporting.terminal import print_report
 
 MODES = ("lexical", "vector", "hybrid")
 
@@ -107,8 +109,16 @@ def test_every_analysis_has_a_table(report: BenchmarkReport) -> None:
 def test_markdown_collapses_the_analyses(report: BenchmarkReport) -> None:
     text = render_markdown(report)
     _, found = text.split("## Analyses\n\n")
-    assert found.startswith("<details><summary>Judgments</summary>\n\n| Mode |")
+    assert found.startswith("<details><summary>Show</summary>\n\n### Judgments\n\n| Mode |")
     assert "| q\\|1 | 0.2500 |" in found
+
+
+def test_the_terminal_has_them_with_everything(report: BenchmarkReport) -> None:
+    for full in (True, False):
+        stream = StringIO()
+        print_report(report, stream, width=100, full=full)
+        assert ("Difficulty of queries" in stream.getvalue()) is full
+        assert ("0.3390 to 0.8320" in stream.getvalue()) is full
 
 
 def test_reports_without_analyses_show_none(make_report: Any) -> None:

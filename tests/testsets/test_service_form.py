@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from trectools_plus import evaluate, load_test_set
-from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.cli.app import app
+from trectools_plus.reporting.verification.verify import verify_report
 
 EXAMPLE = """\
 queries:                      # fields as that specification names them, beside ours

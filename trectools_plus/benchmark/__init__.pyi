@@ -4,6 +4,10 @@
 from trectools_plus.benchmark.compare.compare_reports import compare_reports as compare_reports
 from trectools_plus.benchmark.compare.comparisons import Comparisons as Comparisons
 from trectools_plus.benchmark.compare.comparisons import make_comparisons as make_comparisons
+from trectools_plus.benchmark.compare.reproduction import Reproduction as Reproduction
+from trectools_plus.benchmark.compare.reproduction import (
+    compare_reproduction as compare_reproduction,
+)
 from trectools_plus.benchmark.compare_vectors import (
     compare_vectors_options as compare_vectors_options,
 )
@@ -40,7 +44,7 @@ from trectools_plus.benchmark.run.hpo import load_hpo_collection as load_hpo_col
 from trectools_plus.benchmark.run.runner import BenchmarkResult as BenchmarkResult
 from trectools_plus.benchmark.run.runner import input_notes as input_notes
 from trectools_plus.benchmark.run.runner import run_benchmark as run_benchmark
-from trectools_plus.benchmark.verify import verify_report as verify_report
+from trectools_plus.reporting.verification.verify import verify_report as verify_report
 
 __all__ = [
     "BenchmarkReport",
@@ -49,7 +53,9 @@ __all__ = [
     "Comparisons",
     "GateResult",
     "GateRules",
+    "Reproduction",
     "check_overfitting",
+    "compare_reproduction",
     "compare_vectors_options",
     "hit_rate_curves",
     "list_reports",

@@ -16,6 +16,7 @@ import numpy as np
 
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.run.config import resampling_of
+from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
@@ -23,6 +24,7 @@ from trectools_plus.measures.evaluation import Missing, score_runs
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import mean_intervals
 from trectools_plus.statistics.arrays import IntervalOptions
+from trectools_plus.text import plural
 
 RECALL_LEVELS = tuple(step / 10 for step in range(11))
 """The eleven standard levels."""
@@ -30,8 +32,8 @@ RANKS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700,
 """The ranks of hit rates, up to the depth of the runs."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Curves:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Curves(Displayed):
     """One measure at several points, by mode.
 
     Attributes:
@@ -52,6 +54,11 @@ class Curves:
     high: dict[str, FloatArray]
     n: int
     level: float
+
+    def _content(self) -> Content:
+        rows = [[mode, *map(as_cell, mean.tolist())] for mode, mean in self.mean.items()]
+        caption = f"{self.measure}: means over {plural(self.n, 'query', 'queries')}"
+        return Content(caption, ["Mode", *(f"{point:g}" for point in self.at.tolist())], rows)
 
 
 def precision_recall_curves(

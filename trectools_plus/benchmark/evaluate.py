@@ -19,6 +19,7 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.evaluation import evaluate as evaluate_runs
 from trectools_plus.measures.parser import parse_measures
+from trectools_plus.progress import notebook_progress
 from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def evaluate(
 
     ``evaluate(retrieval_fn, test_set)`` calls the function with the text of each query and a
     depth. The function returns document ids, best first; pairs of id and score; or a mapping of
-    ids to scores. The run is named after the function.
+    ids to scores. The run is named after the function. A notebook shows a progress bar.
 
     Args:
         qrels: The judgments: a path, ``{query_id: {doc_id: relevance}}``, a pandas or Polars frame,
@@ -110,7 +111,16 @@ def evaluate(
                 remedy="leave them out; they have no effect on runs",
             )
         judged = qrels if is_path(qrels) else as_qrels(qrels, "a function that retrieves")
-        return evaluate_runs(judged, runs, measures, missing=missing, strict_input=strict_input)
+        with notebook_progress() as progress:
+            progress("evaluating", 0, 1)
+            return evaluate_runs(
+                judged,
+                runs,
+                measures,
+                missing=missing,
+                strict_input=strict_input,
+                progress=progress,
+            )
     from trectools_plus.retrieval.fetch.answering import FetchOptions
 
     if missing not in get_args(Missing):
@@ -136,7 +146,8 @@ def _fetch(retrieval_fn: Any, collection: Collection, options: Any) -> Run:
     name = getattr(retrieval_fn, "__name__", None) or type(retrieval_fn).__name__
     backend = PythonBackend({name: retrieval_fn})
     request = FetchRequest(collection.corpus, collection.topics, [name], options, backend=backend)
-    fetched = fetch_runs(request)
+    with notebook_progress() as progress:
+        fetched = fetch_runs(request, progress=progress)
     refuse_unanswered(fetched)
     return fetched[name].run
 

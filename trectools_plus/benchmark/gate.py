@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -28,6 +28,7 @@ from trectools_plus.benchmark.report import BenchmarkReport, ConfidenceInterval
 from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.config import resampling_of
+from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import PairedComparison, compare_columns, queries_needed
@@ -118,8 +119,8 @@ class GateEntry:
     fallen: list[QueryChange] | None
 
 
-@dataclass(frozen=True, slots=True)
-class GateResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class GateResult(Displayed):
     """The result of a gate.
 
     Attributes:
@@ -129,6 +130,9 @@ class GateResult:
         current: The report under test.
         baseline: The report that it is compared with.
     """
+
+    _entries: ClassVar = "entries"
+    _columns: ClassVar = ("label", "measure", "baseline", "current", "drop", "p_adjusted", "failed")
 
     rules: GateRules
     entries: list[GateEntry]

@@ -16,7 +16,7 @@ from trectools_plus.benchmark.report import (
 from trectools_plus.benchmark.report.folder import ReportFolder, copy_files, read_report_topics
 from trectools_plus.benchmark.report.verdict import make_verdict
 from trectools_plus.benchmark.run.assemble import make_report, score_modes
-from trectools_plus.benchmark.run.config import RUN_NAME
+from trectools_plus.benchmark.run.config import RUN_NAME, BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import TERM_FILES, Dataset
 from trectools_plus.benchmark.run.mode_runs import ModeRun, read_mode_run
 from trectools_plus.benchmark.run.modes import Modes
@@ -81,7 +81,9 @@ def merge_run(
         progress("adding the run", 1, 1)
         evaluation = score_modes(config, dataset, modes, progress)
         progress("comparing", 0, 1)
-        report = _remake_report(source, dataset, modes, evaluation, (name, run_path))
+        digest = "" if run_path == "-" else sha256_file(run_path)
+        added = MergedRun(name=name, path=run_path, sha256=digest)
+        report = extend_report(source.report, config, dataset, modes, evaluation, added)
         progress("comparing", 1, 1)
     except BaseException:
         folder.discard()
@@ -160,24 +162,29 @@ def _read_old_mode(source: ReportFolder, mode: str, run: Run) -> ModeRun:
     return ModeRun(run, result.run, result.diagnostics.findings, without=without)
 
 
-def _remake_report(
-    source: ReportFolder,
+def extend_report(
+    old: BenchmarkReport,
+    config: BenchmarkConfig,
     dataset: Dataset,
     modes: dict[str, ModeRun],
     evaluation: Evaluation,
-    merged: tuple[str, str],
+    added: MergedRun,
 ) -> BenchmarkReport:
-    """Make the report again; ``merged`` is the name and the file of the added run."""
-    old = source.report
-    name, run_path = merged
-    added = MergedRun(
-        name=name, path=run_path, sha256="" if run_path == "-" else sha256_file(run_path)
-    )
+    """Make a report again with one more run.
+
+    Args:
+        old: The report without the run.
+        config: Its configuration.
+        dataset: Its judgments, and its topics if they are unchanged.
+        modes: Its modes, and the added run.
+        evaluation: The scores of all of them.
+        added: The added run.
+    """
     manifest = old.manifest.model_copy(
         update={"merged": [*old.manifest.merged, added], "cache_key": None}
     )
     # Also in a report of fetched modes, the added run gets the diagnostics of a given run.
-    config = source.config.model_copy(update={"runs": {name: run_path}})
+    config = config.model_copy(update={"runs": {added.name: added.path}})
     new = make_report(config, dataset, Modes(modes, old.unscored), evaluation, manifest)
     described = [*old.failing_queries, *(old.near_misses or ())]
     texts = {query.query_id: query.text for query in described}

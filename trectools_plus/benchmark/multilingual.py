@@ -19,6 +19,7 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
+from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
@@ -102,8 +103,8 @@ class MultilingualReport(ReportModel):
     """The command line without secrets; null if called from Python."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MultilingualResult:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MultilingualResult(Displayed):
     """The outcome for all languages.
 
     Attributes:
@@ -115,6 +116,22 @@ class MultilingualResult:
     report: MultilingualReport
     results: dict[str, BenchmarkResult]
     output_dir: Path
+
+    def _text(self) -> str:
+        """The languages, the measures and the folder."""
+        named = f"{', '.join(self.report.languages)}: {', '.join(self.report.measures)}"
+        return f"<MultilingualResult {named} for {self.output_dir}>"
+
+    def _content(self) -> Content:
+        report = self.report
+        rows = [
+            [language, report.mode_names[mode], as_cell(result.queries)]
+            + [as_cell(figures[name].mean) for name in report.measures]
+            for language, result in report.languages.items()
+            for mode, figures in result.modes.items()
+        ]
+        caption = f"Means by language, {report.corpus}"
+        return Content(caption, ["Language", "Mode", "Queries", *report.measures], rows)
 
 
 def run_multilingual(

@@ -11,6 +11,7 @@ import polars as pl
 
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.config import resampling_of
+from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.statistics.arrays import ResamplingOptions
@@ -43,8 +44,8 @@ class PartContrast:
     better_used: bool
 
 
-@dataclass(frozen=True, slots=True)
-class OverfittingCheck:
+@dataclass(frozen=True, slots=True, repr=False)
+class OverfittingCheck(Displayed):
     """The result of the check.
 
     Attributes:
@@ -59,6 +60,16 @@ class OverfittingCheck:
     def flagged(self) -> bool:
         """True if any mode differs significantly between the parts."""
         return any(one.flagged for one in self.contrasts)
+
+    def _content(self) -> Content:
+        rows = [
+            [one.mode, one.measure]
+            + [as_cell(value) for value in (one.comparison.first, one.comparison.second)]
+            + [as_cell(one.comparison.difference), as_cell(one.p_adjusted), as_cell(one.flagged)]
+            for one in self.contrasts
+        ]
+        header = ["Mode", "Measure", "Used", "Held out", "Difference", "Adjusted p", "Flagged"]
+        return Content("Used and held-out queries", header, rows)
 
 
 def check_overfitting(

@@ -77,6 +77,10 @@ BENCHMARK = {
         "benchmark.compare:benchmark_compare",
         "Compare two reports, or two configurations, query by query: B minus A.",
     ),
+    "reproduce": Entry(
+        "benchmark.reproduce:benchmark_reproduce",
+        "Measure how well a report or a run reproduces another one.",
+    ),
     "compare-vectors": Entry(
         "benchmark.compare_vectors:benchmark_compare_vectors",
         "Compare search with one vector per document to search with one per part of a document.",

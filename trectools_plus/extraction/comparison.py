@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from trectools_plus.choices import Matching, View
+from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.extraction.report import ExtractionReport
 from trectools_plus.extraction.scoring import (
@@ -57,8 +59,8 @@ class Difference:
     p_value: float
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractionComparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class ExtractionComparison(Displayed):
     """The comparison of two reports.
 
     Attributes:
@@ -71,6 +73,8 @@ class ExtractionComparison:
         by_document: Id, A's F1 and B's F1 of every document.
         f1_tests: The paired tests of the documents' F1.
     """
+
+    _entries: ClassVar = "differences"
 
     first: ExtractionReport
     second: ExtractionReport

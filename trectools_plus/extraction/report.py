@@ -10,11 +10,13 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, ValidationError
 
+from trectools_plus.display import Content, as_cell
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.predictions import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.models import Model
+from trectools_plus.text import plural
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
 REPORT_FILE = "ExtractionReport.json"
@@ -161,6 +163,18 @@ class ExtractionReport(_Model):
     documents: list[DocumentResult]
     mistakes: Mistakes
     notes: list[str]
+
+    def _content(self) -> Content:
+        rows = [
+            [view, matching, average]
+            + [as_cell(one.value) for one in (score.precision, score.recall, score.f1)]
+            for view, by_matching in self.scores.items()
+            for matching, by_average in by_matching.items()
+            for average, score in by_average.items()
+        ]
+        documents = plural(self.dataset.documents, "document")
+        caption = f"{self.system.name} on {self.dataset.name}: {documents}"
+        return Content(caption, ["View", "Matching", "Average", "Precision", "Recall", "F1"], rows)
 
 
 def load_extraction_report(path: str | Path) -> ExtractionReport:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import isnan
 from pathlib import Path
 
+from trectools_plus.display import Content, Displayed
 from trectools_plus.extraction.documents import AnnotatedDocuments, read_documents
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.predictions import Prediction, read_predictions
@@ -72,8 +73,8 @@ class ExtractionOptions:
     command: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractionResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class ExtractionResult(Displayed):
     """The result of a run.
 
     Attributes:
@@ -83,6 +84,9 @@ class ExtractionResult:
 
     report: ExtractionReport
     predictions: dict[str, list[Prediction]]
+
+    def _content(self) -> Content:
+        return self.report._content()
 
 
 def run_extraction(

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.choices import View
+from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.documents import read_documents
 from trectools_plus.extraction.extractor import Extractor
@@ -33,6 +34,7 @@ from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.text import plural
 
 SYSTEMS: dict[str, dict[str, Any]] = {
     "both": {"method": "both"},
@@ -109,8 +111,8 @@ class SweepCurve:
     left_out: LeaveOneOut | None
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+@dataclass(frozen=True, slots=True, repr=False)
+class Sweep(Displayed):
     """The result of a sweep.
 
     Attributes:
@@ -126,6 +128,15 @@ class Sweep:
     parameter: str
     view: View
     curves: tuple[SweepCurve, ...]
+
+    def _content(self) -> Content:
+        rows = [
+            [curve.system, *map(as_cell, (one.value, one.precision, one.recall, one.f1))]
+            for curve in self.curves
+            for one in curve.points
+        ]
+        caption = f"{self.parameter}: {self.dataset}, {plural(self.documents, 'document')}"
+        return Content(caption, ["System", "Value", "Precision", "Recall", "F1"], rows)
 
 
 @dataclass(frozen=True, slots=True)

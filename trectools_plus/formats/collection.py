@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files.compression import SUFFIXES
@@ -18,8 +19,8 @@ from trectools_plus.formats.tables import Corpus, Qrels, Topics
 from trectools_plus.formats.topics import read_topics
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Collection:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Collection(Displayed):
     """A test collection.
 
     Attributes:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from time import monotonic
 from typing import Protocol
 
 import numpy as np
 import polars as pl
 
+from trectools_plus.display import Content, Displayed
 from trectools_plus.errors import InputError
 from trectools_plus.formats.collection import find_collection_files
 from trectools_plus.formats.corpus import iter_corpus
@@ -22,6 +24,7 @@ from trectools_plus.formats.hashing import MultisetHash, digest_id, find_suspect
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Document
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.text import MAX_TABLE_ROWS
 
 _DOCUMENTS_PER_CHECK = 8_192
 _REPORT_AFTER_SECONDS = 2.0
@@ -66,7 +69,7 @@ class Documents(Protocol):
         """Return ``doc_id, title, text`` of those of these documents that exist."""
 
 
-class StreamedDocuments:
+class StreamedDocuments(Displayed):
     """Documents that are read again for each operation.
 
     Counting them temporarily takes 8 bytes of memory per document.
@@ -81,6 +84,13 @@ class StreamedDocuments:
         self._read = read
         self._count = 0
         self._sha256 = ""
+
+    def _content(self) -> Content:
+        rows = [list(document) for document in islice(self, MAX_TABLE_ROWS)]
+        return Content(self._text().strip("<>"), ["doc_id", "title", "text"], rows)
+
+    def _text(self) -> str:
+        return f"<StreamedDocuments of {self.path or 'an iterable'}>"
 
     @property
     def doc_ids(self) -> list[str]:

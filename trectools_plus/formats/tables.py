@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import polars as pl
 
+from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import ROWS_PER_STEP, MultisetHash
 from trectools_plus.formats.interchange.frames import (
@@ -23,7 +24,7 @@ from trectools_plus.formats.interchange.frames import (
     require_columns,
 )
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.text import plural
+from trectools_plus.text import MAX_TABLE_ROWS, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,19 +65,23 @@ class Document(NamedTuple):
     text: str
 
 
-class _Table:
+class _Table(Displayed):
     """A table stored in a frame."""
 
     __slots__ = ()
     frame: pl.DataFrame
     path: str | None
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         """The kind, the size and the file, without the rows, which ``frame`` shows."""
         named = getattr(self, "name", "")
         place = f" of {self.path}" if self.path else ""
         title = " ".join(part for part in (type(self).__name__, named) if part)
         return f"<{title}: {self._size()}{place}>"
+
+    def _content(self) -> Content:
+        rows = [list(map(as_cell, row)) for row in self.frame.head(MAX_TABLE_ROWS).iter_rows()]
+        return Content(self._text().strip("<>"), list(self.frame.columns), rows, self.frame.height)
 
     def _size(self) -> str:
         return plural(self.frame.height, "document")

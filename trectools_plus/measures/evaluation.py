@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import polars as pl
 
-from trectools_plus.arguments import show
+from trectools_plus.arguments import checked, show
 from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.choices import Missing as Missing
+from trectools_plus.display import Content, Displayed, draw
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
@@ -31,10 +32,11 @@ from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.measures.scoring.chunks import ScoredFile
 from trectools_plus.measures.scoring.ranking import score_ranking
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.text import plural
+from trectools_plus.text import MAX_TABLE_ROWS, plural
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from trectools_plus.validation.findings import Finding
 
@@ -73,7 +75,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(Displayed):
     """Scores of one or more runs against one set of qrels.
 
     Attributes:
@@ -230,36 +232,60 @@ class Evaluation:
             parts.append(part)
         return pl.concat(parts) if parts else pl.DataFrame(schema={**schema, "value": pl.Float64})
 
-    def _repr_html_(self) -> str:
-        """The means as an HTML table with a row per run, for notebooks."""
-        from trectools_plus.text import html_table
-
+    def _content(self) -> Content:
+        names = {name: self.is_over_different_queries(name) for name in self.measure_names}
         rows = []
-        for run in self.run_names:
-            shown = [self._show_mean(run, name) for name in self.measure_names]
-            rows.append([run, *shown, str(len(self.query_ids[run]))])
+        for run in self.run_names[:MAX_TABLE_ROWS]:
+            shown = [self._show_mean(run, name, different) for name, different in names.items()]
+            rows.append([run, *shown, f"{len(self.query_ids[run]):,}"])
         caption = f"Means over the queries (missing={self.missing})"
-        return html_table(caption, ["Run", *self.measure_names, "Queries"], rows)
+        header = ["Run", *self.measure_names, "Queries"]
+        return Content(caption, header, rows, len(self.run_names))
 
-    def _show_mean(self, run: str, name: str) -> str:
+    def _show_mean(self, run: str, name: str, different: bool) -> str:
         """Format a mean, with n if the runs' means are over different queries."""
         mean = self.mean(run, name)
         if math.isnan(mean):
             return "–"
-        different = self.is_over_different_queries(name)
         return f"{mean:.4f} (n = {self.n(run, name)})" if different else f"{mean:.4f}"
+
+    @checked
+    def plot(self, measures: Sequence[str] | None = None, confidence: float = 0.95) -> Figure:
+        """Return a Matplotlib figure of the means with their intervals.
+
+        Each measure has a panel with its own scale, and a row for each run. A notebook shows the
+        figure if it is the last expression of a cell.
+
+        Args:
+            measures: The measures, in any spelling; by default the first six that are means.
+            confidence: The level of the intervals, between 0 and 1.
+
+        Raises:
+            UsageError: If there is no such measure, or no run.
+        """
+        found: Figure = draw("plot_evaluation", self, measures, confidence)
+        return found
+
+    def find_measure(self, requested: str | Measure) -> str:
+        """Return the name of a measure as requested, by any of its names.
+
+        Raises:
+            UsageError: If there is no such measure.
+        """
+        return self.measure_names[self._column(requested)]
 
     def to_pandas(self) -> pd.DataFrame:
         """Return :meth:`per_query` as a pandas table; NaN if undefined."""
         return self._per_query.to_pandas()
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         """The means, with a line per run, for consoles."""
         lines = [f"Evaluation: means of {plural(len(self.run_names), 'run')}"]
-        shown = self.measure_names[:_MEASURES_SHOWN]
+        names = self.measure_names[:_MEASURES_SHOWN]
+        shown = {name: self.is_over_different_queries(name) for name in names}
         further = len(self.measure_names) - len(shown)
         for run in self.run_names[:_RUNS_SHOWN]:
-            means = ", ".join(f"{name} {self._show_mean(run, name)}" for name in shown)
+            means = ", ".join(f"{name} {self._show_mean(run, name, shown[name])}" for name in shown)
             more = f", … ({plural(further, 'further measure')})" if further else ""
             queries = plural(len(self.query_ids[run]), "query", "queries")
             lines.append(f"  {run}: {means}{more} ({queries})")
@@ -305,6 +331,7 @@ def evaluate(
     *,
     missing: Missing = "zero",
     strict_input: bool = False,
+    progress: Progress = no_progress,
 ) -> Evaluation:
     """Validate runs and qrels, then score every run with every measure.
 
@@ -321,6 +348,7 @@ def evaluate(
         missing: ``zero``: a query without results counts as 0, as with ``trec_eval -c``; ``drop``:
             it is left out, as with trec_eval without ``-c``.
         strict_input: Refuse every error of the input, also those that change no figure.
+        progress: Receives the number of scored runs, for the step ``scoring``.
 
     Returns:
         Values per query, means, and numbers of queries.
@@ -360,7 +388,7 @@ def evaluate(
     named = as_runs(runs, load_results)
     found = refuse_unscorable(judged, list(named.values()), parsed, strict_input=strict_input)
     notes = notes_on_findings([*of_runs, *found[0]], [*of_qrels, *found[1]])
-    return score_runs(judged, named, parsed, missing, notes=notes)
+    return score_runs(judged, named, parsed, missing, progress, notes=notes)
 
 
 def score_runs(

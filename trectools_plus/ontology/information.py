@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from trectools_plus.display import Content, Displayed
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.ontology.hierarchy import FloatArray, Hierarchy, IntArray
@@ -36,7 +37,7 @@ FROM_ANNOTATIONS = (
 )
 
 
-class InformationContent:
+class InformationContent(Displayed):
     """The information content of every term.
 
     Args:
@@ -50,6 +51,11 @@ class InformationContent:
         self.values = values
         self.source = source
         self.notes = notes
+
+    def _content(self) -> Content:
+        rows = [["Terms", f"{self.values.size:,}"], ["Source", self.source]]
+        rows += [["Note", note] for note in self.notes]
+        return Content(type(self).__name__, ["Field", "Value"], rows)
 
     @cached_property
     def scaled(self) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Self
@@ -11,6 +12,7 @@ from typing import Self
 import numpy as np
 
 from trectools_plus.arguments import checked
+from trectools_plus.display import Content, Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.ontology.hierarchy import Hierarchy, build_hierarchy
 from trectools_plus.ontology.ids import Resolution, TermIds
@@ -24,9 +26,10 @@ from trectools_plus.ontology.obo import (
     read_obo,
 )
 from trectools_plus.ontology.similarity import TermPairs, best_matches, formula_named
+from trectools_plus.text import MAX_TABLE_ROWS
 
 
-class Ontology:
+class Ontology(Displayed):
     """The ``is_a`` hierarchy of an OBO file.
 
     A live term is a term that is not obsolete. Methods accept any id of the file: an alternative id
@@ -71,8 +74,12 @@ class Ontology:
     def __contains__(self, term_id: object) -> bool:
         return term_id in self.ids
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         return f"<Ontology {self.path} {self.version}: {len(self):,} live terms>"
+
+    def _content(self) -> Content:
+        rows = [[one.term_id, one.name] for one in islice(self.terms.values(), MAX_TABLE_ROWS)]
+        return Content(self._text().strip("<>"), ["Term", "Label"], rows, len(self))
 
     @cached_property
     def terms(self) -> Mapping[str, Term]:

@@ -63,6 +63,14 @@ from trectools_plus.reporting.results.multilingual import (
     render_multilingual_markdown as render_multilingual_markdown,
 )
 from trectools_plus.reporting.results.multilingual import write_multilingual as write_multilingual
+from trectools_plus.reporting.results.reproduction import print_reproduction as print_reproduction
+from trectools_plus.reporting.results.reproduction import (
+    render_reproduction_markdown as render_reproduction_markdown,
+)
+from trectools_plus.reporting.results.reproduction import (
+    reproduction_document as reproduction_document,
+)
+from trectools_plus.reporting.results.reproduction import write_similarity as write_similarity
 from trectools_plus.reporting.results.testsets import agreement_document as agreement_document
 from trectools_plus.reporting.results.testsets import overfitting_document as overfitting_document
 from trectools_plus.reporting.results.testsets import print_agreement as print_agreement
@@ -72,6 +80,8 @@ from trectools_plus.reporting.table import Column as Column
 from trectools_plus.reporting.table import Table as Table
 from trectools_plus.reporting.terminal import print_report as print_report
 from trectools_plus.reporting.terminal import print_table as print_table
+from trectools_plus.reporting.verification.signature import Signer as Signer
+from trectools_plus.reporting.verification.verify import Verification as Verification
 
 __all__ = [
     "Layout",

@@ -118,7 +118,7 @@ def _power(report: BenchmarkReport) -> Section | None:
     rows = [
         [
             name,
-            f"{one.significant} of {one.pairs}",
+            f"{one.significant:,} of {one.pairs:,}",
             f"{one.significant / one.pairs:.0%}",
             show(one.smallest_significant),
             show(one.largest_not_significant),

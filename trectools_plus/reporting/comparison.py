@@ -14,6 +14,7 @@ from typing import Literal
 
 from trectools_plus.benchmark.report import BenchmarkReport, Latency
 from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.display import Content, Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.table import Cell, Column, Table, show, show_interval
 from trectools_plus.reporting.wording import (
@@ -121,8 +122,8 @@ class Figure:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonTable:
+@dataclass(frozen=True, slots=True, repr=False)
+class ComparisonTable(Displayed):
     """Measures by modes.
 
     Attributes:
@@ -145,6 +146,14 @@ class ComparisonTable:
     best: dict[str, Cell]
     latencies: dict[str, Latency | None]
     headline: tuple[str, ...]
+
+    def _content(self) -> Content:
+        table = self.by_measure()
+        rows = [
+            [" ".join(filter(None, (cell.marked, cell.detail))) for cell in row.cells]
+            for row in table.rows
+        ]
+        return Content(self.title, [column.name for column in table.columns], rows)
 
     @property
     def note(self) -> str:

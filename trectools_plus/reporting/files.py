@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
+
 from trectools_plus.benchmark.report import BenchmarkReport, load_report
 from trectools_plus.benchmark.report.diagnostics import find_failing_of_mode
+from trectools_plus.benchmark.report.folder import StoredDocuments
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
+    DOCUMENTS_FILE,
     LATENCY_FILE,
     MODE_REPORTS_FOLDER,
     PER_QUERY_FILE,
     PLOTS_FOLDER,
     REPORT_FILE,
+    TOPICS_FILE,
     mode_report_name,
 )
 from trectools_plus.benchmark.run.output_folder import HTML_FILE as HTML_FILE
@@ -22,7 +27,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.html.page import PageFigure, write_html
-from trectools_plus.reporting.html.per_query import QueryEvidence
+from trectools_plus.reporting.html.per_query import DEEPEST, QueryEvidence, first_results
 from trectools_plus.reporting.ir_metadata import write_annotated_runs
 from trectools_plus.reporting.markdown.report import write_markdown
 from trectools_plus.reporting.plots.figures import draw_plots, save_plots
@@ -62,18 +67,8 @@ def write_reports(
         )
     try:
         with folder.final_names():
-            with atomic_write(folder.partial / PER_QUERY_FILE, "wb") as stream:
-                result.per_query.write_parquet(stream)
-            if result.latency is not None:
-                with atomic_write(folder.partial / LATENCY_FILE, "wb") as stream:
-                    result.latency.write_parquet(stream)
-            write_markdown(result.report, folder.partial / MARKDOWN_FILE)
-            write_json(result.report, folder.partial / REPORT_FILE)
+            modes, images = render_files(result, ir_metadata=ir_metadata, plots=plots)
             load_report(folder.partial / REPORT_FILE)
-            modes = _write_mode_reports(result, folder.partial)
-            images = _write_page(result, folder.partial, plots)
-            if ir_metadata:
-                write_annotated_runs(result.report, folder.partial)
         folder.publish(keep=_given_files(result))
     except BaseException:
         folder.discard()
@@ -87,6 +82,56 @@ def write_reports(
         **{name: folder.path / name for name in modes},
         **{image.name: folder.path / image.relative_to(folder.partial) for image in images},
     }
+
+
+def render_files(
+    result: BenchmarkResult, *, ir_metadata: bool = False, plots: bool = True
+) -> tuple[list[str], list[Path]]:
+    """Write all files of a report beside the run files that are not yet published.
+
+    Args:
+        result: The result.
+        ir_metadata: As in :func:`write_reports`.
+        plots: As in :func:`write_reports`.
+
+    Returns:
+        The names of the reports of modes, and the files of the plots.
+
+    Raises:
+        InputError: If a file cannot be written.
+    """
+    folder = result.folder.partial
+    tables = _list_tables(result)
+    for name, table in tables.items():
+        with atomic_write(folder / name, "wb") as stream:
+            table.write_parquet(stream)
+    write_markdown(result.report, folder / MARKDOWN_FILE)
+    write_json(result.report, folder / REPORT_FILE)
+    modes = _write_mode_reports(result, folder)
+    images = _write_page(result, tables.get(DOCUMENTS_FILE), plots)
+    if ir_metadata:
+        write_annotated_runs(result.report, folder)
+    return modes, images
+
+
+def _list_tables(result: BenchmarkResult) -> dict[str, pl.DataFrame]:
+    """Return the tables of a result by file name: values, latencies, queries and titles.
+
+    With queries and titles, the report can be verified without the original data.
+    """
+    tables = {PER_QUERY_FILE: result.per_query}
+    if result.latency is not None:
+        tables[LATENCY_FILE] = result.latency
+    dataset = result.dataset
+    if dataset is not None and dataset.topics is not None:
+        tables[TOPICS_FILE] = dataset.topics.frame
+    if dataset is not None and dataset.corpus is not None:
+        shown = [first_results(run, DEEPEST)["doc_id"] for run in result.runs.values()]
+        found = dataset.corpus.find(pl.concat(shown).unique(maintain_order=True))
+        titles = found.select("doc_id", "title").filter(pl.col("title") != "").sort("doc_id")
+        if titles.height:
+            tables[DOCUMENTS_FILE] = titles
+    return tables
 
 
 def write_json(report: BenchmarkReport, path: str | Path) -> None:
@@ -115,9 +160,9 @@ def _write_mode_reports(result: BenchmarkResult, folder: Path) -> list[str]:
     return names
 
 
-def _write_page(result: BenchmarkResult, folder: Path, plots: bool) -> list[Path]:
+def _write_page(result: BenchmarkResult, titles: pl.DataFrame | None, plots: bool) -> list[Path]:
     """Write the plots, and the page that contains them; return the files of the plots."""
-    dataset = result.dataset
+    dataset, folder = result.dataset, result.folder.partial
     qrels = None if dataset is None else dataset.qrels
     drawn = draw_plots(result.report, result.per_query, qrels, result.runs) if plots else []
     files = save_plots(drawn, folder / PLOTS_FOLDER) if plots else []
@@ -127,7 +172,7 @@ def _write_page(result: BenchmarkResult, folder: Path, plots: bool) -> list[Path
         result.runs,
         qrels,
         None if dataset is None else dataset.topics,
-        None if dataset is None else dataset.corpus,
+        None if titles is None else StoredDocuments(titles, titles.height),
     )
     figures = [PageFigure(plot.description, images[plot.name]) for plot in drawn]
     write_html(result.report, folder / HTML_FILE, evidence, figures)

@@ -7,9 +7,13 @@ as Markdown and LaTeX.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
+
+_NUMBER = re.compile(r"[*\[<>≥≤+−-]* ?(\d[\d,.]*%?(?![\w:])|∞)")
+_NOTHING = ("–", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +139,22 @@ def make_row(
     """Make a row of texts and cells."""
     made = (cell if isinstance(cell, Cell) else Cell(cell) for cell in cells)
     return Row(tuple(made), alarming, ends_section)
+
+
+def numeric_columns(rows: Sequence[Sequence[str]]) -> list[bool]:
+    """Return whether each column has numbers only, and is therefore aligned on the right.
+
+    The first column has the names of the rows, so it is never aligned on the right.
+
+    Args:
+        rows: The cells: numbers with or without signs, intervals and emphasis, dashes, or texts.
+    """
+    return [
+        place > 0
+        and any(cell not in _NOTHING for cell in column)
+        and all(cell in _NOTHING or _NUMBER.match(cell) is not None for cell in column)
+        for place, column in enumerate(zip(*rows, strict=True))
+    ]
 
 
 def show(value: float | None, sign: str = "", *, decimals: int = 4) -> str:

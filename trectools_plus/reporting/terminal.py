@@ -8,8 +8,17 @@ from math import ceil
 from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import ComparisonTable, Figure, report_table
-from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row, show_interval
+from trectools_plus.reporting.table import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    make_row,
+    numeric_columns,
+    show_interval,
+)
 from trectools_plus.reporting.wording import (
     component_lines,
     denominator_line,
@@ -52,10 +61,11 @@ def _as_rich(console: Console, table: Table) -> RichTable:
     shown = RichTable(
         box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0)
     )
+    numeric = numeric_columns([[cell.text for cell in row.cells] for row in table.rows])
     for place, column in enumerate(table.columns):
         shown.add_column(
             column.name if column.short is None else column.short,
-            justify="right" if column.right else "left",
+            justify="right" if column.right or (numeric and numeric[place]) else "left",
             overflow="ellipsis" if column.fills else "fold",
             no_wrap=column.whole or column.fills,
             max_width=_room_left(console, table, place) if column.fills else column.widest,
@@ -115,7 +125,7 @@ def print_report(
 
 
 def _list_everything(console: Console, report: BenchmarkReport, *, notes: bool) -> list[str]:
-    """Return the lines with all measures and all notes."""
+    """Return the lines with all measures, all notes and the analyses."""
     comparison = report_table(report, list(report.shown_measures))
     lines = _head(console, report, comparison)
     for table in _tables(console, comparison):
@@ -127,6 +137,9 @@ def _list_everything(console: Console, report: BenchmarkReport, *, notes: bool) 
             lines += _item(console, note)
         for line in group_lines(report):
             lines += _item(console, f"No significant difference on {line}.")
+    for section in analysis_sections(report):
+        lines += ["", *_paragraph(console, section.title, "bold")]
+        lines += [*_render(console, section.table), *_paragraph(console, section.text, "dim")]
     return lines
 
 
@@ -156,6 +169,8 @@ def _head(console: Console, report: BenchmarkReport, comparison: ComparisonTable
     lines = []
     if report.verdict is not None:
         lines += _paragraph(console, report.verdict.text, "bold")
+        if report.verdict.probability is not None:
+            lines += _paragraph(console, report.verdict.probability)
     if report.best_overall is not None and len(report.modes) > 2:
         lines += _paragraph(console, overall_line(report))
     return [*lines, "", *_paragraph(console, comparison.title, "dim")]

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
@@ -38,8 +39,8 @@ Scores = npt.NDArray[np.float32]
 _MODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ranking:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ranking(Displayed):
     """The documents found for one query, best first.
 
     The order is the canonical one of :mod:`trectools_plus.ranking`: 32-bit score descending, then
@@ -148,8 +149,8 @@ def empty_ranking() -> Ranking:
 FailureKind = Literal["failed", "unavailable"]
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+@dataclass(frozen=True, slots=True, repr=False)
+class Query(Displayed):
     """A query for a source.
 
     Attributes:
@@ -161,8 +162,8 @@ class Query:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hits:
+@dataclass(frozen=True, slots=True, repr=False)
+class Hits(Displayed):
     """The results of a source for one query: documents or chunks, in the source's order.
 
     Attributes:
@@ -187,8 +188,8 @@ class Hits:
         return cls(ranking.doc_ids, ranking.scores, latency_ms, is_ranking=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+@dataclass(frozen=True, slots=True, repr=False)
+class Failure(Displayed):
     """The reason why a source did not answer a query, after all retries.
 
     Attributes:

@@ -50,6 +50,7 @@ from trectools_plus.statistics.systems import pairwise_differences as pairwise_d
 from trectools_plus.statistics.systems import randomised_tukey as randomised_tukey
 from trectools_plus.statistics.unpaired import UnpairedComparison as UnpairedComparison
 from trectools_plus.statistics.unpaired import unpaired_difference as unpaired_difference
+from trectools_plus.statistics.unpaired import unpaired_t_test as unpaired_t_test
 
 __all__ = [
     "Agreement",
@@ -86,4 +87,5 @@ __all__ = [
     "tau_ap",
     "truncated_overlap",
     "unpaired_difference",
+    "unpaired_t_test",
 ]

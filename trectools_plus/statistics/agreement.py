@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     FloatArray,
@@ -27,8 +28,8 @@ Alphas = Callable[[FloatArray], FloatArray]
 """A function from weights of items, shape (resamples, items), to the alpha of each resample."""
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+@dataclass(frozen=True, slots=True, repr=False)
+class Agreement(Displayed):
     """An agreement with its percentile-bootstrap interval.
 
     Attributes:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
@@ -33,8 +34,8 @@ GEOMETRIC_FLOOR = 1e-5
 """The lower bound of values in a geometric mean, as ``MIN_GEO_MEAN`` in ``trec_eval.h``."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Intervals:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Intervals(Displayed):
     """One interval per column.
 
     Attributes:

@@ -9,6 +9,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
@@ -23,8 +24,8 @@ from trectools_plus.statistics.intervals import OF_1_0, mean_intervals
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PAIRED_TESTS_OF_1_0, PairedTest
 
 
-@dataclass(frozen=True, slots=True)
-class PairedComparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class PairedComparison(Displayed):
     """A summary of paired differences.
 
     Attributes:

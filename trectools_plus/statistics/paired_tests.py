@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.display import Displayed
 from trectools_plus.statistics.arrays import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
@@ -45,8 +46,8 @@ class ColumnTests:
     p_value: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class PairedTest:
+@dataclass(frozen=True, slots=True, repr=False)
+class PairedTest(Displayed):
     """One test of one column of differences.
 
     Attributes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import check_level
 
@@ -164,8 +165,8 @@ def _check(spread: float, level: float, power: float | None = None) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SizeAdvice:
+@dataclass(frozen=True, slots=True, repr=False)
+class SizeAdvice(Displayed):
     """The use for which a number of queries is sufficient.
 
     Attributes:

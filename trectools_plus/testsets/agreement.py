@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.tables import Qrels
@@ -39,8 +40,8 @@ class Disagreement:
     second: int
 
 
-@dataclass(frozen=True, slots=True)
-class GradeAgreement:
+@dataclass(frozen=True, slots=True, repr=False)
+class GradeAgreement(Displayed):
     """The agreement of two annotators.
 
     Attributes:

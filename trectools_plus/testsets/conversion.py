@@ -12,6 +12,7 @@ from typing import Any, Literal
 import polars as pl
 
 from trectools_plus.choices import TestSetForm
+from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.qrels import read_qrels, write_qrels
@@ -40,8 +41,8 @@ _FILE = re.compile(r"\.(json|ya?ml)(\.(gz|bz2|xz|zst))?$", re.IGNORECASE)
 _YAML_FILE = re.compile(r"\.ya?ml(\.\w+)?$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Converted:
+@dataclass(frozen=True, slots=True, repr=False)
+class Converted(Displayed):
     """The result of a conversion.
 
     Attributes:

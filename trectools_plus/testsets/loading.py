@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from trectools_plus.arguments import show
+from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.nodes.documents import Syntax, load_value
@@ -32,8 +33,8 @@ _ENDING = ".json"
 _FORM = "a list of test cases, or a mapping with 'queries' or 'test_cases'"
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTestSet:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListedTestSet(Displayed):
     """A shipped test set.
 
     Attributes:

@@ -15,6 +15,7 @@ from pydantic import (
     model_validator,
 )
 
+from trectools_plus.display import Content
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.topic_schema import (
     DOC_ID_KEYS,
@@ -29,7 +30,7 @@ from trectools_plus.formats.topic_schema import (
     TEXT_KEYS,
 )
 from trectools_plus.models import Model
-from trectools_plus.text import plural
+from trectools_plus.text import MAX_TABLE_ROWS, plural
 
 Category = Literal["exact_match", "synonym", "abbreviation", "layperson", "complex"]
 Difficulty = Literal["easy", "medium", "hard"]
@@ -116,14 +117,21 @@ class TestSet(_Model):
     queries: tuple[TestQuery, ...] = Field(min_length=1)
     """The test cases."""
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         """Name, version, language and size; ``queries`` has the content."""
         facts = self.metadata
         named = " ".join(part for part in (facts.dataset_id, facts.version) if part)
         language = f", {facts.language}" if facts.language else ""
         return f"<TestSet {named}: {plural(len(self.queries), 'query', 'queries')}{language}>"
 
-    __str__ = __repr__
+    def _content(self) -> Content:
+        rows = [
+            [query.query_id, query.text, ", ".join(term.doc_id for term in query.relevant)]
+            for query in self.queries[:MAX_TABLE_ROWS]
+        ]
+        return Content(
+            self._text().strip("<>"), ["Query", "Text", "Judged terms"], rows, len(self.queries)
+        )
 
     @model_validator(mode="after")
     def _check_queries(self) -> Self:

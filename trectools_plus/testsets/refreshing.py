@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trectools_plus.choices import StratumField
+from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.testsets.agreement import GradeAgreement
 from trectools_plus.testsets.languages import declared_language, same_language
@@ -35,8 +36,8 @@ FIRST_VERSION = "1.0.0"
 """The version of a set that does not declare one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refreshed:
+@dataclass(frozen=True, slots=True, repr=False)
+class Refreshed(Displayed):
     """The next version of a test set.
 
     Attributes:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from trectools_plus.choices import StratumField
+from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.hashing import sha256_text
@@ -43,8 +44,8 @@ Stratum = tuple[str, ...]
 _FILE_NAME = re.compile(r"[^\w.+-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+@dataclass(frozen=True, slots=True, repr=False)
+class Split(Displayed):
     """The two parts of a test set.
 
     Attributes:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.trec_eval_measures import (
     NEEDS_JUDGMENT_GROUPS,
@@ -121,8 +122,8 @@ class Requested:
         return f"{self.measure.name}.{','.join(words)}" if words else self.measure.name
 
 
-@dataclass
-class Arguments:
+@dataclass(repr=False)
+class Arguments(Displayed):
     """A parsed command line.
 
     Attributes:

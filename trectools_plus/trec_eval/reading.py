@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, FormatError
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.source import read_source
@@ -77,8 +78,8 @@ _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 _NAN = r"(?i)^[+-]?nan"
 
 
-@dataclass(frozen=True)
-class Input:
+@dataclass(frozen=True, repr=False)
+class Input(Displayed):
     """Qrels and run.
 
     Attributes:

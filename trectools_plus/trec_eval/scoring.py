@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.judged import JudgedRun
@@ -16,8 +17,8 @@ from trectools_plus.trec_eval.arguments import Arguments, Requested
 from trectools_plus.trec_eval.reading import Input, RankedInput, rank_input
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores(Displayed):
     """The values to print.
 
     Attributes:

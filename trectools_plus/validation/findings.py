@@ -10,7 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePath
+from typing import ClassVar
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.text import one_line, plural
 
@@ -42,8 +44,8 @@ class Fix(StrEnum):
     NO = "no"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+@dataclass(frozen=True, slots=True, repr=False)
+class Finding(Displayed):
     """One problem of one file: the rule, its first place, the number of places, and what to do.
 
     Attributes:
@@ -91,8 +93,8 @@ class Finding:
         return ":".join(str(part) for part in (self.path, self.line, self.column) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class FileReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class FileReport(Displayed):
     """The findings of one file, with the size of the file.
 
     Attributes:
@@ -106,6 +108,9 @@ class FileReport:
         read_as: The format and the fields of topics that were read, if not the usual ones.
     """
 
+    _entries: ClassVar = "findings"
+    _columns: ClassVar = ("severity", "code", "line", "message", "count")
+
     path: str
     kind: str
     rows: int
@@ -114,7 +119,7 @@ class FileReport:
     line_text: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
     read_as: str | None = None
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         """The file, its size and the first findings, a line each."""
         rows, queries = plural(self.rows, "row"), plural(self.queries, "query", "queries")
         found = plural(len(self.findings), "finding")

@@ -16,7 +16,13 @@ from trectools_plus.benchmark import compare_reports, load_report, verify_report
 from trectools_plus.benchmark.report import BayesianResult
 from trectools_plus.benchmark.report.verdict import state_probability
 from trectools_plus.errors import UsageError
-from trectools_plus.reporting import contrast_document, print_contrast, render_contrast_markdown
+from trectools_plus.reporting import (
+    contrast_document,
+    print_contrast,
+    print_report,
+    render_contrast_markdown,
+    render_markdown,
+)
 from trectools_plus.statistics import bayesian_comparison
 
 RANKS = {
@@ -87,6 +93,12 @@ def test_the_verdict_states_the_probability_of_the_best_mode(folder: Path, plain
         f"{entry.bayes.worse:.2f} (practically equivalent: {entry.bayes.equivalent:.2f}, worse by "
         f"more than 0.02: {entry.bayes.better:.2f})."
     )
+    stream = io.StringIO()
+    print_report(report, stream)
+    lines = stream.getvalue().split("\n\n")[0]
+    assert f"{verdict.text} {verdict.probability}" in " ".join(lines.split())
+    paragraphs = render_markdown(report).split("\n\n")
+    assert paragraphs[1:3] == [verdict.text, verdict.probability]
     without = load_report(plain / "BenchmarkReport.json").verdict
     assert without is not None
     assert without.probability is None

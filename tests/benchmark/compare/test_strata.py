@@ -19,11 +19,11 @@ from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.dataset import hash_query_fields
 from trectools_plus.benchmark.run.hpo import load_hpo_topics
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
-from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.markdown.report import render_markdown
 from trectools_plus.reporting.results.gate import render_gate_markdown
+from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.statistics.intervals import METHOD_NAMES, mean_intervals
 

@@ -8,10 +8,10 @@ from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report import NearMiss, TermLabel
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import IncomparableError
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.verification.verify import verify_report
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "ontology"
 TOY, HPOA = FOLDER / "toy.obo", FOLDER / "toy.hpoa"

@@ -16,9 +16,9 @@ from trectools_plus.benchmark.run.cache import make_cache_key
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.dataset import load_dataset
 from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import InputError
 from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.verification.verify import verify_report
 
 Run = Callable[..., BenchmarkReport]
 

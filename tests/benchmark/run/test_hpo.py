@@ -10,11 +10,11 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.hpo import HpoOptions, load_hpo, load_hpo_collection
 from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.terminal import print_report
+from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.testsets.loading import load_test_set
 
 pytestmark = pytest.mark.skipif(

@@ -14,11 +14,11 @@ from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report import load_report, report_json_schema
 from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
-from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.cli.app import benchmark_app, runs_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.run import read_run
 from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.verification.verify import verify_report
 
 SEARCH = """
 CALLS = []

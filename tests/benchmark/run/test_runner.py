@@ -22,7 +22,6 @@ from trectools_plus.benchmark.report import (
 from trectools_plus.benchmark.report.manifest import hash_config
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
-from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import (
     CheckFailedError,
@@ -33,6 +32,7 @@ from trectools_plus.errors import (
 )
 from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.validation import FindingsError
 
 
@@ -335,6 +335,7 @@ def test_a_report_of_an_earlier_version_is_read_verified_and_merged(
     shutil.rmtree(folder / "reports")
     document = json.loads(path.read_text(encoding="utf-8"))
     del document["manifest"]["blas_threads"]
+    document["manifest"]["packages"]["trectools-plus"] = "0.0.9"
     path.write_text(json.dumps(document), encoding="utf-8")
     sums = folder / "SHA256SUMS"
     digest = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -21,9 +21,9 @@ from trectools_plus.benchmark.run.targets import (
     judge_mean,
     judge_uplift,
 )
-from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import UsageError
 from trectools_plus.measures import DEFAULT_MEASURES
+from trectools_plus.reporting.verification.verify import verify_report
 
 
 def test_every_default_measure_has_a_target() -> None:

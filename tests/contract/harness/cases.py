@@ -220,6 +220,18 @@ REPORTS = (
         after=("garden", "eight-runs", "configured"),
     ),
     Case(
+        "reproduce",
+        (
+            f"benchmark reproduce {RUNS}/lexical.run {RUNS}/hybrid.run --qrels {QRELS} "
+            f"--baseline {RUNS}/vector.run -m nDCG@10,AP --format json",
+            f"benchmark reproduce {RUNS}/lexical.run {RUNS}/vector.run --qrels {QRELS} "
+            f"--qrels {QRELS} --replication -m nDCG@10 --format json",
+            f"benchmark reproduce {RUNS}/lexical.run {RUNS}/vector.run --qrels {QRELS} "
+            "--format markdown",
+            f"benchmark reproduce {RUNS}/lexical.run {RUNS}/vector.run",
+        ),
+    ),
+    Case(
         "gate-failing",
         (
             f"benchmark run --runs one={RUNS}/lexical.run --qrels {QRELS} --output-dir good",

@@ -21,7 +21,7 @@ from trectools_plus.benchmark.report import BenchmarkReport, ConfidenceInterval,
 from trectools_plus.benchmark.report.analyses import Similarity
 from trectools_plus.benchmark.run.output_folder import PLOT_NAMES, OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
-from trectools_plus.errors import InputError
+from trectools_plus.errors import InputError, UsageError
 from trectools_plus.reporting import write_plots
 from trectools_plus.reporting.plots import Plot, draw_plots, render_plot, save_plots
 from trectools_plus.reporting.plots.figures import chosen_pairs
@@ -130,7 +130,9 @@ def test_every_figure_names_every_mode_and_is_described(make_report: Any) -> Non
             texts = {text.get_text() for text in plot.figure.findobj(Text)}
             assert {"m0 5.00", "2.00 m3"} & texts or {"5.00 m0", "m3 2.00"} <= texts
             continue
-        shown = {text.get_text() for text in plot.figure.legends[0].get_texts()}
+        shown = {text.get_text() for text in plot.figure.axes[0].get_yticklabels()}
+        if plot.figure.legends:
+            shown = {text.get_text() for text in plot.figure.legends[0].get_texts()}
         if plot.name == "differences":
             assert shown >= {"first mode better", "second mode better"}
         else:
@@ -146,15 +148,72 @@ def test_only_what_there_are_figures_for_is_drawn(make_report: Any) -> None:
     assert names == ["measures", "precision_recall", "hit_rate"]
 
 
-def test_measures_beyond_one_have_scales_of_their_own(make_report: Any) -> None:
-    report = make_report({"a": {"nDCG@10": 0.3, "MeanRank": 20.0, "RR@10": 0.5, "MinRank": 5.0}})
-    figure = draw_plots(report, data(["a"])[0])[0].figure
-    rows = [[tick.get_text() for tick in axes.get_yticklabels()] for axes in figure.axes]
-    assert rows == [
-        ["nDCG@10", "RR@10"],
-        ["MeanRank (lower is better)"],
-        ["MinRank (lower is better)"],
-    ]
+def measures_of(report: BenchmarkReport) -> Figure:
+    return draw_plots(report, data(list(report.modes))[0])[0].figure
+
+
+def test_every_measure_has_one_scale_for_all_modes(make_report: Any) -> None:
+    report = make_report(
+        {
+            "a": {"nDCG@10": 0.3, "MeanRank": 20.0, "RR@10": 0.5},
+            "b": {"nDCG@10": 0.4, "MeanRank": 5.0, "RR@10": 0.1},
+        }
+    )
+    figure = measures_of(report)
+    titles = ["nDCG@10", "RR@10", "MeanRank ↓"]
+    assert [axes.get_title(loc="left") for axes in figure.axes] == titles
+    for axes, name in zip(figure.axes, ["nDCG@10", "RR@10", "MeanRank"], strict=True):
+        drawn = [container[0].get_xdata().tolist() for container in axes.containers]
+        assert drawn == [[report.modes[mode].measures[name].mean] for mode in ("a", "b")]
+        low, high = axes.get_xlim()
+        assert low == 0.0
+        assert high >= max(one.measures[name].ci.high for one in report.modes.values())
+    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["a", "b"]
+    assert figure.get_supxlabel() == "Mean with its 95% interval; ↓: lower is better"
+
+
+def test_intervals_have_visible_caps(make_report: Any) -> None:
+    report = make_report({"a": {"nDCG@10": 0.3}, "b": {"nDCG@10": 0.4}})
+    for axes in measures_of(report).axes:
+        for _, caps, _ in axes.containers:
+            assert len(caps) == 2
+            assert all(cap.get_markeredgewidth() >= 1 and cap.get_markersize() >= 4 for cap in caps)
+
+
+def test_only_headline_measures_are_drawn_the_primary_one_first(make_report: Any) -> None:
+    report = make_report({"a": {f"P@{cutoff}": 0.5 for cutoff in range(1, 20)}})
+    chosen = {"primary_measure": "P@7", "headline_measures": ["P@7", "P@2"]}
+    report = report.model_copy(update=chosen)
+    assert [axes.get_title(loc="left") for axes in measures_of(report).axes] == ["P@7", "P@2"]
+    figure = report.plot(["P@19", "p@1"])
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["P@19", "P@1"]
+    with pytest.raises(UsageError, match="no measure 'AP'"):
+        report.plot(["AP"])
+
+
+def test_thirty_modes_are_readable(make_report: Any) -> None:
+    plots = all_plots(make_report, 30)
+    for plot in plots:
+        assert not overlaps(plot.figure), plot.name
+        assert plot.figure.get_figheight() < 40
+    shown = {plot.name: plot.figure for plot in plots}
+    assert len(shown["measures"].axes[0].get_yticklabels()) == 30
+    for name in ("precision_recall", "hit_rate", "strata"):
+        assert len(shown[name].legends[0].get_texts()) == 8
+        assert "the 8 of 30 modes with the best nDCG@10" in shown[name].get_suptitle()
+
+
+def test_means_over_different_queries_have_their_numbers(make_report: Any) -> None:
+    report = make_report({"a": {"MeanRank": 3.0}, "b": {"MeanRank": 2.0}, "c": {"MeanRank": None}})
+    figures = report.modes["b"].measures["MeanRank"].model_copy(update={"n": 190})
+    modes = {
+        **report.modes,
+        "b": report.modes["b"].model_copy(update={"measures": {"MeanRank": figures}}),
+    }
+    figure = measures_of(report.model_copy(update={"modes": modes}))
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert texts == ["n = 225", "n = 190", "undefined"]
+    assert not overlaps(figure)
 
 
 def test_of_many_pairs_those_with_the_best_mode_are_drawn(make_report: Any) -> None:
@@ -164,7 +223,9 @@ def test_of_many_pairs_those_with_the_best_mode_are_drawn(make_report: Any) -> N
     pairs = chosen_pairs(report)
     assert len(pairs) == 6
     assert all("m7" in (entry.baseline, entry.contrast) for entry in pairs)
-    reaches = [axes.get_ylim() for axes in _differences(report).figure.axes]
+    summary, *panels = _differences(report).figure.axes
+    assert len(summary.get_yticklabels()) == 6
+    reaches = [axes.get_ylim() for axes in panels]
     assert len(reaches) == 6
     assert len(set(reaches)) == 1, "one scale, so that panels can be compared"
 
@@ -180,10 +241,20 @@ def test_differences_are_named_after_the_first_measure(make_report: Any) -> None
 
 
 def test_very_many_rows_still_make_a_picture(make_report: Any) -> None:
-    measures = {f"P@{cutoff}": 0.5 for cutoff in range(1, 251)}
-    report = make_report({f"m{number}": measures for number in range(5)})
+    report = make_report({f"m{number}": {"nDCG@10": 0.5} for number in range(1200)})
     plot = draw_plots(report.model_copy(update={"comparisons": []}), pl.DataFrame())[0]
     assert plot.figure.get_figheight() * plot.figure.dpi == pytest.approx(30_000)
+
+
+def test_mean_differences_are_filled_if_significant(make_report: Any) -> None:
+    report = make_report({"a": {"nDCG@10": 0.3}, "b": {"nDCG@10": 0.31}, "c": {"nDCG@10": 0.4}})
+    summary = _differences(report).figure.axes[0]
+    for entry, (line, caps, (bars,)) in zip(report.comparisons, summary.containers, strict=True):
+        assert line.get_xdata().tolist() == [entry.difference]
+        assert (line.get_markerfacecolor() == "white") == (not entry.significant)
+        assert bars.get_segments()[0][:, 0].tolist() == pytest.approx([entry.ci.low, entry.ci.high])
+        assert len(caps) == 2
+    assert {entry.significant for entry in report.comparisons} == {True, False}
 
 
 def test_a_query_alone_is_drawn(make_report: Any) -> None:

@@ -311,8 +311,8 @@ def test_cuda_that_is_not_there_is_refused(minilm: str) -> None:
 def test_a_benchmark_with_every_component(tiny: dict[str, str], tmp_path: Path) -> None:
     from trectools_plus.benchmark.run.config_file import load_config
     from trectools_plus.benchmark.run.runner import run_benchmark
-    from trectools_plus.benchmark.verify import verify_report
     from trectools_plus.reporting.files import write_reports
+    from trectools_plus.reporting.verification.verify import verify_report
 
     model = tmp_path / "splade"
     shutil.copytree(tiny["splade"], model)

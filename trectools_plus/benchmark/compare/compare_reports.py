@@ -21,6 +21,7 @@ from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
+from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import IncomparableError, InputError
 from trectools_plus.statistics import check_rope, compare_columns
 from trectools_plus.statistics.arrays import IntervalOptions
@@ -125,8 +126,8 @@ class ModeContrast:
     latency: LatencyDifference | None
 
 
-@dataclass(frozen=True, slots=True)
-class Contrast:
+@dataclass(frozen=True, slots=True, repr=False)
+class Contrast(Displayed):
     """The comparison of two reports.
 
     Attributes:
@@ -150,6 +151,18 @@ class Contrast:
     settings: dict[str, tuple[Any, Any]]
     packages: dict[str, tuple[Any, Any]]
     higher_is_better: dict[str, bool]
+
+    def _content(self) -> Content:
+        rows = []
+        for mode in self.modes:
+            for one in mode.comparisons:
+                values = (one.difference, one.p_adjusted, one.significant)
+                means = mode.means[one.measure]
+                rows.append([mode.label, one.measure, *map(as_cell, (*means, *values))])
+        queries = plural(self.queries, "query", "queries")
+        caption = f"B − A: {self.names[1]} − {self.names[0]}, {queries}"
+        header = ["Mode", "Measure", "A", "B", "Difference", "Adjusted p", "Significant"]
+        return Content(caption, header, rows)
 
 
 def compare_reports(

@@ -33,6 +33,7 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.report.verdict import MOST_HEADLINES, add_result
 from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
@@ -56,7 +57,7 @@ class CompareOptions(IntervalOptions, total=False):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparisons(Sequence[Comparison]):
+class Comparisons(Displayed, Sequence[Comparison]):
     """The result of :func:`compare`: a sequence of comparisons, with the means of the systems.
 
     Each :class:`Comparison` is one pair of systems on one measure. It has the mean difference
@@ -258,7 +259,7 @@ class Comparisons(Sequence[Comparison]):
     def __getitem__(self, index: int | slice) -> Comparison | tuple[Comparison, ...]:
         return self.entries[index]
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         """The verdict, and the headline measures of the first systems, in less than 2 kB."""
         from trectools_plus import reporting
 

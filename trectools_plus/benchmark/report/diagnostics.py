@@ -213,9 +213,9 @@ def _find_self_matches(dataset: Dataset, run: Run) -> list[str]:
     rows = dataset.corpus.find(same).select("doc_id", "title", "text").iter_rows()
     documents = {doc_id: _normalise(f"{title} {text}") for doc_id, title, text in rows}
     return [
-        query_id
-        for query_id in same
-        if not query_id.isdigit() or _normalise(texts.get(query_id, "")) in documents[query_id]
+        one
+        for one in same
+        if not one.isdigit() or _normalise(texts.get(one, "")) in documents.get(one, "")
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,17 +17,19 @@ from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import hash_qrels, hash_query_fields
 from trectools_plus.benchmark.run.output_folder import (
+    DOCUMENTS_FILE,
     LATENCY_FILE,
     MODE_REPORTS_FOLDER,
     PER_QUERY_FILE,
     QRELS_FILE,
     REPORT_FILE,
+    TOPICS_FILE,
     OutputFolder,
 )
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
-from trectools_plus.formats.tables import Qrels, Run, Topics
+from trectools_plus.formats.tables import Document, Qrels, Run, Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
@@ -109,6 +111,40 @@ class ReportFolder:
         """
         return _read_table(self.folder / LATENCY_FILE, ("run", "query_id", "latency_ms"))
 
+    @cached_property
+    def topics(self) -> Topics | None:
+        """The topics beside the report; ``None`` if they are not there.
+
+        Raises:
+            InputError: If they cannot be read.
+        """
+        path = self.folder / TOPICS_FILE
+        if not path.is_file():
+            return None
+        _read_table(path, ("query_id", "text"))
+        return Topics(pl.read_parquet(path), str(path))
+
+    @cached_property
+    def titles(self) -> pl.DataFrame:
+        """Columns ``doc_id, title`` of the first results; without rows if there are no titles.
+
+        Raises:
+            InputError: If the file cannot be read.
+        """
+        found = _read_table(self.folder / DOCUMENTS_FILE, ("doc_id", "title"))
+        schema = {"doc_id": pl.String, "title": pl.String}
+        return pl.DataFrame(schema=schema) if found is None else found
+
+    def refuse_missing_files(self) -> None:
+        """Refuse a report without its runs or judgments.
+
+        Raises:
+            InputError: If one is missing.
+        """
+        for name in (QRELS_FILE, *(one.path for one in self.report.runs)):
+            if name is not None:
+                _refuse_missing(self.folder / name)
+
     def read_qrels(self, *, allow_changed: bool = False) -> Qrels:
         """Read the judgments beside the report.
 
@@ -150,12 +186,27 @@ class ReportFolder:
         Raises:
             InputError: As :meth:`read_run`.
         """
-        if info.path is None:
+        if info.path is not None and not allow_changed:
+            path = self.folder / info.path
+            _refuse_missing(path)
+            if sha256_file(path) != info.sha256:
+                raise InputError("the run is not the one that was scored", where=str(path))
+        return self.read_run_at(info.path, name)
+
+    def read_run_at(self, place: str | None, name: str) -> Run:
+        """Read a run file of the folder; without rows if there is none.
+
+        Args:
+            place: The file, relative to the folder; ``None`` if nothing was found.
+            name: The name of the run.
+
+        Raises:
+            InputError: If the file is missing or cannot be read.
+        """
+        if place is None:
             return Run.from_dict({}, name)
-        path = self.folder / info.path
+        path = self.folder / place
         _refuse_missing(path)
-        if not allow_changed and sha256_file(path) != info.sha256:
-            raise InputError("the run is not the one that was scored", where=str(path))
         return Run(load_run(str(path)).frame, name, str(path))
 
     def read_runs(
@@ -198,6 +249,49 @@ class ReportFolder:
         evaluation = score_runs(qrels, runs, bound, missing, progress)
         progress("scoring", len(runs), len(runs))
         return evaluation
+
+
+class StoredDocuments:
+    """The documents of a report whose collection is not read again: their number and titles.
+
+    Args:
+        titles: Columns ``doc_id, title`` of some documents.
+        count: Number of documents of the collection.
+    """
+
+    path: str | None = None
+
+    def __init__(self, titles: pl.DataFrame, count: int) -> None:
+        self._titles = titles
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Document]:
+        for doc_id, title in self._titles.iter_rows():
+            yield Document(doc_id, title, "")
+
+    @property
+    def doc_ids(self) -> list[str]:
+        """The ids of the documents with a title."""
+        return self._titles["doc_id"].to_list()
+
+    def sha256(self, progress: Progress = no_progress) -> str:  # noqa: ARG002 - see Documents
+        """Return an empty text: the texts, which the hash includes, are not known."""
+        return ""
+
+    def check(self, progress: Progress = no_progress) -> None:
+        """Do nothing: the benchmark checked the documents."""
+
+    def has_any(self, doc_ids: pl.Series) -> bool:
+        """Return true if at least one of these documents has a title."""
+        return bool(doc_ids.is_in(self._titles["doc_id"].implode()).any())
+
+    def find(self, doc_ids: pl.Series) -> pl.DataFrame:
+        """Return ``doc_id, title, text`` of those of these documents that have a title."""
+        found = self._titles.filter(pl.col("doc_id").is_in(doc_ids.implode()))
+        return found.with_columns(text=pl.lit(""))
 
 
 def copy_files(source: ReportFolder, folder: OutputFolder) -> None:
@@ -330,10 +424,13 @@ def read_report_topics(source: ReportFolder) -> Topics | None:
         source: The report.
 
     Returns:
-        The topics; ``None`` if there were none, they can no longer be read, or they changed.
-        Without a topics file, the dataset is loaded only if its queries have fields other than the
-        text, because only those fields are needed later.
+        The topics beside the report; in reports of earlier versions, which have none, those of the
+        original file or dataset. ``None`` if there were none, they can no longer be read, or they
+        changed. Without a file, the dataset is loaded only if its queries have fields other than
+        the text, because only those fields are needed later.
     """
+    if source.topics is not None:
+        return source.topics if _is_same(source.topics, source) else None
     file = source.report.manifest.dataset.files.get("topics")
     if file is not None:
         if not Path(file.path).is_file() or sha256_file(file.path) != file.sha256:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
+from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError
 
 
@@ -43,14 +44,17 @@ class ListedReport:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+@dataclass(frozen=True, slots=True, repr=False)
+class Listing(Displayed):
     """The reports of a folder.
 
     Attributes:
         reports: The newest first.
         problems: A line for each report that cannot be read.
     """
+
+    _entries: ClassVar = "reports"
+    _columns: ClassVar = ("experiment_id", "dataset", "queries", "modes", "best")
 
     reports: list[ListedReport]
     problems: list[str]

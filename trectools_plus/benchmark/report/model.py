@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from trectools_plus.arguments import checked
 from trectools_plus.benchmark.report.analyses import (
     Difficulty,
     DiscriminativePower,
@@ -40,10 +41,14 @@ from trectools_plus.benchmark.report.verdict import (
     choose_headlines,
     choose_primary,
 )
+from trectools_plus.display import Content, draw
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
-from trectools_plus.text import html_table, plural
+from trectools_plus.text import plural
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
 
@@ -224,25 +229,43 @@ class BenchmarkReport(ReportModel):
         """Every run of the report: the runs of the modes, then those without a component."""
         return [*(one.run for one in self.modes.values()), *(one.run for one in self.components)]
 
-    def __repr__(self) -> str:
-        """The experiment, the modes and the numbers of measures and queries."""
+    def _text(self) -> str:
+        """The experiment, the modes, the numbers of measures and queries, and the verdict."""
         queries = plural(self.manifest.dataset.queries, "query", "queries")
         measures = plural(len(self.measure_names), "measure")
         modes = ", ".join(self.modes)
-        return f"<BenchmarkReport {self.manifest.experiment_id}: {modes}; {measures}, {queries}>"
+        named = f"<BenchmarkReport {self.manifest.experiment_id}: {modes}; {measures}, {queries}>"
+        return f"{named}\n{self.verdict.text}" if self.verdict else named
 
-    __str__ = __repr__
-
-    def _repr_html_(self) -> str:
-        """Return the means with their intervals, a row per mode, for notebooks."""
+    def _content(self) -> Content:
+        measures = self.headline_measures or self.measure_names
         rows = []
         queries = self.manifest.dataset.queries
         for result in self.modes.values():
-            shown = [_show(result.measures[name], queries) for name in self.measure_names]
+            shown = [_show(result.measures[name], queries) for name in measures]
             rows.append([result.label, *shown])
         dataset = self.manifest.dataset
-        caption = f"{dataset.id}, {dataset.queries} queries; {self.confidence * 100:g}% intervals"
-        return html_table(caption, ["Mode", *self.measure_names], rows)
+        size = plural(dataset.queries, "query", "queries")
+        caption = f"{dataset.id}, {size}; {self.confidence * 100:g}% intervals"
+        if self.verdict:
+            caption = f"{self.verdict.text} {caption}"
+        return Content(caption, ["Mode", *measures], rows)
+
+    @checked
+    def plot(self, measures: Sequence[str] | None = None) -> Figure:
+        """Return a Matplotlib figure of means with their intervals.
+
+        Each measure has a panel with its own scale, and a row for each mode. A notebook shows the
+        figure if it is the last expression of a cell.
+
+        Args:
+            measures: The measures, in any spelling; by default the headline measures.
+
+        Raises:
+            UsageError: If the report does not have a measure.
+        """
+        found: Figure = draw("plot_report", self, measures)
+        return found
 
     def higher_is_better(self, measure: str) -> bool:
         """Return whether a higher value of one of the report's measures is the better one.

@@ -42,7 +42,11 @@ MARKDOWN_FILE = "BenchmarkComparison.md"
 HTML_FILE = "BenchmarkReport.html"
 PER_QUERY_FILE = "per_query.parquet"
 LATENCY_FILE = "latency.parquet"
+TOPICS_FILE = "topics.parquet"
+DOCUMENTS_FILE = "documents.parquet"
+_OPTIONAL_FILES = (LATENCY_FILE, TOPICS_FILE, DOCUMENTS_FILE)
 CHECKSUMS_FILE = "SHA256SUMS"
+SIGNATURE_FILE = "SHA256SUMS.sig"
 _REPLACED = "replaced"
 
 
@@ -165,12 +169,12 @@ class OutputFolder:
         ]
 
     def _stale_extras(self) -> list[Path]:
-        """List plots, latencies, annotated runs and reports of modes of an earlier benchmark."""
+        """List the files that only some benchmarks have, and the signature, of an earlier one."""
         report = self.path / REPORT_FILE
         files = [Path(ANNOTATED_FOLDER, name) for name in _read_runs(report)]
         files += [Path(mode_report_name(mode)) for mode in _read_modes(report)]
         if report.is_file():
-            files = [*map(Path, _PLOT_FILES), Path(LATENCY_FILE), *files]
+            files = [*map(Path, [*_PLOT_FILES, *_OPTIONAL_FILES, SIGNATURE_FILE]), *files]
         return [name for name in files if (self.path / name).is_file()]
 
 
@@ -224,8 +228,8 @@ def find_report_files(folder: Path, runs: Iterable[RunInfo], modes: Iterable[str
     """
     written = [run.path for run in runs if run.path is not None]
     annotated = [f"{ANNOTATED_FOLDER}/{Path(name).name}" for name in written]
-    names = [REPORT_FILE, MARKDOWN_FILE, HTML_FILE, PER_QUERY_FILE, LATENCY_FILE, QRELS_FILE]
-    names += [*written, *annotated, *map(mode_report_name, modes), *_PLOT_FILES]
+    names = [REPORT_FILE, MARKDOWN_FILE, HTML_FILE, PER_QUERY_FILE, QRELS_FILE]
+    names += [*_OPTIONAL_FILES, *written, *annotated, *map(mode_report_name, modes), *_PLOT_FILES]
     return [name for name in names if (folder / name).is_file()]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -19,17 +20,21 @@ from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.mode_runs import ModeRun
 from trectools_plus.benchmark.run.modes import prepare_modes
 from trectools_plus.benchmark.run.output_folder import OutputFolder, claim_folder
-from trectools_plus.formats.tables import Run
-from trectools_plus.progress import Progress, no_progress
+from trectools_plus.display import Content, Displayed
+from trectools_plus.formats.tables import Run, Topics
+from trectools_plus.progress import Progress, notebook_progress
 from trectools_plus.provenance import Clock, format_time, utc_now
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DEFAULT_FOLDER = "results"
 LATENCY_SCHEMA = {"run": pl.String, "query_id": pl.String, "latency_ms": pl.Float64}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BenchmarkResult:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BenchmarkResult(Displayed):
     """The outcome of a benchmark.
 
     Attributes:
@@ -55,13 +60,16 @@ class BenchmarkResult:
         """The output folder."""
         return self.folder.path
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         """The report and the folder."""
         return f"<BenchmarkResult {self.report!r} for {self.folder.path}>"
 
-    def _repr_html_(self) -> str:
-        """Return the report's table, for notebooks."""
-        return self.report._repr_html_()
+    def _content(self) -> Content:
+        return self.report._content()
+
+    def plot(self, measures: Sequence[str] | None = None) -> Figure:
+        """Return the figure of the report; see :meth:`BenchmarkReport.plot`."""
+        return self.report.plot(measures)
 
 
 def run_benchmark(
@@ -81,7 +89,7 @@ def run_benchmark(
 
     Args:
         config: The settings; see :class:`BenchmarkConfig`.
-        progress: Called as ``progress(description, done, total)``.
+        progress: Called as ``progress(description, done, total)``; by default a bar in notebooks.
         command: The command line to put into the manifest, free of secrets.
         clock: Returns the time in UTC.
         cached: Reuse results from the output folder or a folder beside it, if configuration, data
@@ -101,7 +109,19 @@ def run_benchmark(
         IncomparableError: If ``missing`` is ``drop`` and the modes answer different queries, or
             none.
     """
-    progress = progress or no_progress
+    with notebook_progress(progress) as shown:
+        return _run(config, shown, command, clock, cached=cached, strict_input=strict_input)
+
+
+def _run(
+    config: BenchmarkConfig,
+    progress: Progress,
+    command: str | None,
+    clock: Clock,
+    *,
+    cached: bool,
+    strict_input: bool,
+) -> BenchmarkResult:
     moment = clock()
     experiment_id = make_experiment_id(moment, hash_config(config.as_manifest()))
     if config.output_dir is None:
@@ -136,7 +156,7 @@ def run_benchmark(
         folder.discard()
         raise
     runs = {name: mode.run for name, mode in scored.items()}
-    latency = _latency_table(dataset, scored)
+    latency = make_latency_table(dataset.topics, scored)
     return BenchmarkResult(report, evaluation.per_query(), runs, folder, dataset, latency)
 
 
@@ -186,12 +206,12 @@ def _reuse(
     )
 
 
-def _latency_table(dataset: Dataset, modes: Mapping[str, ModeRun]) -> pl.DataFrame | None:
+def make_latency_table(topics: Topics | None, modes: Mapping[str, ModeRun]) -> pl.DataFrame | None:
     """Return the milliseconds per mode and query, in the order of the topics."""
     timed = {name: mode.latency_ms for name, mode in modes.items() if mode.latency_ms is not None}
-    if dataset.topics is None or not timed:
+    if topics is None or not timed:
         return None
-    query_ids = dataset.topics.query_ids
+    query_ids = topics.query_ids
     return pl.concat(
         pl.DataFrame(
             {"run": [mode] * len(query_ids), "query_id": query_ids, "latency_ms": latency_ms},

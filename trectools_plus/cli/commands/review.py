@@ -134,7 +134,8 @@ def review_export(
 def _print_summary(summary: service.ReviewSummary) -> None:
     """Print tables that are at most 100 characters wide."""
     study = summary.study
-    typer.echo(f"{study.dataset}: {summary.queries} queries, {study.depth} results of each mode\n")
+    queries = plural(summary.queries, "query", "queries")
+    typer.echo(f"{study.dataset}: {queries}, {study.depth} results of each mode\n")
     rows = [
         [one.name, str(one.complete), str(one.graded), str(one.flagged), str(one.chosen)]
         for one in summary.annotators
@@ -157,7 +158,7 @@ def _print_shares(summary: service.ReviewSummary) -> None:
         rows.append([mode or "none of them", f"{share.value:.3f}", interval, flagged])
     level = next(iter(summary.shares.values()))
     _print_numbers(["Mode", "Would choose", f"{level.level * 100:g}% interval", "Flagged"], rows)
-    typer.echo(f"Shares of {level.n} queries with a choice; Wilson intervals over queries.\n")
+    typer.echo(f"Shares of {level.n:,} queries with a choice; Wilson intervals over queries.\n")
 
 
 def _print_positions(summary: service.ReviewSummary) -> None:
@@ -190,7 +191,7 @@ def _print_agreements(summary: service.ReviewSummary) -> None:
         rows.append(
             [
                 f"{pair.first} – {pair.second}",
-                "0" if grades is None else str(grades.pairs),
+                "0" if grades is None else f"{grades.pairs:,}",
                 "–" if grades is None else shown(grades.kappas["none"]),
                 "–" if grades is None else shown(grades.kappas["quadratic"]),
                 "–" if choices is None else shown(choices),

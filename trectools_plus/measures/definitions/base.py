@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.judged import SCORED_QUERY_LEVEL, JudgedQueries, RankedRun
 
@@ -43,8 +44,8 @@ AVERAGED_OVER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+@dataclass(frozen=True, slots=True, repr=False)
+class Definition(Displayed):
     """The exact meaning of a measure's figures.
 
     Attributes:
@@ -81,7 +82,7 @@ class Definition:
     see_also: str | None = None
     aggregate: Aggregate = "mean"
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         """The name, the formula and what else decides the figures, on a few lines."""
         lines = [f"{self.name}: {self.formula}", f"  gain: {self.gain}"]
         lines.append(f"  denominator: {self.denominator}")

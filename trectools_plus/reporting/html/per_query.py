@@ -19,7 +19,8 @@ from trectools_plus.ranking import rank_documents
 
 PARTS = 10_000
 """Values are rounded to 1/PARTS."""
-_DEEPEST = 10
+DEEPEST = 10
+"""Maximum number of results of a query in the page."""
 _MOST_RESULTS = 300_000
 _MOST_VALUES = 1_500_000
 _LONGEST_TITLE = 90
@@ -60,7 +61,7 @@ def collect_queries(report: BenchmarkReport, evidence: QueryEvidence) -> dict[st
     cells = max(1, len(query_ids) * len(report.modes))
     measures = report.measure_names[: max(1, _MOST_VALUES // cells)]
     first = next(iter(report.modes.values())).measures[measures[0]]
-    depth = min(_DEEPEST, max(1, _MOST_RESULTS // cells))
+    depth = min(DEEPEST, max(1, _MOST_RESULTS // cells))
     documents, results = _collect_results(report, evidence, query_ids, depth)
     values = _collect_values(report, evidence.per_query, query_ids, measures)
     places = {query_id: place for place, query_id in enumerate(query_ids)}
@@ -141,7 +142,7 @@ def _collect_results(
 ) -> tuple[list[tuple[str, str]], list[list[list[int | None]]]]:
     """Return the documents, and the first results of each mode and query with their grades."""
     tops = {
-        mode: _first_results(evidence.runs[mode], depth, evidence.qrels)
+        mode: first_results(evidence.runs[mode], depth, evidence.qrels)
         for mode in report.modes
         if mode in evidence.runs
     }
@@ -161,7 +162,7 @@ def _collect_results(
     return _title(named, evidence.corpus), results
 
 
-def _first_results(run: Run, depth: int, qrels: Qrels | None) -> pl.DataFrame:
+def first_results(run: Run, depth: int, qrels: Qrels | None = None) -> pl.DataFrame:
     """Return ``query_id, doc_id, relevance`` of the first results, in canonical order."""
     top = rank_documents(run.frame).filter(pl.col("rank") <= depth).select("query_id", "doc_id")
     if qrels is None:

@@ -90,6 +90,7 @@ def render_markdown(report: BenchmarkReport) -> str:
     sections = [
         escape(f"# Benchmark of {plain(headlines.title)}"),
         "" if report.verdict is None else escape(plain(report.verdict.text)),
+        "" if report.verdict is None else escape(plain(report.verdict.probability or "")),
         _means(headlines),
         _introduction(report, headlines),
         _other_measures(report),
@@ -423,10 +424,9 @@ def _findings(report: BenchmarkReport) -> str:
 
 
 def _analyses(report: BenchmarkReport) -> str:
-    """Return the analyses, each collapsed; empty if the report has none."""
+    """Return the analyses; empty if the report has none."""
     parts = [
-        f"<details><summary>{section.title}</summary>\n\n{render_table(section.table)}\n\n"
-        f"{escape(section.text)}\n\n</details>"
+        f"### {section.title}\n\n{render_table(section.table)}\n\n{escape(section.text)}"
         for section in analysis_sections(report)
     ]
     return "\n\n".join(["## Analyses", *parts]) if parts else ""

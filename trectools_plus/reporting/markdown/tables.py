@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 
-from trectools_plus.reporting.table import Cell, Table
+from trectools_plus.reporting.table import Cell, Table, numeric_columns
 
-_NUMBER = re.compile(r"[*<>≥≤+−-]* ?\d[\d,.]*%?(?![\w:])")
 MOST_QUERIES = 50
 """Maximum number of queries in a list; the JSON report has all."""
 
@@ -18,17 +16,9 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     Columns of numbers, except the first column, are aligned on the right.
     """
     cells = [[_cell(text) for text in row] for row in rows]
-    right = [
-        place > 0 and any(row[place] != "–" for row in cells) and all(map(_is_number, column))
-        for place, column in enumerate(zip(*cells, strict=True))
-    ] or [False] * len(header)
+    right = numeric_columns(cells) or [False] * len(header)
     rule = _line(["---:" if aligned else "---" for aligned in right])
     return "\n".join([_line([_cell(text) for text in header]), rule, *map(_line, cells)])
-
-
-def _is_number(text: str) -> bool:
-    """Return whether a cell is a number, with or without interval and emphasis, or a dash."""
-    return text == "–" or _NUMBER.match(text) is not None
 
 
 def render_table(table: Table, show: Callable[[Cell], str] | None = None) -> str:

@@ -10,19 +10,21 @@ from trectools_plus.reporting.plots.critical_difference import (
 )
 from trectools_plus.reporting.plots.differences import plot_differences
 from trectools_plus.reporting.plots.figures import (
-    Plot,
     draw_plot,
     draw_plots,
     render_plot,
     save_plots,
     write_plots,
 )
+from trectools_plus.reporting.plots.layout import Plot
 from trectools_plus.reporting.plots.means import (
     plot_hit_rate,
+    plot_means,
     plot_measures,
     plot_precision_recall,
     plot_strata,
 )
+from trectools_plus.reporting.plots.panels import plot_evaluation, plot_report
 
 __all__ = [
     "CriticalDifference",
@@ -32,9 +34,12 @@ __all__ = [
     "find_critical_difference",
     "plot_critical_difference",
     "plot_differences",
+    "plot_evaluation",
     "plot_hit_rate",
+    "plot_means",
     "plot_measures",
     "plot_precision_recall",
+    "plot_report",
     "plot_strata",
     "render_plot",
     "save_plots",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FloatArray = npt.NDArray[np.float64]
+
+_MARGIN = 0.03
+"""Space right of the bars for the interval, as a fraction of their width, on both of its sides."""
 
 
 def plot_differences(
@@ -58,8 +62,62 @@ def plot_differences(
     _draw_mean(axes, entry, report.confidence)
     first, second = (label_text(report.modes[mode].label) for mode in (contrast, baseline))
     axes.set_title(f"{first}\n− {second}" if len(first + second) > 34 else f"{first} − {second}")
-    axes.set_xlabel(f"Queries, sorted: {entry.wins} won, {entry.ties} tied, {entry.losses} lost")
+    axes.set_xlabel(
+        f"Queries, sorted: {entry.wins:,} won, {entry.ties:,} tied, {entry.losses:,} lost"
+    )
     axes.set_ylabel(f"Difference in {label_text(measure)}")
+    return axes
+
+
+def plot_mean_differences(
+    axes: Axes, report: BenchmarkReport, entries: Sequence[Comparison]
+) -> Axes:
+    """Draw mean differences with their intervals, in a row per pair of modes.
+
+    The marker is filled if the difference is significant.
+
+    Args:
+        axes: The axes to draw on.
+        report: The report.
+        entries: Comparisons of the report on one measure, from top to bottom.
+
+    Returns:
+        The same axes.
+    """
+    for place, entry in enumerate(entries):
+        if entry.difference is None:
+            axes.text(0.0, place, "undefined", va="center", fontsize="small")
+            continue
+        low, high = ends_of(entry.ci)
+        lengths = [
+            [0.0 if end is None else max(0.0, sign * (end - entry.difference))]
+            for end, sign in ((low, -1), (high, 1))
+        ]
+        axes.errorbar(
+            entry.difference,
+            place,
+            xerr=lengths,
+            fmt="o",
+            color=INK,
+            markerfacecolor=INK if entry.significant else "white",
+            markersize=5.0,
+            capsize=2.6,
+            elinewidth=1.4,
+            zorder=3,
+        )
+    labels = [
+        f"{label_text(report.modes[entry.contrast].label, 20)} − "
+        f"{label_text(report.modes[entry.baseline].label, 20)}"
+        for entry in entries
+    ]
+    axes.set_yticks(range(len(entries)), labels)
+    axes.set_ylim(len(entries) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0, pad=7)
+    axes.margins(x=0.08)
+    axes.axvline(0.0, color=INK, linewidth=0.8, zorder=2)
+    axes.grid(color=INK, alpha=0.12, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("Mean difference (filled: significant)")
     return axes
 
 
@@ -120,6 +178,19 @@ def _draw_mean(axes: Axes, entry: Comparison, confidence: float) -> None:
     low, high = ends_of(entry.ci)
     if low is not None and high is not None:
         axes.axhspan(low, high, color=INK, alpha=0.22, linewidth=0, zorder=4)
+        _, right = axes.get_xlim()
+        axes.set_xlim(right=right * (1 + 2 * _MARGIN))
+        axes.errorbar(  # beside the bars, which would hide it
+            right * (1 + _MARGIN),
+            entry.difference,
+            yerr=[[max(0.0, entry.difference - low)], [max(0.0, high - entry.difference)]],
+            fmt="none",
+            ecolor=INK,
+            capsize=3.0,
+            capthick=1.2,
+            elinewidth=1.2,
+            zorder=6,
+        )
         ends = f" [{_signed(low)}, {_signed(high)}]"
     axes.axhline(
         entry.difference,

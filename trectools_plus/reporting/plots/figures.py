@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from textwrap import fill
@@ -16,7 +15,6 @@ import polars as pl
 from trectools_plus.benchmark.curves import hit_rate_curves, precision_recall_curves
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report.analyses import Similarity
-from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import UsageError
@@ -29,23 +27,29 @@ from trectools_plus.reporting.plots.critical_difference import (
     find_critical_difference,
     plot_critical_difference,
 )
-from trectools_plus.reporting.plots.differences import plot_differences
+from trectools_plus.reporting.plots.differences import plot_differences, plot_mean_differences
+from trectools_plus.reporting.plots.layout import (
+    HEADING,
+    Plot,
+    finish,
+    legend_height,
+    new_figure,
+)
 from trectools_plus.reporting.plots.means import (
     MOST_VALUES,
     ROW_PADDING,
     plot_hit_rate,
-    plot_measures,
     plot_precision_recall,
     plot_strata,
     require_measure,
 )
+from trectools_plus.reporting.plots.panels import measures_plot
 from trectools_plus.reporting.plots.similarity import plot_similarity
 from trectools_plus.reporting.plots.style import house_style, label_text
 from trectools_plus.reporting.wording import describe_test
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
-    from matplotlib.figure import Figure
 
     from trectools_plus.benchmark.run.runner import BenchmarkResult
 
@@ -56,31 +60,10 @@ KINDS = ("means", "differences", "critical_difference")
 
 # Without time and version, the same figure gives the same bytes.
 _NO_ORIGIN = {"Date": None, "Creator": None}
-WIDTH = 7.2
-"""Width of a figure in inches."""
-DOTS_PER_INCH = 150
-_MOST_DOTS = 30_000
-"""Maximum height of a figure in dots; Matplotlib draws at most 65,535."""
-_HEADING = 0.75
 _MOST_PAIRS = 6
-_LETTERS_A_LINE = 96
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Plot:
-    """A finished figure.
-
-    Attributes:
-        name: The name of the file without its suffix.
-        title: The heading.
-        description: The text for readers who cannot see the plot.
-        figure: The Matplotlib figure.
-    """
-
-    name: str
-    title: str
-    description: str
-    figure: Figure
+_MOST_MODES = 10
+"""With more modes, curves and strata show only the best ones."""
+_BEST_MODES = 8
 
 
 def draw_plots(
@@ -92,9 +75,9 @@ def draw_plots(
     """Draw all plots of a report.
 
     There is always ``measures``; with judgments and runs ``precision_recall`` and ``hit_rate``; for
-    compared modes ``differences`` on the primary measure; with strata ``strata`` on the first
-    measure; for three modes or more ``run_similarity``; for five or more, of which every pair is
-    compared, ``critical_difference``.
+    compared modes ``differences`` on the primary measure; with strata ``strata`` on the
+    primary measure; for three modes or more ``run_similarity``; for five or more, of which every
+    pair is compared, ``critical_difference``.
 
     Args:
         report: The report.
@@ -103,7 +86,7 @@ def draw_plots(
         runs: The runs, by mode.
     """
     with house_style():
-        plots = [_measures(report)]
+        plots = [measures_plot(report)]
         if qrels is not None and runs:
             plots += _curves(report, qrels, runs)
         if report.comparisons:
@@ -142,7 +125,7 @@ def draw_plot(
         raise UsageError("differences need two systems", remedy="use the plot means")
     with house_style():
         if kind == "means":
-            return _measures(report, report.headline_measures if name is None else [name])
+            return measures_plot(report, None if name is None else [name])
         if kind == "differences":
             return _differences(report, per_query, name)
         return _critical_difference(report, per_query, name)
@@ -164,35 +147,27 @@ def chosen_pairs(report: BenchmarkReport, measure: str | None = None) -> list[Co
     return entries[:_MOST_PAIRS]
 
 
-def _measures(report: BenchmarkReport, measures: Sequence[str] | None = None) -> Plot:
-    """Draw the means: one scale for all measures up to 1, and one for each other measure."""
-    names = report.measure_names if measures is None else measures
-    panels = [panel for panel in _scales(report, names) if panel]
-    rows = [len(panel) * (len(report.modes) + ROW_PADDING) for panel in panels]
-    figure = _new_figure(_height(rows) + _legend_height(report))
-    every = figure.subplots(len(panels), 1, squeeze=False, height_ratios=rows)
-    for axes, panel in zip(every[:, 0], panels, strict=True):
-        plot_measures(axes, report, panel)
-    title = "Measures per mode"
-    _finish(figure, report, title, every[0, 0].get_legend_handles_labels())
-    description = f"Mean of {', '.join(names)} with its interval, for {_modes(report)}."
-    return Plot("measures", title, description, figure)
+def _best_modes(report: BenchmarkReport) -> tuple[BenchmarkReport, str]:
+    """Return the report with the modes that can be distinguished in one panel, and the heading.
 
-
-def _scales(report: BenchmarkReport, names: Sequence[str]) -> list[list[str]]:
-    within: list[str] = []
-    beyond: list[list[str]] = []
-    for name in names:
-        figures = [result.measures[name] for result in report.modes.values()]
-        ends = [end for one in figures for end in (one.mean, ends_of(one.ci)[1]) if end is not None]
-        if max(ends, default=0.0) <= 1.0:
-            within.append(name)
-        else:
-            beyond.append([name])
-    return [within, *beyond]
+    Those are all modes, or the best eight of more than ten.
+    """
+    data = describe_dataset(report)
+    if len(report.modes) <= _MOST_MODES:
+        return report, data
+    measure = report.primary_measure
+    sign = 1 if report.higher_is_better(measure) else -1
+    means = {mode: result.measures[measure].mean for mode, result in report.modes.items()}
+    defined = {mode: sign * mean for mode, mean in means.items() if mean is not None}
+    best = set(sorted(defined, key=lambda mode: -defined[mode])[:_BEST_MODES])
+    chosen = {mode: one for mode, one in report.modes.items() if mode in best}
+    described = f"{data} · the {len(chosen)} of {len(report.modes)} modes with the best {measure}"
+    return report.model_copy(update={"modes": chosen}), described
 
 
 def _curves(report: BenchmarkReport, qrels: Qrels, runs: Mapping[str, Run]) -> Iterator[Plot]:
+    report, data = _best_modes(report)
+    runs = {mode: run for mode, run in runs.items() if mode in report.modes}
     labels = {mode: result.label for mode, result in report.modes.items()}
     for name, title, compute, plot in (
         (
@@ -214,10 +189,10 @@ def _curves(report: BenchmarkReport, qrels: Qrels, runs: Mapping[str, Run]) -> I
             missing=report.manifest.config.get("missing", "zero"),
             **resampling_of(report.manifest.config) | {"seed": report.manifest.seed},
         )
-        figure = _new_figure(3.6 + _HEADING + _legend_height(report))
+        figure = new_figure(3.6 + HEADING + legend_height(_labels(report)))
         axes = plot(figure.subplots(), curves, labels)
         shown = title if curves.n < 2 else f"{title}, with {curves.level * 100:g}% intervals"
-        _finish(figure, report, shown, axes.get_legend_handles_labels())
+        finish(figure, shown, data, axes.get_legend_handles_labels())
         yield Plot(name, title, f"{shown}, for {_modes(report)}.", figure)
 
 
@@ -227,8 +202,11 @@ def _differences(
     entries = chosen_pairs(report, measure)
     columns = min(len(entries), 2)
     lines = ceil(len(entries) / columns)
-    figure = _new_figure(2.6 * lines + _HEADING + 0.3)
-    every = figure.subplots(lines, columns, squeeze=False, sharey=True)
+    heights = [0.2 * len(entries) + 0.6, *(2.6 for _ in range(lines))]
+    figure = new_figure(sum(heights) + HEADING + 0.3)
+    grid = figure.add_gridspec(lines + 1, columns, height_ratios=heights)
+    plot_mean_differences(figure.add_subplot(grid[0, :]), report, entries)
+    every = grid[1:, :].subgridspec(lines, columns).subplots(squeeze=False, sharey=True)
     legend: dict[str, Artist] = {}
     reach = 0.0
     for axes, entry in zip(every.flat, entries, strict=False):
@@ -242,26 +220,31 @@ def _differences(
     for axes in every.flat[len(entries) :]:
         axes.remove()
     title = f"Differences in {measure or report.primary_measure}, query by query"
-    _finish(figure, report, title, (list(legend.values()), list(legend)))
+    finish(figure, title, describe_dataset(report), (list(legend.values()), list(legend)))
     pairs = "; ".join(
         f"{report.modes[entry.contrast].label} minus {report.modes[entry.baseline].label}: "
-        f"{entry.wins} won, {entry.ties} tied, {entry.losses} lost"
+        f"{entry.wins:,} won, {entry.ties:,} tied, {entry.losses:,} lost"
         for entry in entries
     )
     return Plot("differences", title, f"{title}, largest first. {pairs}.", figure)
 
 
 def _strata(report: BenchmarkReport) -> Plot:
-    measure = report.measure_names[0]
+    measure = report.primary_measure
+    report, data = _best_modes(report)
     fields = [field for field, values in report.strata.items() if values]
     counts = [min(len(report.strata[field]), MOST_VALUES) for field in fields]
     rows = [count * (len(report.modes) + ROW_PADDING) for count in counts]
-    figure = _new_figure(_height(rows) + 0.25 * len(rows) + _legend_height(report))
+    figure = new_figure(_height(rows) + 0.25 * len(rows) + legend_height(_labels(report)))
     every = figure.subplots(len(fields), 1, squeeze=False, height_ratios=rows)
     for axes, field in zip(every[:, 0], fields, strict=True):
         plot_strata(axes, report, field, measure)
+    ends = [axes.get_xlim() for axes in every.flat]
+    for axes in every.flat:  # one scale, so that panels can be compared
+        axes.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
     title = f"{measure} by groups of queries"
-    _finish(figure, report, title, every[0, 0].get_legend_handles_labels())
+    legend = every[0, 0].get_legend_handles_labels()
+    finish(figure, title, data, legend)
     description = f"Mean {measure} with its interval by {', '.join(fields)}, for {_modes(report)}."
     return Plot("strata", title, description, figure)
 
@@ -271,7 +254,7 @@ def _critical_difference(
 ) -> Plot:
     found = find_critical_difference(report, per_query, measure)
     lines = len(found.groups) + (len(found.ranks) + 1) // 2 + 3
-    figure = _new_figure(LINE_INCHES * lines + _HEADING)
+    figure = new_figure(LINE_INCHES * lines + HEADING)
     plot_critical_difference(figure.subplots(), report, per_query, found.measure)
     title = f"Mean ranks on {found.measure}"
     joined = "Lines join modes without a significant difference"
@@ -279,7 +262,7 @@ def _critical_difference(
     if test is not None:
         joined += f" ({describe_test(test, report.confidence)})"
     figure.supxlabel(fill(f"{joined}.", 100), x=0.01, ha="left", fontsize="small")
-    _finish(figure, report, title, ([], []))
+    finish(figure, title, describe_dataset(report))
     ranks = ", ".join(
         f"{report.modes[mode].label} {rank:.2f}" for mode, rank in found.ranks.items()
     )
@@ -299,11 +282,10 @@ def draw_similarity(similarity: Similarity, labels: Sequence[str], dataset: str)
         dataset: A description of the data.
     """
     with house_style():
-        figure = _new_figure(min(7.0, 2.2 + 0.45 * len(labels)) + _HEADING)
+        figure = new_figure(min(7.0, 2.2 + 0.45 * len(labels)) + HEADING)
         plot_similarity(figure.subplots(), similarity, labels)
         title = f"Similarity of the first {similarity.depth} results (RBO, p = {similarity.p:g})"
-        _add_heading(figure, title, dataset)
-        _lay_out(figure)
+        finish(figure, title, dataset)
     pairs = "; ".join(
         f"{labels[row]} and {labels[column]} {value:.2f}"
         for row in range(len(labels))
@@ -315,53 +297,11 @@ def draw_similarity(similarity: Similarity, labels: Sequence[str], dataset: str)
 
 def _height(rows: Sequence[float]) -> float:
     """Return the height in inches of panels with these numbers of rows, scales and heading."""
-    return sum(0.16 * count + 0.5 for count in rows) + _HEADING
+    return sum(0.16 * count + 0.5 for count in rows) + HEADING
 
 
-def _new_figure(height: float) -> Figure:
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08)
-    dots = min(DOTS_PER_INCH, _MOST_DOTS / height)
-    return Figure(figsize=(WIDTH, height), dpi=dots, layout=layout)
-
-
-def _finish(
-    figure: Figure,
-    report: BenchmarkReport,
-    title: str,
-    legend: tuple[Sequence[Artist], Sequence[str]],
-) -> None:
-    """Add the heading above and the legend below the panels."""
-    _add_heading(figure, title, describe_dataset(report))
-    handles, labels = legend
-    columns = _legend_columns(labels)
-    figure.legend(list(handles), list(labels), loc="outside lower center", ncols=columns)
-    _lay_out(figure)
-
-
-def _add_heading(figure: Figure, title: str, dataset: str) -> None:
-    heading = f"{label_text(title, 90)}\n{label_text(dataset, 90)}"
-    figure.suptitle(heading, x=0.01, ha="left", fontsize="large")
-
-
-def _lay_out(figure: Figure) -> None:
-    """Lay out the figure once for all files: the layout takes longer than the drawing."""
-    layout = figure.get_layout_engine()
-    if layout is not None:
-        layout.execute(figure)
-        figure.set_layout_engine("none")
-
-
-def _legend_columns(labels: Sequence[str]) -> int:
-    longest = max(map(len, labels), default=0) + 8
-    return max(1, min(len(labels), _LETTERS_A_LINE // longest))
-
-
-def _legend_height(report: BenchmarkReport) -> float:
-    labels = [label_text(result.label) for result in report.modes.values()]
-    return 0.2 + 0.18 * ceil(len(labels) / _legend_columns(labels))
+def _labels(report: BenchmarkReport) -> list[str]:
+    return [label_text(result.label) for result in report.modes.values()]
 
 
 def _modes(report: BenchmarkReport) -> str:

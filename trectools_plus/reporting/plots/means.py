@@ -17,6 +17,7 @@ from trectools_plus.reporting.plots.style import INK, STRIPE, label_text, mode_s
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.transforms import Transform
 
 MOST_VALUES = 20
 """Maximum number of values of a query field in a plot."""
@@ -27,6 +28,8 @@ ROW_PADDING = 0.9
 _TICKS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000)
 _MOST_BANDS = 4
 """With more modes than this, bands would hide each other, so whiskers show the intervals."""
+_WHISKER_DISTANCE = 1.6
+"""Distance of the whiskers of two modes, in points."""
 
 Stratum = Mapping[str, Mapping[str, StratumResult]]
 """By mode and measure."""
@@ -70,6 +73,42 @@ def plot_measures(
     ]
     _draw(axes, report, rows)
     axes.set_xlabel(f"Mean with its {_level(report)} interval")
+    return axes
+
+
+def plot_means(
+    axes: Axes, figures: Mapping[str, MeasureResult | StratumResult], labels: Mapping[str, str]
+) -> Axes:
+    """Draw the means of one measure with their intervals, in a row per mode.
+
+    Args:
+        axes: The axes to draw on.
+        figures: The figures of the modes, from top to bottom.
+        labels: Labels of the modes.
+
+    Returns:
+        The same axes.
+    """
+    rows = [_Row("", figures)]
+    for place, mode in enumerate(figures):
+        _draw_mode(axes, place, mode, label_text(labels[mode]), rows, 1.0)
+    places = range(len(figures))
+    axes.set_yticks(places, [label_text(labels[mode]) for mode in figures])
+    axes.set_ylim(len(figures) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0, pad=7)
+    axes.grid(color=INK, alpha=0.12, linewidth=0.6)
+    axes.set_axisbelow(True)
+    _set_range(axes, rows)
+    different = len({one.n for one in figures.values() if one.mean is not None}) > 1
+    if different:
+        low, high = axes.get_xlim()
+        axes.set_xlim(low, low + 1.25 * (high - low))  # space for the numbers of queries
+    for place, one in enumerate(figures.values()):
+        if one.mean is None or different:
+            text = "undefined" if one.mean is None else f"n = {one.n:,}"
+            x, side = (0.01, "left") if one.mean is None else (1.0, "right")
+            across = axes.get_yaxis_transform()
+            axes.text(x, place, text, transform=across, ha=side, va="center", fontsize="small")
     return axes
 
 
@@ -159,9 +198,9 @@ def plot_hit_rate(axes: Axes, curves: Curves, labels: Mapping[str, str] | None =
 def _value_label(value: str, n: int, modes: int) -> str:
     """Return the label of a stratum, on several lines if the rows are high enough."""
     if modes < 2:
-        return f"{label_text(value, 24)} (n = {n})"
+        return f"{label_text(value, 24)} (n = {n:,})"
     # Wrap only at spaces, and not in "(n = 3)": a cut could separate an escape from its dollar.
-    whole = f"{label_text(value, 44)} (n = {n})".replace(" = ", "\u00a0=\u00a0")
+    whole = f"{label_text(value, 44)} (n = {n:,})".replace(" = ", "\u00a0=\u00a0")
     lines = wrap(whole, _LINE, break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).replace("\u00a0", " ")
 
@@ -219,20 +258,21 @@ def _draw_mode(
         below.append(0.0 if low is None else max(0.0, mean - low))
         above.append(0.0 if high is None else max(0.0, high - mean))
     style = mode_style(place)
-    axes.errorbar(
+    drawn = axes.errorbar(
         means,
         heights,
         xerr=[below, above],
         fmt=style.marker,
         color=style.colour,
         markersize=style.size,
-        markeredgewidth=0,
         elinewidth=1.4,
-        capsize=2.2,
+        capsize=2.6,
+        capthick=1.2,
         label=label,
         clip_on=not means,  # without clipping, an empty artist disturbs the layout
         zorder=3,
     )
+    drawn.lines[0].set_markeredgewidth(0)  # as an argument, it would apply to the caps too
 
 
 def _set_range(axes: Axes, rows: Sequence[_Row]) -> None:
@@ -254,7 +294,7 @@ def _show_counts(report: BenchmarkReport, name: str) -> str:
     """Return the numbers of queries, if the means are over different queries."""
     if name not in report.unranked:
         return ""
-    counts = (str(result.measures[name].n) for result in report.modes.values())
+    counts = (f"{result.measures[name].n:,}" for result in report.modes.values())
     return f"\nn = {', '.join(counts)}"
 
 
@@ -282,7 +322,24 @@ def _draw_curves(axes: Axes, curves: Curves, labels: Mapping[str, str]) -> None:
             )
         else:
             axes.vlines(
-                curves.at, low, high, color=style.colour, alpha=0.5, linewidth=0.9, zorder=2
+                curves.at,
+                low,
+                high,
+                color=style.colour,
+                alpha=0.7,
+                linewidth=0.9,
+                transform=_beside(axes, place, len(curves.mean)),
+                zorder=2,
             )
     axes.grid(color=INK, alpha=0.12, linewidth=0.6)
     axes.set_axisbelow(True)
+
+
+def _beside(axes: Axes, place: int, modes: int) -> Transform:
+    """Return the transformation that moves the whiskers of a mode so that none hides another."""
+    from matplotlib.transforms import ScaledTranslation
+
+    points = (place - (modes - 1) / 2) * _WHISKER_DISTANCE
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    return axes.transData + ScaledTranslation(points / 72, 0, figure.dpi_scale_trans)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trectools_plus.extraction.sweep import Sweep, SweepCurve
-from trectools_plus.reporting.plots.figures import WIDTH, Plot
+from trectools_plus.reporting.plots.layout import WIDTH, Plot
 from trectools_plus.reporting.plots.style import (
     FAINT,
     INK,
@@ -33,7 +33,7 @@ def draw_tradeoff(sweep: Sweep) -> Plot:
         plot_tradeoff(axes, sweep)
         title = f"Precision and recall by {sweep.parameter}"
         axes.set_title(
-            label_text(f"{title}; {sweep.dataset}, {sweep.documents} documents", longest=96)
+            label_text(f"{title}; {sweep.dataset}, {sweep.documents:,} documents", longest=96)
         )
         axes.legend(loc="lower left")
     best = "; ".join(_best_of(curve) for curve in sweep.curves)

@@ -15,13 +15,13 @@ from trectools_plus.benchmark.compare.compare_reports import (
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report.verdict import state_probability
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
+from trectools_plus.reporting.table import Cell, Column, Table, show
+from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import (
     describe_test,
     show_difference_interval,
     show_p,
 )
-from trectools_plus.reporting.table import Cell, Column, Table, show
-from trectools_plus.reporting.terminal import print_table
 from trectools_plus.text import make_console, plural
 
 _HEADER = ("Mode", "Metric", "A", "B", "B − A", "Interval", "t", "p (t)", "Adj. p")
@@ -152,7 +152,7 @@ def _means(mode: ModeContrast, entry: Comparison, queries: int) -> list[str]:
     """Return the means in A and B, with the numbers of queries unless they are all queries."""
     means, counts = mode.means[entry.measure], mode.counts[entry.measure]
     return [
-        show(mean) if mean is None or n == queries else f"{show(mean)} (n = {n})"
+        show(mean) if mean is None or n == queries else f"{show(mean)} (n = {n:,})"
         for mean, n in zip(means, counts, strict=True)
     ]
 

@@ -18,9 +18,9 @@ from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table, shorten
 from trectools_plus.reporting.plots.figures import save_plots
 from trectools_plus.reporting.plots.sweep import draw_tradeoff
-from trectools_plus.reporting.wording import show_p
 from trectools_plus.reporting.table import Table, show_interval
 from trectools_plus.reporting.terminal import print_table
+from trectools_plus.reporting.wording import show_p
 from trectools_plus.statistics.intervals import METHOD_NAMES
 from trectools_plus.text import make_console, plural
 
@@ -245,7 +245,7 @@ def print_sweep(sweep: Sweep, stream: TextIO) -> None:
     """
     console = make_console(stream)
     console.print(
-        f"{sweep.dataset}: {sweep.documents} documents, {sweep.parameter} varied "
+        f"{sweep.dataset}: {sweep.documents:,} documents, {sweep.parameter} varied "
         f"(micro, exact, {VIEW_WORDS[sweep.view].partition(':')[0]})",
         style="bold",
     )
@@ -406,4 +406,5 @@ def _tests_line(comparison: ExtractionComparison) -> str:
     p_values = ", ".join(
         f"{name.replace('_', ' ')} p {show_p(test.p_value)}" for name, test in tests.tests.items()
     )
-    return f"B is better on {tests.wins}, equal on {tests.ties}, worse on {tests.losses}. {p_values}."
+    counts = f"B is better on {tests.wins:,}, equal on {tests.ties:,}, worse on {tests.losses:,}"
+    return f"{counts}. {p_values}."

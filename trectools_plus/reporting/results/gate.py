@@ -9,9 +9,9 @@ from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
-from trectools_plus.reporting.wording import show_p
 from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row, show
 from trectools_plus.reporting.terminal import print_table
+from trectools_plus.reporting.wording import show_p
 from trectools_plus.text import make_console, plural
 
 MARKER = "<!-- trectools-plus benchmark gate -->"
@@ -133,8 +133,7 @@ def describe_rules(result: GateResult) -> str:
     tested = [entry for entry in result.entries if entry.p_adjusted is not None]
     if tested:
         sentences.append(
-            "p: randomisation test over queries, Holm over "
-            f"{plural(len(tested), 'comparison')}."
+            f"p: randomisation test over queries, Holm over {plural(len(tested), 'comparison')}."
         )
     return " ".join(sentences)
 
@@ -179,6 +178,11 @@ def gate_remarks(result: GateResult) -> list[str]:
         _state_queries(entry, result.rules)
         for entry in result.entries
         if entry.queries_needed is not None
+    ]
+    remarks += [
+        f"Note: {entry.label} {entry.measure}: {entry.ci.note}."
+        for entry in result.entries
+        if entry.margin is not None and entry.ci is not None and entry.ci.note
     ]
     remarks += [f"Note: {note}." for note in result.notes]
     spared = [
@@ -296,7 +300,7 @@ def _strata(result: GateResult) -> str:
                     continue
                 rows.append(
                     [
-                        f"{name}: {value} ({now.n})",
+                        f"{name}: {value} ({now.n:,})",
                         entry.label,
                         entry.measure,
                         show(before),

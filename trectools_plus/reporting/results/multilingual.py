@@ -24,9 +24,9 @@ JSON_FILE = "MultilingualReport.json"
 MARKDOWN_FILE = "MultilingualComparison.md"
 
 READING = (
-    "Each language has its own evaluation and test set. Mean, variance (ddof 1) and gap (best minus "
-    "worst) are over the means of the languages, with equal weights. No figure pools queries of two "
-    "languages."
+    "Each language has its own evaluation and test set. Mean, variance (ddof 1) and gap (best "
+    "minus worst) are over the means of the languages, with equal weights. No figure pools queries "
+    "of two languages."
 )
 
 
@@ -60,7 +60,13 @@ def render_multilingual_markdown(report: MultilingualReport) -> str:
     """
     parts = ["# Comparison of languages", f"Documents: {escape(report.corpus)}.", READING]
     sets = [
-        [code, escape(one.test_set), escape(one.version), str(one.queries), _link(one.folder, code)]
+        [
+            code,
+            escape(one.test_set),
+            escape(one.version),
+            f"{one.queries:,}",
+            _link(one.folder, code),
+        ]
         for code, one in report.languages.items()
     ]
     parts.append(markdown_table(["Language", "Test set", "Version", "Queries", "Report"], sets))
@@ -90,7 +96,7 @@ def print_multilingual(report: MultilingualReport, stream: TextIO) -> None:
     """
     console = make_console(stream)
     sets = ", ".join(
-        f"{code} {one.test_set} ({one.queries})" for code, one in report.languages.items()
+        f"{code} {one.test_set} ({one.queries:,})" for code, one in report.languages.items()
     )
     console.print(f"{report.corpus} · {sets}", style="bold")
     rows = []

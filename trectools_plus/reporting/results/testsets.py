@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from trectools_plus.benchmark.overfitting import OverfittingCheck, PartContrast
-from trectools_plus.reporting.wording import show_p
 from trectools_plus.reporting.table import Table, show, show_interval
 from trectools_plus.reporting.terminal import print_table
+from trectools_plus.reporting.wording import show_p
 from trectools_plus.testsets.agreement import GradeAgreement
 from trectools_plus.text import make_console, plural, visible
 
@@ -124,8 +124,8 @@ def print_overfitting(found: OverfittingCheck, stream: TextIO) -> None:
     print_table(console, _contrast_table(found))
     level = found.contrasts[0].comparison.level
     console.print(
-        f"Difference: used minus held out, with Welch's {level * 100:g}% interval. In brackets: the "
-        "number of queries. p: two-sample permutation test. Adj. p: Holm over "
+        f"Difference: used minus held out, with Welch's {level * 100:g}% interval. In brackets: "
+        "the number of queries. p: two-sample permutation test. Adj. p: Holm over "
         f"{len(found.contrasts)}.",
         style="dim",
     )
@@ -143,8 +143,8 @@ def _contrast_table(found: OverfittingCheck) -> Table:
         cells = [
             one.mode,
             one.measure,
-            f"{show(sides.first)} ({sides.n_first})",
-            f"{show(sides.second)} ({sides.n_second})",
+            f"{show(sides.first)} ({sides.n_first:,})",
+            f"{show(sides.second)} ({sides.n_second:,})",
             show(sides.difference, "+"),
             show_interval(sides.low, sides.high, "+"),
             show_p(sides.p_permutation),

@@ -14,7 +14,7 @@ from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import Topics
-from trectools_plus.progress import Progress, no_progress
+from trectools_plus.progress import Progress, no_progress, notebook_progress
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
 from trectools_plus.retrieval.fetch.answering import (
@@ -109,7 +109,7 @@ def fetch(
 ) -> dict[str, FetchedRun]:
     """Search the corpus for every topic in every embedded mode.
 
-    :func:`fetch_runs` offers more options and other backends.
+    :func:`fetch_runs` offers more options and other backends. A notebook shows a progress bar.
 
     Args:
         corpus: The documents: a :class:`Corpus`, the path of a JSON Lines file,
@@ -133,7 +133,8 @@ def fetch(
     settings = settings or RetrievalSettings()
     names = expand_modes([modes] if isinstance(modes, str) else modes, settings)
     request = FetchRequest(as_corpus(corpus), as_topics(topics), names, options, settings)
-    return fetch_runs(request)
+    with notebook_progress() as progress:
+        return fetch_runs(request, progress=progress)
 
 
 def fetch_runs(

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 from pydantic import ConfigDict
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, raise_all
 from trectools_plus.formats.tables import Run
 from trectools_plus.models import Model
@@ -67,8 +68,8 @@ def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> 
     return Latency(mean=float(timed.mean()), p50=p50, p95=p95, p99=p99)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class FetchOutcome:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class FetchOutcome(Displayed):
     """Outcome of the queries of one mode.
 
     Attributes:
@@ -110,7 +111,7 @@ class FetchOutcome:
         return "unavailable" if unavailable else "failed"
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class FetchedRun(FetchOutcome):
     """The answers of one mode in memory.
 
@@ -124,7 +125,7 @@ class FetchedRun(FetchOutcome):
     run: Run
     without: dict[str, Run] = field(default_factory=dict)
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         """The mode, its status and the number of results."""
         return f"<FetchedRun {self.run.name}: {self.status}, {plural(self.results, 'result')}>"
 

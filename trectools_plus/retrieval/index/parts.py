@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_columns
 from trectools_plus.formats.tables import PARTS_SCHEMA, Corpus
@@ -77,8 +78,8 @@ class Segments:
         return rows, Segments(new_starts, sizes, np.flatnonzero(has_kind))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TextParts:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TextParts(Displayed):
     """Parts of documents, ordered by kind as in ``KINDS``, then by descending document id.
 
     Attributes:

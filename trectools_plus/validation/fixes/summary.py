@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.display import Displayed
 from trectools_plus.text import plural, visible
 from trectools_plus.validation.draft import Applied, LineNumbers
 
@@ -34,8 +35,8 @@ class Change:
     moved_to: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FixSummary:
+@dataclass(frozen=True, slots=True, repr=False)
+class FixSummary(Displayed):
     """The result of fixing a file.
 
     Attributes:

@@ -39,6 +39,7 @@ from trectools_plus.cli.options.common import (
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions
 from trectools_plus.cli.options.runs import parse_runs
+from trectools_plus.cli.options.signing import SignKey, ask_passphrase
 from trectools_plus.cli.options.topics import IdField, TextFields, TopicsLanguage
 from trectools_plus.cli.verbosity import is_quiet, note, show_progress
 from trectools_plus.distributed import use_scheduler
@@ -129,6 +130,7 @@ def benchmark_run(
         ),
     ] = False,
     scheduler: Scheduler = None,
+    sign: SignKey = None,
     further_runs: Annotated[
         list[str] | None, typer.Argument(metavar="NAME=FILE", hidden=True)
     ] = None,
@@ -185,6 +187,7 @@ def benchmark_run(
         as_json=output_format == "json",
         everything=everything,
         scheduler=scheduler,
+        sign=sign,
     )
 
 
@@ -208,6 +211,7 @@ def report_benchmark(
     as_json: bool = False,
     everything: bool = False,
     scheduler: str | None = None,
+    sign: Path | None = None,
 ) -> None:
     """Run a benchmark with a progress bar, write its report and print it.
 
@@ -219,7 +223,9 @@ def report_benchmark(
         as_json: Whether the report is printed as JSON instead of text.
         everything: Whether all measures and notes are printed.
         scheduler: Address of the Dask scheduler that distributes the work; ``None`` for none.
+        sign: The private key that signs the folder; ``None`` for no signature.
     """
+    signer = None if sign is None else reporting.Signer(sign, ask_passphrase)
     with use_scheduler(scheduler), show_progress() as progress:
         command = format_command(sys.argv)
         result = benchmark.run_benchmark(
@@ -229,6 +235,8 @@ def report_benchmark(
     if topics is not None and topics.read_as is not None:
         note(f"{topics.path} {topics.read_as}")
     files = reporting.write_reports(result, ir_metadata=ir_metadata)
+    if signer is not None:
+        signer.sign(result.output_dir)
     if as_json:
         typer.echo(reporting.render_json(result.report), nl=False)
     else:

@@ -209,6 +209,6 @@ def _print_parts(used: testsets.TestSet, held_out: testsets.TestSet, field: str)
         [name or "none", str(one.get(name, 0)), str(other.get(name, 0))]
         for name in dict.fromkeys([*one, *other])
     ]
-    rows.append(["all", str(len(used.queries)), str(len(held_out.queries))])
+    rows.append(["all", f"{len(used.queries):,}", f"{len(held_out.queries):,}"])
     header = [field.replace("_", " ").capitalize(), "Used", "Held out"]
     print_table(header, rows, right=("Used", "Held out"))

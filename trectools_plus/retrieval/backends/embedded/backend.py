@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
@@ -329,8 +330,8 @@ class _RetrieverFactory:
         return self._multi[model].with_strategy(strategy)
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltIndex:
+@dataclass(frozen=True, slots=True, repr=False)
+class BuiltIndex(Displayed):
     """An index on disk.
 
     Attributes:

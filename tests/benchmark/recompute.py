@@ -1,0 +1,543 @@
+"""Recompute every number of a benchmark's report with NumPy and SciPy only.
+
+The script reads the runs and ``qrels.txt`` beside ``BenchmarkReport.json`` and imports nothing of
+the package. Each number in the report must be recomputed, or be named in ``GIVEN``.
+
+Usage: ``python recompute.py FOLDER``
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+EXACT = 1e-9
+DRAWS = 40_000
+GIVEN = (
+    r"schema_version",
+    # Settings, and what only the machine and the search knew.
+    r"manifest\.config\..*",
+    r"manifest\.(seed|python|platform|blas_threads)",
+    r"manifest\.dataset\.documents",
+    r"manifest\.dataset\.findings\..*",
+    r"modes\.\w+\.latency_ms\..*",
+    r"modes\.\w+\.diagnostics\.findings\..*",
+    # Ties are counted in the scores of the search; the run files order them without ties.
+    r"(modes\.\w+|components\.\d+)\.run\.ties\..*",
+)
+"""Paths of numbers that the folder alone doesn't determine."""
+
+
+class Recomputed:
+    """The recomputed numbers by path: a value, and how far the report's may be from it."""
+
+    def __init__(self) -> None:
+        self.expected: dict[str, tuple[float | None, float]] = {}
+
+    def add(self, path: str, value: Any, tolerance: float = EXACT) -> None:
+        self.expected[path] = (None if value is None else float(value), tolerance)
+
+
+def read_run(path: Path) -> dict[str, list[str]]:
+    """Return the ranking of each query; scores decrease without ties."""
+    rows: dict[str, list[tuple[float, str]]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        query_id, _, doc_id, _, score, _ = line.split()
+        rows.setdefault(query_id, []).append((float(score), doc_id))
+    found = {}
+    for query_id, pairs in rows.items():
+        pairs.sort(reverse=True)
+        assert all(one[0] > two[0] for one, two in itertools.pairwise(pairs))
+        found[query_id] = [doc_id for _, doc_id in pairs]
+    return found
+
+
+def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    """Return the grades of the judged documents of each query."""
+    grades: dict[str, dict[str, int]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        query_id, _, doc_id, grade = line.split()
+        grades.setdefault(query_id, {})[doc_id] = int(grade)
+    return grades
+
+
+def discounted(gains: list[int]) -> float:
+    """Return the discounted cumulative gain, with linear gain."""
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+
+
+def ndcg(ranking: list[str], grades: dict[str, int], cutoff: int) -> float:
+    """Return nDCG with linear gain; negative grades count as 0."""
+    gains = [max(0, grades.get(doc_id, 0)) for doc_id in ranking[:cutoff]]
+    ideal = sorted((max(0, grade) for grade in grades.values()), reverse=True)[:cutoff]
+    return discounted(gains) / discounted(ideal)
+
+
+def average_precision(ranking: list[str], grades: dict[str, int], cutoff: int) -> float:
+    """Return AP, divided by all relevant documents."""
+    hits, total = 0, 0.0
+    for rank, doc_id in enumerate(ranking[:cutoff], start=1):
+        if grades.get(doc_id, 0) > 0:
+            hits += 1
+            total += hits / rank
+    return total / sum(grade > 0 for grade in grades.values())
+
+
+def reciprocal_rank(ranking: list[str], grades: dict[str, int], cutoff: int) -> float:
+    """Return 1 / rank of the first relevant document."""
+    ranks = (r for r, doc_id in enumerate(ranking[:cutoff], 1) if grades.get(doc_id, 0) > 0)
+    return 1 / next(ranks, math.inf)
+
+
+def recall(ranking: list[str], grades: dict[str, int], cutoff: int) -> float:
+    """Return the share of relevant documents that were found."""
+    hits = sum(grades.get(doc_id, 0) > 0 for doc_id in ranking[:cutoff])
+    return hits / sum(grade > 0 for grade in grades.values())
+
+
+def hit(ranking: list[str], grades: dict[str, int], cutoff: int) -> float:
+    """Return 1 if a relevant document was found."""
+    return float(any(grades.get(doc_id, 0) > 0 for doc_id in ranking[:cutoff]))
+
+
+MEASURES: dict[str, Callable[[list[str], dict[str, int], int], float]] = {
+    "nDCG": ndcg,
+    "AP": average_precision,
+    "RR": reciprocal_rank,
+    "R": recall,
+    "HitRate": hit,
+}
+
+
+def score(run: dict[str, list[str]], qrels: dict[str, dict[str, int]], label: str) -> np.ndarray:
+    """Return the measure for each query with a relevant document, in the order of their ids."""
+    name, cutoff = label.split("@")
+    judged = sorted(one for one, grades in qrels.items() if max(grades.values()) > 0)
+    return np.array([MEASURES[name](run.get(one, []), qrels[one], int(cutoff)) for one in judged])
+
+
+def numbers(document: Any, path: str = "") -> Iterator[tuple[str, float | None]]:
+    """Yield path and value of each number, and of each null, which may stand for a number."""
+    if isinstance(document, dict):
+        for key, value in document.items():
+            yield from numbers(value, f"{path}.{key}" if path else key)
+    elif isinstance(document, list):
+        for place, value in enumerate(document):
+            yield from numbers(value, f"{path}.{place}")
+    elif isinstance(document, int | float) and not isinstance(document, bool):
+        yield path, document
+
+
+def add_interval(
+    to: Recomputed, path: str, ci: dict[str, Any] | None, values: np.ndarray, *, binary: bool
+) -> None:
+    """Add the ends of an interval of the mean, by the method that the report names."""
+    if ci is None:
+        return
+    level = ci["level"]
+    spread = values.std(ddof=1) / math.sqrt(len(values))
+    tail = (1 - level) / 2
+    # The standard error of a quantile of resampled means, for the resamples of both sides.
+    density = stats.norm.pdf(stats.norm.ppf(tail)) / spread if spread else math.inf
+    noise = math.sqrt(tail * (1 - tail) * (1 / ci["resamples"] + 1 / DRAWS)) / density
+    method = ci["method"].lower()
+    if "wilson" in method:
+        assert binary, path
+        found = stats.binomtest(int(values.sum()), len(values)).proportion_ci(level, "wilson")
+        low, high, noise = found.low, found.high, EXACT
+    elif "student" in method:
+        low, high = stats.t.interval(level, len(values) - 1, values.mean(), spread)
+        noise = EXACT
+    else:
+        found = stats.bootstrap(
+            (values,),
+            np.mean,
+            n_resamples=DRAWS,
+            confidence_level=level,
+            method="BCa" if "bca" in method else "percentile",
+            rng=np.random.default_rng(7),
+        ).confidence_interval
+        low, high = found.low, found.high
+    # Means of 0 and 1 are multiples of 1 / n, so that a quantile may move by one of them.
+    step = 1 / len(values) if set(np.unique(values)) <= {-1.0, 0.0, 1.0} and noise > EXACT else 0.0
+    to.add(f"{path}.low", low, 6 * noise + step)
+    to.add(f"{path}.high", high, 6 * noise + step)
+    to.add(f"{path}.level", level)
+    to.add(f"{path}.resamples", ci["resamples"])
+
+
+def holm(p_values: list[float]) -> list[float]:
+    """Return p-values adjusted by Holm's method."""
+    order = np.argsort(p_values)
+    adjusted, highest = [0.0] * len(p_values), 0.0
+    for place, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - place) * p_values[index]))
+        adjusted[index] = highest
+    return adjusted
+
+
+def detectable(deviation: float, queries: int, alpha: float) -> float:
+    """Return the difference that a paired t-test detects with a power of 80%."""
+    critical = stats.t.ppf(1 - alpha / 2, queries - 1)
+    low, high = 0.0, 10.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        shift = middle * math.sqrt(queries)
+        power = stats.nct.sf(critical, queries - 1, shift)
+        power += stats.nct.cdf(-critical, queries - 1, shift)
+        low, high = (middle, high) if power < 0.8 else (low, middle)
+    return low * deviation
+
+
+def rbo_ext(one: list[str], two: list[str], p: float) -> float:
+    """Return the extrapolated rank-biased overlap of rankings of equal length, from its sum."""
+    total, depth = 0.0, len(one)
+    for d in range(1, depth + 1):
+        total += len(set(one[:d]) & set(two[:d])) / d * p**d
+    shared = len(set(one) & set(two)) / depth
+    return shared * p**depth + (1 - p) / p * total
+
+
+def level_reached(target: dict[str, Any], mean: float) -> str:
+    """Return the highest level of a target that a mean reaches."""
+    if target["strong"] is not None and mean >= target["strong"]:
+        return "strong"
+    if mean >= target["competitive"]:
+        return "competitive"
+    if target["baseline"] is None:
+        return "below_competitive"
+    return "baseline" if mean >= target["baseline"] else "below_baseline"
+
+
+class Checker:
+    """Recomputes a report from its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.report = json.loads((folder / "BenchmarkReport.json").read_text(encoding="utf-8"))
+        self.qrels = read_qrels(folder / "qrels.txt")
+        self.queries = sorted(one for one, found in self.qrels.items() if max(found.values()) > 0)
+        self.modes = self.report["modes"]
+        self.runs = {
+            name: read_run(folder / one["run"]["path"]) for name, one in self.modes.items()
+        }
+        self.measures = list(self.report["best_mode"])
+        self.values = {
+            (mode, label): score(run, self.qrels, label)
+            for mode, run in self.runs.items()
+            for label in self.measures
+        }
+        self.alpha = 1 - self.report["manifest"]["config"]["confidence"]
+        self.found = Recomputed()
+        self.claims: list[str] = []
+
+    def claim(self, path: str, reported: Any, recomputed: Any) -> None:
+        """Compare a statement that is not a number."""
+        if reported != recomputed:
+            self.claims.append(f"{path}: {reported}, recomputed {recomputed}")
+
+    def mean(self, mode: str, label: str) -> float:
+        return math.fsum(self.values[mode, label]) / len(self.queries)
+
+    def add_run(self, path: str, run: dict[str, list[str]]) -> None:
+        self.found.add(f"{path}.queries", len(run))
+        self.found.add(f"{path}.results", sum(map(len, run.values())))
+        self.found.add(f"{path}.depth", max(map(len, run.values())))
+
+    def add_figures(self) -> None:
+        self.found.add("manifest.dataset.queries", len(self.queries))
+        for mode, result in self.modes.items():
+            self.add_run(f"modes.{mode}.run", self.runs[mode])
+            for label, figures in result["measures"].items():
+                path = f"modes.{mode}.measures.{label}"
+                values = self.values[mode, label]
+                self.found.add(f"{path}.mean", values.mean())
+                self.found.add(f"{path}.median", np.median(values))
+                self.found.add(f"{path}.std", values.std(ddof=1))
+                self.found.add(f"{path}.n", len(values))
+                self.found.add(f"{path}.definition.cutoff", int(label.split("@")[1]))
+                self.found.add(f"{path}.definition.relevance_level", 1)
+                binary = label.startswith("HitRate")
+                add_interval(self.found, f"{path}.ci", figures["ci"], values, binary=binary)
+                self.add_target(path, figures, label)
+            judged = [
+                np.mean([one in self.qrels[query] for one in self.runs[mode][query][:10]])
+                for query in self.queries
+            ]
+            self.found.add(f"modes.{mode}.diagnostics.judged.Judged@10", np.mean(judged))
+
+    def add_target(self, path: str, figures: dict[str, Any], label: str) -> None:
+        target = figures["target"]
+        if target is None:
+            return
+        configured = self.report["manifest"]["config"]["targets"][label]
+        for level in ("baseline", "baseline_high", "competitive", "strong"):
+            if target[level] is not None:
+                self.found.add(f"{path}.target.{level}", configured[level])
+        self.claim(
+            f"{path}.target.status", target["status"], level_reached(target, figures["mean"])
+        )
+        for key, end in (("status_low", "low"), ("status_high", "high")):
+            expected = level_reached(target, figures["ci"][end])
+            self.claim(f"{path}.target.{key}", target[key], expected)
+
+    def add_difference(self, path: str, entry: dict[str, Any], values: np.ndarray) -> None:
+        """Add the figures of one comparison, from the differences of its queries."""
+        n = len(values)
+        self.found.add(f"{path}.n", n)
+        self.found.add(f"{path}.difference", values.mean())
+        add_interval(self.found, f"{path}.ci", entry["ci"], values, binary=False)
+
+    def add_comparisons(self) -> None:
+        p_values: dict[str, dict[int, float]] = {}
+        for place, entry in enumerate(self.report["comparisons"]):
+            path = f"comparisons.{place}"
+            label = entry["measure"]
+            values = self.values[entry["contrast"], label] - self.values[entry["baseline"], label]
+            values = np.where(np.abs(values) < 1e-12, 0.0, values)
+            self.add_difference(path, entry, values)
+            wins, losses = int((values > 0).sum()), int((values < 0).sum())
+            self.found.add(f"{path}.wins", wins)
+            self.found.add(f"{path}.losses", losses)
+            self.found.add(f"{path}.ties", len(values) - wins - losses)
+            self.found.add(f"{path}.effect_size", values.mean() / values.std(ddof=1))
+            least = detectable(values.std(ddof=1), len(values), self.alpha)
+            self.found.add(f"{path}.detectable_difference", least, 1e-6)
+            self.add_tests(path, entry, values)
+            p_values.setdefault(label, {})[place] = entry[entry["test"]]["p"]
+        for found in p_values.values():
+            for place, p_value in zip(found, holm(list(found.values())), strict=True):
+                entry = self.report["comparisons"][place]
+                self.found.add(f"comparisons.{place}.p_adjusted", p_value)
+                self.claim(f"comparisons.{place}", entry["significant"], p_value <= self.alpha)
+
+    def add_tests(self, path: str, entry: dict[str, Any], values: np.ndarray) -> None:
+        student = stats.ttest_1samp(values, 0)
+        self.found.add(f"{path}.t_test.p", student.pvalue)
+        self.found.add(f"{path}.t_test.t", student.statistic)
+        wilcoxon = stats.wilcoxon(values)
+        self.found.add(f"{path}.wilcoxon.p", wilcoxon.pvalue)
+        self.found.add(f"{path}.wilcoxon.w", wilcoxon.statistic)
+        wins, losses = int((values > 0).sum()), int((values < 0).sum())
+        sign = stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+        self.found.add(f"{path}.sign_test.p", sign)
+        draws = self.report["manifest"]["config"]["resamples"]
+        rng = np.random.default_rng(11)
+        flipped = (rng.integers(0, 2, (DRAWS, len(values))) * 2 - 1) @ values / len(values)
+        extreme = np.abs(flipped) >= abs(values.mean()) - 1e-12
+        self.add_drawn(f"{path}.randomisation.p", extreme.mean(), draws)
+        drawn = values[rng.integers(0, len(values), (DRAWS, len(values)))]
+        shift = drawn.mean(axis=1) - values.mean()
+        spread = drawn.std(axis=1, ddof=1)
+        with np.errstate(divide="ignore"):
+            resampled = np.abs(shift) / spread
+        extreme = resampled >= abs(values.mean()) / values.std(ddof=1) - 1e-12
+        self.add_drawn(f"{path}.paired_bootstrap.p", extreme.mean(), draws)
+
+    def add_drawn(self, path: str, share: float, draws: int) -> None:
+        """Add a p-value that was computed with random draws, on both sides."""
+        noise = math.sqrt(max(share, 1 / DRAWS) * (1 / draws + 1 / DRAWS))
+        self.found.add(path, share, 6 * noise + 1 / draws)
+
+    def add_best(self) -> None:
+        report = self.report
+        for label in self.measures:
+            means = {mode: self.mean(mode, label) for mode in self.modes}
+            top = max(means.values())
+            leaders = [mode for mode, mean in means.items() if top - mean < 1e-12]
+            best = leaders[0] if len(leaders) == 1 else None
+            self.claim(f"best_mode.{label}", report["best_mode"][label], best)
+            decided = [
+                entry["significant"]
+                for entry in report["comparisons"]
+                if entry["measure"] == label and best in (entry["baseline"], entry["contrast"])
+            ]
+            proven = best is not None and all(decided)
+            self.claim(
+                f"best_mode_significant.{label}", report["best_mode_significant"][label], proven
+            )
+        verdict = report["verdict"]
+        label, best, second = (verdict[key] for key in ("measure", "best", "second"))
+        self.claim("verdict.best", best, report["best_mode"][label])
+        self.claim("best_overall.mode", report["best_overall"]["mode"], best)
+        self.found.add("verdict.value", self.mean(best, label))
+        differences = self.values[best, label] - self.values[second, label]
+        self.found.add("verdict.difference", differences.mean())
+        add_interval(self.found, "verdict.ci", verdict["ci"], differences, binary=False)
+        self.found.add("verdict.queries", len(self.queries))
+        entry = next(
+            one
+            for one in report["comparisons"]
+            if one["measure"] == label and {one["baseline"], one["contrast"]} == {best, second}
+        )
+        self.found.add("verdict.p_adjusted", entry["p_adjusted"])
+        rounded = f"{self.mean(best, label):.3f}, {differences.mean():+.3f}"
+        self.claim("verdict.text", rounded in verdict["text"], True)
+
+    def add_failing(self) -> None:
+        label = (
+            self.report["failing_queries"][0]["measure"] if self.report["failing_queries"] else ""
+        )
+        failing = [
+            query
+            for place, query in enumerate(self.queries)
+            if label and all(self.values[mode, label][place] == 0 for mode in self.modes)
+        ]
+        listed = [one["query_id"] for one in self.report["failing_queries"]]
+        self.claim("failing_queries", sorted(listed), failing)
+        for place, one in enumerate(self.report["failing_queries"]):
+            for mode, run in self.runs.items():
+                path = f"failing_queries.{place}"
+                self.found.add(f"{path}.values.{mode}", 0.0)
+                grades = self.qrels[one["query_id"]]
+                reciprocal = reciprocal_rank(run[one["query_id"]], grades, 10**6)
+                if reciprocal:
+                    self.found.add(f"{path}.first_relevant_rank.{mode}", round(1 / reciprocal))
+                else:
+                    reported = one["first_relevant_rank"][mode]
+                    self.claim(f"{path}.first_relevant_rank.{mode}", reported, None)
+
+    def add_pool(self) -> None:
+        pool = self.report["pool"]
+        label, depth = pool["measure"], pool["depth"]
+        name, cutoff = label.split("@")
+        measure = MEASURES[name]
+        highest = max(max(found.values()) for found in self.qrels.values())
+        top = {
+            mode: {q: run.get(q, [])[:depth] for q in self.queries}
+            for mode, run in self.runs.items()
+        }
+        means = {mode: self.mean(mode, label) for mode in self.modes}
+        self.found.add("pool.depth", int(cutoff))
+        for mode in pool["modes"]:
+            path = f"pool.modes.{mode}"
+            judged = [
+                np.mean([d in self.qrels[q] for d in self.runs[mode][q][:10]]) for q in self.queries
+            ]
+            self.found.add(f"{path}.judged", np.mean(judged))
+            self.found.add(f"{path}.score", means[mode])
+            self.found.add(f"{path}.rank", 1 + sum(one > means[mode] for one in means.values()))
+            ends = []
+            for query in self.queries:
+                grades = self.qrels[query]
+                assumed = grades | {d: highest for d in top[mode][query] if d not in grades}
+                ends.append(
+                    sorted(measure(top[mode][query], one, int(cutoff)) for one in (grades, assumed))
+                )
+            self.found.add(f"{path}.low", np.mean([low for low, _ in ends]))
+            self.found.add(f"{path}.high", np.mean([high for _, high in ends]))
+            removed, rest = 0, dict.fromkeys(self.modes, 0.0)
+            for query in self.queries:
+                others = {d for other in self.modes if other != mode for d in top[other][query]}
+                own = set(top[mode][query]) - others
+                left = {d: grade for d, grade in self.qrels[query].items() if d not in own}
+                removed += len(self.qrels[query]) - len(left)
+                if max(left.values(), default=0) > 0:
+                    for other in self.modes:
+                        rest[other] += measure(top[other][query], left, int(cutoff))
+            self.found.add(f"{path}.removed", removed)
+            self.found.add(f"{path}.score_without", rest[mode] / len(self.queries))
+            self.found.add(
+                f"{path}.rank_without", 1 + sum(one > rest[mode] for one in rest.values())
+            )
+
+    def add_difficulty(self) -> None:
+        difficulty = self.report["difficulty"]
+        label = difficulty["measure"]
+        table = np.column_stack([self.values[mode, label] for mode in self.modes])
+        means = table.mean(axis=1)
+        by_query = dict(zip(self.queries, means, strict=True))
+        self.found.add("difficulty.n", len(means))
+        self.found.add("difficulty.mean", means.mean())
+        self.found.add("difficulty.std", means.std(ddof=1))
+        for place, quartile in enumerate(np.quantile(means, [0.25, 0.5, 0.75])):
+            self.found.add(f"difficulty.quartiles.{place}", quartile)
+        for key, ordered in (("hardest", np.sort(means)), ("easiest", -np.sort(-means))):
+            for place, one in enumerate(difficulty[key]):
+                self.found.add(f"difficulty.{key}.{place}.mean", by_query[one["query_id"]])
+                self.claim(key, bool(abs(ordered[place] - by_query[one["query_id"]]) < EXACT), True)
+        for column, mode in enumerate(self.modes):
+            others = np.delete(table, column, axis=1).mean(axis=1).round(12)
+            tau = stats.kendalltau(table[:, column].round(12), others).statistic
+            self.found.add(f"difficulty.agreement.{mode}", tau)
+
+    def add_similarity(self) -> None:
+        similarity = self.report["similarity"]
+        p, depth = similarity["p"], similarity["depth"]
+        self.found.add("similarity.p", 0.9)
+        self.found.add("similarity.depth", 100)
+        for row, one in enumerate(similarity["modes"]):
+            for column, two in enumerate(similarity["modes"]):
+                overlaps = [
+                    rbo_ext(self.runs[one][query][:depth], self.runs[two][query][:depth], p)
+                    for query in self.queries
+                ]
+                self.found.add(f"similarity.rbo.{row}.{column}", np.mean(overlaps))
+
+    def add_components(self) -> None:
+        for place, one in enumerate(self.report["components"]):
+            path = f"components.{place}"
+            run = read_run(self.folder / one["run"]["path"])
+            self.add_run(f"{path}.run", run)
+            for label, entry in one["measures"].items():
+                rest = score(run, self.qrels, label)
+                values = self.values[one["mode"], label] - rest
+                self.add_difference(f"{path}.measures.{label}", entry, values)
+                self.found.add(f"{path}.measures.{label}.mean", self.mean(one["mode"], label))
+                self.found.add(f"{path}.measures.{label}.mean_without", rest.mean())
+                # Without one of two components, the other one is left: the pair is tested once.
+                pair = {one["mode"], one["same_as"]}
+                self.found.add(
+                    f"{path}.measures.{label}.p_adjusted",
+                    next(
+                        other["p_adjusted"]
+                        for other in self.report["comparisons"]
+                        if other["measure"] == label
+                        and {other["baseline"], other["contrast"]} == pair
+                    ),
+                )
+
+    def check(self) -> tuple[int, list[str]]:
+        """Return how many numbers were compared, and each that differs or was not recomputed."""
+        self.add_figures()
+        self.add_comparisons()
+        self.add_best()
+        self.add_failing()
+        for key, add in (
+            ("pool", self.add_pool),
+            ("difficulty", self.add_difficulty),
+            ("similarity", self.add_similarity),
+            ("components", self.add_components),
+        ):
+            if self.report.get(key):
+                add()
+        problems = list(self.claims)
+        given = re.compile("|".join(f"({one})" for one in GIVEN))
+        compared = 0
+        for path, reported in numbers(self.report):
+            if given.fullmatch(path):
+                continue
+            expected = self.found.expected.get(path)
+            if expected is None:
+                problems.append(f"{path}: {reported} was not recomputed")
+                continue
+            value, tolerance = expected
+            compared += 1
+            if value is None or reported is None or abs(value - reported) > tolerance:
+                problems.append(f"{path}: {reported}, recomputed {value}")
+        return compared, problems
+
+
+if __name__ == "__main__":
+    count, differences = Checker(Path(sys.argv[1])).check()
+    print("\n".join([*differences, f"{count} numbers compared, {len(differences)} problems"]))
+    sys.exit(bool(differences))

@@ -1,0 +1,1 @@
+"""Verification of reports: every file is made again and compared; signatures."""
