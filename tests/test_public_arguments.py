@@ -131,12 +131,12 @@ def callables() -> dict[str, Callable[..., Any]]:
     evaluation = trectools_plus.evaluate(QRELS, VALID["runs"], ["AP", "nDCG@10"])
     comparisons = trectools_plus.compare(evaluation, resamples=100)
     tables = (trectools_plus.Run, trectools_plus.Qrels, trectools_plus.Topics)
-    of_sequences = ("count", "index")
+    others = ("count", "index", "plot")  # of sequences; a plot is slow, and has optional arguments
     for one in (evaluation, comparisons, *tables, trectools_plus.Corpus):
         owner = one.__name__ if inspect.isclass(one) else type(one).__name__
         for method in dir(one):
             chosen = not inspect.isclass(one) or method in ("from_dict", "from_pandas")
-            chosen &= not method.startswith("_") and method not in of_sequences
+            chosen &= not method.startswith("_") and method not in others
             if chosen and inspect.ismethod(getattr(one, method)):
                 found[f"{owner}.{method}"] = getattr(one, method)
     return found

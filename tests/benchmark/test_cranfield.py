@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import shutil
 from pathlib import Path
@@ -13,9 +14,12 @@ import polars as pl
 import pytest
 import pytrec_eval
 
+from trectools_plus.benchmark.report import BenchmarkReport, load_report
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
+from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.terminal import print_report
 
 
 def _load(path: Path) -> ModuleType:
@@ -47,6 +51,35 @@ def test_reference_figures(result: BenchmarkResult) -> None:
         assert means[mode]["nDCG@10"] >= least
     for name in ("nDCG@10", "AP@100", "RR@10"):
         assert means["hybrid"][name] > max(means["lexical"][name], means["vector"][name])
+
+
+def test_the_verdict_is_one_sentence_and_the_terminal_has_40_lines(
+    result: BenchmarkResult,
+) -> None:
+    report = result.report
+    assert report.verdict is not None
+    assert report.verdict.text == (
+        "Hybrid scores highest on nDCG@10: 0.342, +0.019 over Lexical-Only [−0.000, +0.038]; not "
+        "significant with 225 queries."
+    )
+    assert report.best_overall is not None
+    assert (report.best_overall.settled, report.best_overall.not_different) == (False, ["lexical"])
+    assert report.headline_measures == list(DEFAULT_MEASURES)
+    for width in (80, 100):
+        stream = io.StringIO()
+        print_report(report, stream, width=width)
+        lines = stream.getvalue().splitlines()
+        assert len(lines) <= 40
+        assert " ".join(lines[:2]) == report.verdict.text
+        assert max(map(len, lines)) <= width
+        assert all(name in stream.getvalue() for name in DEFAULT_MEASURES)
+    assert all(mode.measures["nDCG@10"].target is None for mode in report.modes.values())
+    again = load_report(result.output_dir / "BenchmarkReport.json")
+    assert (again.verdict, again.best_overall) == (report.verdict, report.best_overall)
+    document = json.loads((result.output_dir / "BenchmarkReport.json").read_text())
+    for name in ("primary_measure", "headline_measures", "verdict", "best_overall"):
+        del document[name]
+    assert BenchmarkReport.model_validate(document) == report
 
 
 def test_every_figure_equals_ir_measures_on_the_written_files(result: BenchmarkResult) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
 from trectools_plus import Qrels, Run, evaluate
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
+from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.text import MAX_TABLE_ROWS, html_table
 
 
@@ -53,6 +55,44 @@ def test_a_report_shows_means_with_intervals(make_report: Any, tmp_path: Path) -
     assert "irds:cranfield, 225 queries; 95% intervals" in html
     result = BenchmarkResult(report, pl.DataFrame(), {}, OutputFolder(tmp_path))
     assert result._repr_html_() == html
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"measures": ["P@3"]}, "there is no measure 'P@3'"),
+        ({"measures": [1.5]}, "there is no measure float 1.5"),
+        ({"measures": 5}, "expected Sequence"),
+        ({"measures": []}, "no measure is named"),
+        ({"confidence": 2}, "expected a confidence level between 0 and 1"),
+        ({"confidence": "x"}, "the arguments cannot be used"),
+    ],
+)
+def test_wrong_arguments_of_a_plot_are_one_line(arguments: Any, message: str) -> None:
+    evaluation = evaluate({"q": {"d": 1}, "r": {"d": 1}}, {"q": {"d": 1.0}}, ["RR"])
+    with pytest.raises(TrectoolsPlusError) as caught:
+        evaluation.plot(**arguments)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_plot_shows_means_and_intervals() -> None:
+    qrels = {f"q{number}": {"d": 1} for number in range(40)}
+    runs = {
+        "good": {query: {"d": 1.0} for query in list(qrels)[:30]},
+        "bad": {query: {"x": 2.0, "d": 1.0} for query in qrels},
+    }
+    evaluation = evaluate(qrels, runs, ["RR", "MeanRank"])
+    figure = evaluation.plot()
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["RR", "MeanRank ↓"]
+    reciprocal, ranks = figure.axes
+    assert [tick.get_text() for tick in reciprocal.get_yticklabels()] == ["good", "bad"]
+    drawn = [container[0].get_xdata().tolist() for container in reciprocal.containers]
+    assert drawn == [[0.75], [0.5]]
+    ends = reciprocal.containers[0][2][0].get_segments()[0][:, 0]
+    assert 0.5 < ends[0] < 0.75 < ends[1] <= 1.0
+    assert [text.get_text() for text in ranks.texts] == ["n = 30", "n = 40"]
+    assert evaluation.plot(["mrr"], confidence=0.5).axes[0].get_title(loc="left") == "RR"
 
 
 def test_a_long_table_is_cut() -> None:

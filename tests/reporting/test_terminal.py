@@ -89,3 +89,39 @@ def test_what_must_not_be_overlooked_is_noted(make_report: Any) -> None:
 
 def test_markup_in_names_is_text(make_report: Any) -> None:
     assert "[red]x[/red]" in printed(make_report({"[red]x[/red]": {"RR@10": 0.5}}))
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_many_notes_and_findings_fit_40_lines(make_report: Any, width: int) -> None:
+    notes = [
+        f"note {n} on results of this mode that is long enough to be wrapped" for n in range(9)
+    ]
+    means = {f"mode-{n}": dict.fromkeys(SIX, 0.1 + n / 100) for n in range(12)}
+    report = make_report(means, diagnostics={"status": "incomplete", "notes": notes})
+    report = report.model_copy(update={"notes": [f"Remark {n}." for n in range(50)]})
+    lines = printed(report, width=width).splitlines()
+    assert len(lines) <= 40
+    assert lines[-1].endswith("more notes: --all")
+    assert sum(line.startswith(" mode-") for line in lines) == 12
+    assert len(printed(report, width=width, lines_after=6).splitlines()) <= 34
+    everything = printed(report, width=width, full=True)
+    assert "Remark 49." in everything
+    assert "Look at next" not in printed(report, width=width, notes=False)
+
+
+def test_modes_that_do_not_fit_are_counted(make_report: Any) -> None:
+    means = {f"mode-{n:02}": dict.fromkeys(SIX, 0.1 + n / 100) for n in range(60)}
+    text = printed(make_report(means))
+    assert "mode-59" in text
+    assert "mode-00" not in text
+    shown = sum(line.startswith(" mode-") for line in text.splitlines())
+    assert f"… {60 - shown} more modes: --all" in text
+
+
+def test_figures_of_a_column_are_aligned(make_report: Any) -> None:
+    report = make_report(
+        {"one": {"MeanRank": 12.5, "RR": 0.5}, "two": {"MeanRank": 9.0, "RR": 0.4}}
+    )
+    lines = [line for line in printed(report).splitlines() if line.startswith((" MeanRank", " RR"))]
+    assert lines[0].index("12.5000") + 1 == lines[1].index("0.5000")
+    assert lines[0].index("9.0000") == lines[1].index("0.4000")

@@ -97,14 +97,14 @@ def print_notes(evaluation: Evaluation) -> None:
     """Print notes on the input to stderr."""
     without = evaluation.queries_without_relevant
     if without:
-        word = "query" if len(without) == 1 else f"{len(without)} queries:"
+        word = "query" if len(without) == 1 else f"{len(without):,} queries:"
         note(
             f"no relevant document in the qrels, left out of every mean: {word} {_listed(without)}"
         )
     for name, counts in evaluation.counts.items():
         if counts.n_extra:
             of_all = f"of {plural(counts.n_run, 'query', 'queries')}"
-            note(f"{name}: not in the qrels, not scored: {counts.n_extra} {of_all}")
+            note(f"{name}: not in the qrels, not scored: {counts.n_extra:,} {of_all}")
     for text in evaluation.notes:
         note(text)
 

@@ -62,17 +62,24 @@ def _as_rich(console: Console, table: Table) -> RichTable:
         box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0)
     )
     numeric = numeric_columns([[cell.text for cell in row.cells] for row in table.rows])
+    widths = [0] * len(table.columns)
     for place, column in enumerate(table.columns):
+        cells = [row.cells[place] for row in table.rows]
+        # Marks and intervals of different length would shift figures that are aligned on the right.
+        if numeric and numeric[place] and any(cell.marks or cell.detail for cell in cells):
+            widths[place] = max(len(cell.text) for cell in cells)
         shown.add_column(
             column.name if column.short is None else column.short,
-            justify="right" if column.right or (numeric and numeric[place]) else "left",
+            justify="right"
+            if column.right or (numeric and numeric[place] and not widths[place])
+            else "left",
             overflow="ellipsis" if column.fills else "fold",
             no_wrap=column.whole or column.fills,
             max_width=_room_left(console, table, place) if column.fills else column.widest,
         )
     for row in table.rows:
         shown.add_row(
-            *map(_as_text, row.cells),
+            *map(_as_text, row.cells, widths),
             style="bold red" if row.alarming else None,
             end_section=row.ends_section,
         )
@@ -87,10 +94,11 @@ def _room_left(console: Console, table: Table, place: int) -> int:
     return console.width - 2 - sum(max(len(line[at]) for line in lines) + 2 for at in others)
 
 
-def _as_text(cell: Cell) -> Text:
+def _as_text(cell: Cell, width: int) -> Text:
+    """Return a cell; its figure is aligned on the right of so many characters."""
     from rich.text import Text
 
-    first = " ".join(filter(None, (cell.text, cell.marks, cell.count)))
+    first = " ".join(filter(None, (cell.text.rjust(width), cell.marks, cell.count)))
     text = Text(first, style="bold green" if cell.best else "")
     return text.append(f"\n{cell.detail}", style="not bold dim default") if cell.detail else text
 
@@ -288,22 +296,12 @@ def _item(console: Console, text: str) -> list[str]:
 
 
 def _measures_by_modes(comparison: ComparisonTable) -> Table:
-    """Return the table of measures by modes; the figures of a column are aligned."""
+    """Return the table of measures by modes, with the marks of the best modes below them."""
     table = comparison.by_measure()
     rows = [
         replace(row, cells=(*row.cells[:-1], _split_marks(row.cells[-1]))) for row in table.rows
     ]
-    for place in range(1, len(table.columns) - 1):
-        longest = max(len(row.cells[place].text) for row in rows)
-        rows = [_replace_cell(row, place, longest) for row in rows]
     return Table(table.columns, tuple(rows))
-
-
-def _replace_cell(row: Row, place: int, width: int) -> Row:
-    """Return the row with one figure aligned on the right of a column of this width."""
-    cell = row.cells[place]
-    aligned = replace(cell, text=cell.text.rjust(width))
-    return replace(row, cells=(*row.cells[:place], aligned, *row.cells[place + 1 :]))
 
 
 def _split_marks(cell: Cell) -> Cell:

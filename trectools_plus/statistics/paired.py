@@ -130,8 +130,8 @@ def compare_columns(
     return [results[column] for column in range(table.shape[1])]
 
 
-@dataclass(frozen=True, slots=True)
-class BayesianComparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class BayesianComparison(Displayed):
     """Probabilities about the true mean difference of two systems; their sum is 1.
 
     Attributes:

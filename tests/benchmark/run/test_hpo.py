@@ -175,6 +175,26 @@ def test_dropped_ids_are_counted_in_the_report(tmp_path):
     assert verify_report(tmp_path / "out").problems == []
 
 
+def test_the_verdict_is_about_rr_and_equal_measures_are_shown_once(tmp_path):
+    config = BenchmarkConfig(dataset="hpo", modes=["lexical"], resamples=100, output_dir=tmp_path)
+    result = run_benchmark(config)
+    result.folder.discard()
+    report = result.report
+    assert report.primary_measure == report.verdict.measure == "RR"
+    assert report.headline_measures == [
+        "RR",
+        "HitRate@1",
+        "HitRate@10",
+        "nDCG@10",
+        "R@10",
+        "MaxOntSim@10",
+    ]
+    assert report.equal_measures == [["HitRate@1", "P@1", "APcap@1"]]
+    assert len(report.shown_measures) == 23
+    assert len(report.modes["lexical"].measures) == 25
+    assert all(one.target is None for one in report.modes["lexical"].measures.values())
+
+
 def test_results_are_reported_per_language(tmp_path, capsys):
     path = tmp_path / "mixed.json"
     path.write_text(json.dumps(MIXED))
@@ -187,7 +207,7 @@ def test_results_are_reported_per_language(tmp_path, capsys):
     means = {language: one["lexical"]["RR"].mean for language, one in strata.items()}
     values = result.per_query["value"].to_list()
     assert means == {"en": values[0], "de": values[1]}
-    print_report(result.report, sys.stdout)
+    print_report(result.report, sys.stdout, full=True)
     assert (
         f"RR of Lexical-Only by language: de {means['de']:.4f} (1), en" in capsys.readouterr().out
     )

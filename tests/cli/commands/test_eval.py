@@ -420,3 +420,15 @@ def test_strict_input_refuses_every_error(app, run, option):
     result = CliRunner().invoke(app, ["eval", "twice.txt", "a.run", "--strict-input", *option])
     assert "Q111" in str(result.exception)
     assert run("eval", "other.txt", "a.run", "--strict-input", *option).stdout
+
+
+def test_counts_have_separators_only_in_the_table(run, tmp_path):
+    (tmp_path / "many.txt").write_text("".join(f"q{n} 0 d 1\n" for n in range(1400)))
+    (tmp_path / "many.run").write_text("".join(f"q{n} Q0 d 1 1 many\n" for n in range(1400)))
+    command = ("eval", str(tmp_path / "many.txt"), str(tmp_path / "many.run"), "-m", "NumRet,RR")
+    lines = [line.split() for line in run(*command).stdout.splitlines()]
+    assert ["NumRet", "(sum)", "1,400"] in lines
+    assert ["queries", "averaged", "over", "1,400", "of", "1,400"] in lines
+    csv = run(*command, "--format", "csv").stdout
+    assert "1400" in csv
+    assert "1,400" not in csv

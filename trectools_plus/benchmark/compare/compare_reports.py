@@ -141,6 +141,8 @@ class Contrast(Displayed):
             B, ``None`` if it is not set.
         packages: Different versions, in the same form.
         higher_is_better: The direction of each measure.
+        headline_measures: The headline measures of A that both reports contain, the primary one
+            first; if there is none, the first measure.
     """
 
     names: tuple[str, str]
@@ -151,6 +153,12 @@ class Contrast(Displayed):
     settings: dict[str, tuple[Any, Any]]
     packages: dict[str, tuple[Any, Any]]
     higher_is_better: dict[str, bool]
+    headline_measures: list[str]
+
+    def primary(self, mode: ModeContrast) -> Comparison:
+        """Return the comparison of a mode on the first headline measure."""
+        measure = self.headline_measures[0]
+        return next(entry for entry in mode.comparisons if entry.measure == measure)
 
     def _content(self) -> Content:
         rows = []
@@ -266,14 +274,15 @@ def compare_reports(
         find_changes(ours.config, theirs.config),
         find_changes(ours.packages, theirs.packages),
         {name: a.report.higher_is_better(name) for name in measures},
+        [name for name in a.report.headline_measures if name in measures] or measures[:1],
     )
 
 
 def state_verdict(contrast: Contrast) -> str:
-    """State the result on the first measure, one sentence per mode."""
+    """State the result on the first headline measure, one sentence per mode."""
     sentences = []
     for mode in contrast.modes:
-        entry = mode.comparisons[0]
+        entry = contrast.primary(mode)
         over = f"over {plural(entry.n, 'query', 'queries')}"
         if entry.difference is None:
             sentences.append(f"{mode.label}: {entry.measure} is undefined in A or B.")

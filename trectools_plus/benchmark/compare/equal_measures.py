@@ -17,7 +17,9 @@ _MOST_QUERIES = 200
 _RANKINGS = 400
 """Random rankings that are scored, of all queries together."""
 _MOST_JUDGED = 30
-"""Judged documents, and as many others, in each of them."""
+"""Judged documents in each of them."""
+_DEEPEST = 100
+"""Cutoffs beyond this do not make the rankings longer."""
 
 
 def find_equal_measures(evaluation: Evaluation, qrels: Qrels) -> list[list[str]]:
@@ -44,7 +46,8 @@ def find_equal_measures(evaluation: Evaluation, qrels: Qrels) -> list[list[str]]
         return []
     wanted = {name for group in candidates for name in group}
     measures = [one for one in evaluation.measures if one.requested_name in wanted]
-    rankings = _draw_rankings(qrels, evaluation.query_ids[evaluation.run_names[0]])
+    deepest = min(max(one.cutoff or 0 for one in measures), _DEEPEST)
+    rankings = _draw_rankings(qrels, evaluation.query_ids[evaluation.run_names[0]], deepest)
     drawn = score_runs(qrels, rankings, measures, "zero")
     return [
         equal
@@ -66,8 +69,8 @@ def _key(values: FloatArray) -> bytes:
     return (np.round(values, _DECIMALS) + 0.0).tobytes()
 
 
-def _draw_rankings(qrels: Qrels, query_ids: list[str]) -> dict[str, Run]:
-    """Return random rankings of judged documents and of documents of other queries."""
+def _draw_rankings(qrels: Qrels, query_ids: list[str], deepest: int) -> dict[str, Run]:
+    """Return random rankings of judged and other documents, about half of them below a cutoff."""
     generator = np.random.default_rng(0)
     frame = qrels.frame.filter(pl.col("query_id").is_in(query_ids[:_MOST_QUERIES]))
     every = frame["doc_id"].unique(maintain_order=True).to_numpy()
@@ -81,7 +84,8 @@ def _draw_rankings(qrels: Qrels, query_ids: list[str]) -> dict[str, Run]:
         for query_id, documents in judged.items():
             some = generator.permutation(documents)[:_MOST_JUDGED]
             others = generator.choice(every, size=min(len(some), len(every)), replace=False)
-            ranked = generator.permutation(np.unique(np.concatenate([some, others])))
+            fillers = [f"unjudged {place}" for place in range(len(some), 2 * deepest)]
+            ranked = generator.permutation(np.unique(np.concatenate([some, others, fillers])))
             rows["query_id"] += [query_id] * len(ranked)
             rows["doc_id"] += ranked.tolist()
             rows["score"] += range(len(ranked), 0, -1)

@@ -24,6 +24,7 @@ from trectools_plus.benchmark.report.analyses import Similarity
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.dataset import hash_qrels
+from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.files.remote import is_address
 from trectools_plus.formats.tables import Qrels, Run
@@ -46,7 +47,7 @@ from trectools_plus.statistics.reproducibility import (
     truncated_overlap,
 )
 from trectools_plus.statistics.unpaired import unpaired_t_test
-from trectools_plus.text import html_table, plural
+from trectools_plus.text import plural
 from trectools_plus.validation.inputs import Input, as_qrels, as_run, as_runs, is_path
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class ModeReproduction:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Reproduction:
+class Reproduction(Displayed):
     """The comparison of an experiment A with its reproduction or replication B.
 
     Attributes:
@@ -154,12 +155,12 @@ class Reproduction:
         """The name of the t-test."""
         return "unpaired t-test" if self.replication else "paired t-test"
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         """The result in one sentence."""
         return f"<Reproduction: {state_reproduction(self)}>"
 
-    def _repr_html_(self) -> str:
-        """The figures of the first measure, a row per mode, for notebooks."""
+    def _content(self) -> Content:
+        """The figures of the first measure, a row per mode."""
         header = ["Mode", "A", "B", "RBO", "tau", "RMSE", "p", "Effect ratio", "ΔRI"]
         rows = []
         for mode in self.modes:
@@ -174,9 +175,8 @@ class Reproduction:
                 one.effect_ratio,
                 one.delta_relative_improvement,
             ]
-            shown = ["–" if value is None else f"{value:.4f}" for value in figures]
-            rows.append([mode.label, *shown])
-        return html_table(state_reproduction(self), header, rows)
+            rows.append([mode.label, *map(as_cell, figures)])
+        return Content(state_reproduction(self), header, rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

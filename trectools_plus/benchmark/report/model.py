@@ -336,7 +336,7 @@ class BenchmarkReport(ReportModel):
 def _show(result: MeasureResult, queries: int) -> str:
     if result.mean is None:
         return "–"
-    count = "" if result.n == queries else f" (n = {result.n})"
+    count = "" if result.n == queries else f" (n = {result.n:,})"
     if result.ci is None or result.ci.low is None or result.ci.high is None:
         return f"{result.mean:.4f}{count}"
     return f"{result.mean:.4f} [{result.ci.low:.3f}, {result.ci.high:.3f}]{count}"

@@ -238,13 +238,13 @@ def _short(cell: str) -> str:
 def _mean_cell(evaluation: measures.Evaluation, run: str, measure: str) -> str:
     value = evaluation.mean(run, measure)
     is_sum = evaluation.definition(measure).aggregate == "sum" and not math.isnan(value)
-    figure = f"{value:.0f}" if is_sum else _figure(value)
+    figure = f"{value:,.0f}" if is_sum else _figure(value)
     n = evaluation.n(run, measure)
-    return figure if n == evaluation.counts[run].n_scored else f"{figure} (n={n})"
+    return figure if n == evaluation.counts[run].n_scored else f"{figure} (n={n:,})"
 
 
 def _figure(value: float) -> str:
-    return _UNDEFINED if math.isnan(value) else f"{value:.4f}"
+    return _UNDEFINED if math.isnan(value) else f"{value:,.4f}"
 
 
 def _or_none(value: float) -> float | None:

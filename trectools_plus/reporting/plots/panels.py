@@ -72,7 +72,7 @@ def plot_evaluation(
     if not evaluation.run_names:
         raise UsageError("the evaluation has no run", remedy="evaluate at least one run")
     given = evaluation.compared_names[:_MOST_PANELS] if measures is None else measures
-    names = [evaluation.find_measure(name) for name in given]
+    names = _some([evaluation.find_measure(name) for name in given])
     figures: dict[str, dict[str, StratumResult]] = {name: {} for name in names}
     for run in evaluation.run_names:
         values = np.column_stack([evaluation.values(run, name) for name in names])
@@ -90,6 +90,12 @@ def plot_evaluation(
     return figure
 
 
+def _some(names: list[str]) -> list[str]:
+    if not names:
+        raise UsageError("no measure is named", remedy="name one, or leave measures out")
+    return names
+
+
 def _means_of(values: FloatArray, confidence: float) -> Iterator[StratumResult]:
     """Yield the mean of each column with its interval."""
     found = mean_intervals(values, confidence=confidence)
@@ -105,7 +111,7 @@ def _means_of(values: FloatArray, confidence: float) -> Iterator[StratumResult]:
 def measures_plot(report: BenchmarkReport, measures: Sequence[str] | None = None) -> Plot:
     """Draw the means of the headline measures, or of others."""
     given = report.headline_measures or report.measure_names if measures is None else measures
-    names = [require_measure(report, name) for name in given]
+    names = _some([require_measure(report, name) for name in given])
     panels = [
         _Panel(
             name,

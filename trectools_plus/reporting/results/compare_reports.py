@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
@@ -25,8 +25,10 @@ from trectools_plus.reporting.wording import (
 from trectools_plus.text import make_console, plural
 
 _HEADER = ("Mode", "Metric", "A", "B", "B − A", "Interval", "t", "p (t)", "Adj. p")
+_NUMBERS = ("A", "B", "B − A", "t", "p (t)", "Adj. p")
 _SHOWN = 5
 _SHOWN_CHANGES = 8
+_MOST_ROWS = 24
 
 
 def render_contrast_markdown(contrast: Contrast) -> str:
@@ -106,22 +108,27 @@ def _changes_document(changes: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[
     return {name: {"a": a, "b": b} for name, (a, b) in changes.items()}
 
 
-def print_contrast(contrast: Contrast, stream: TextIO) -> None:
+def print_contrast(contrast: Contrast, stream: TextIO, *, full: bool = False) -> None:
     """Print the comparison, at most 100 characters wide.
 
     Args:
         contrast: From :func:`compare_reports`.
         stream: The output.
+        full: Print all measures instead of as many headline measures as fit into 24 rows.
     """
     console = make_console(stream)
     console.print(state_verdict(contrast), style="bold")
     for place, name in zip("AB", contrast.names, strict=True):
         console.print(f"{place}  {name}")
-    print_table(console, _table(contrast, "*", ""))
+    shown = contrast.headline_measures[: max(1, _MOST_ROWS // len(contrast.modes))]
+    print_table(console, _table(contrast, "*", "", None if full else shown))
+    if not full and len(shown) < len(contrast.higher_is_better):
+        more = len(contrast.higher_is_better) - len(shown)
+        console.print(f"{plural(more, 'more measure')}: --all")
     for line in _remarks(contrast):
         console.print(line)
     for mode in contrast.modes:
-        entry = mode.comparisons[0]
+        entry = contrast.primary(mode)
         changes = mode.changed[entry.measure][:_SHOWN]
         if changes:
             named = ", ".join(
@@ -130,7 +137,9 @@ def print_contrast(contrast: Contrast, stream: TextIO) -> None:
             console.print(f"{mode.label}: changed most on {entry.measure}: {named}")
 
 
-def _table(contrast: Contrast, significant: str, otherwise: str) -> Table:
+def _table(
+    contrast: Contrast, significant: str, otherwise: str, measures: Sequence[str] | None = None
+) -> Table:
     rows = [
         [
             mode.label,
@@ -144,8 +153,10 @@ def _table(contrast: Contrast, significant: str, otherwise: str) -> Table:
         ]
         for mode in contrast.modes
         for entry in mode.comparisons
+        if measures is None or entry.measure in measures
     ]
-    return Table.of([*_HEADER, Column(Cell("Significant"), short="")], rows)
+    header: list[str | Column] = [*_HEADER, Column(Cell("Significant"), short="")]
+    return Table.of(header, rows, right=_NUMBERS)
 
 
 def _means(mode: ModeContrast, entry: Comparison, queries: int) -> list[str]:
@@ -169,8 +180,7 @@ def _remarks(contrast: Contrast) -> list[str]:
     remarks = [
         f"{mode.label}: {state_probability(entry.bayes, 'B', 'A', entry.measure)}"
         for mode in contrast.modes
-        for entry in mode.comparisons[:1]
-        if entry.bayes is not None
+        if (entry := contrast.primary(mode)).bayes is not None
     ]
     remarks.append(f"Significant (*): {describe_test(first, contrast.confidence)}.")
     remarks += [

@@ -10,6 +10,7 @@ import typer
 
 from trectools_plus import benchmark, reporting
 from trectools_plus.choices import TestName
+from trectools_plus.cli.options.benchmark import Everything
 from trectools_plus.cli.options.common import Interval
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import inform, show_progress
@@ -50,6 +51,7 @@ def benchmark_compare(
             "--format", help="Output format: table to read, markdown for a page, json for programs."
         ),
     ] = "table",
+    everything: Everything = False,
 ) -> None:
     """The modes and measures that both reports contain are compared, with intervals, tests,
     latency, and the queries that changed most. A file ending in .yaml is a configuration: its
@@ -71,7 +73,7 @@ def benchmark_compare(
     elif output_format == "markdown":
         typer.echo(reporting.render_contrast_markdown(contrast), nl=False)
     else:
-        reporting.print_contrast(contrast, sys.stdout)
+        reporting.print_contrast(contrast, sys.stdout, full=everything)
 
 
 def _report_of(path: Path) -> Path:

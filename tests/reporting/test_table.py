@@ -1,0 +1,48 @@
+"""Tables: numbers are aligned on the right, with the same decimals and separators."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from trectools_plus.reporting.markdown.tables import render_table
+from trectools_plus.reporting.table import Table, numeric_columns, show
+from trectools_plus.reporting.terminal import print_table
+from trectools_plus.text import make_console
+
+ROWS = [
+    ["lexical", "0.3417", "+0.0190", "[+0.001, +0.038]", "1,400", "<0.001", "nDCG@10", "*"],
+    ["vector", "12.5000 (n = 19)", "−0.1000", "–", "90", "0.0312", "10 queries each", ""],
+    ["hybrid", "–", "∞", "[−0.001, +0.038]", "7", "–", "RR", ""],
+]
+
+
+def test_columns_of_numbers_are_found() -> None:
+    assert numeric_columns(ROWS) == [False, True, True, True, True, True, False, False]
+    assert numeric_columns([]) == []
+
+
+@pytest.mark.parametrize("nothing", ["", "–"])
+def test_a_column_without_values_is_text(nothing: str) -> None:
+    assert numeric_columns([["a", nothing], ["b", nothing]]) == [False, False]
+    assert numeric_columns([["1", nothing], ["2", "3"]]) == [False, True]
+
+
+def test_the_terminal_and_markdown_align_the_same_columns() -> None:
+    header = ["Mode", "Mean", "Difference", "Interval", "Rows", "p", "Measure", ""]
+    table = Table.of(header, ROWS)
+    stream = io.StringIO()
+    print_table(make_console(stream, 120), table)
+    lines = [line for line in stream.getvalue().splitlines() if "lexical" in line or "vec" in line]
+    for text in ("1,400", "<0.001", "+0.0190"):
+        end = lines[0].index(text) + len(text)
+        assert lines[1][end - 1] != " ", "the numbers of both rows end in the same column"
+        assert lines[1][end] == " "
+    marks = render_table(table).splitlines()[1].strip("| ").split(" | ")
+    assert [mark == "---:" for mark in marks] == numeric_columns(ROWS)
+
+
+def test_figures_have_four_decimals_and_separators() -> None:
+    assert [show(one) for one in (0.5, 1234.56789, None)] == ["0.5000", "1,234.5679", "–"]
+    assert show(1234.5, "+") == "+1,234.5000"
