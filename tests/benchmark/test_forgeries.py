@@ -1,0 +1,378 @@
+"""Forged reports whose hashes were computed again: each forgery is found, with its location."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from trectools_plus.benchmark import run_benchmark, verify_report
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.reporting.files import write_reports
+
+ROOT = Path(__file__).resolve().parents[2]
+TOY = ROOT / "tests/contract/inputs/testsets/toy.json"
+JSON = "BenchmarkReport.json"
+PAGE = "BenchmarkReport.html"
+MARKDOWN = "BenchmarkComparison.md"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Fetched modes over terms: with strata, near misses, components and plots."""
+    folder = tmp_path_factory.mktemp("made") / "out"
+    options = {"dataset": "hpo", "ontology": str(ROOT / "fixtures/ontology/toy.obo")}
+    options |= {"test_file": str(TOY), "modes": "lexical,vector,hybrid", "resamples": "300"}
+    options |= {"measures": "RR,nDCG@3,HitRate@1,MaxOntSim@3", "output_dir": str(folder)}
+    options |= {"targets": {"RR": {"baseline": 0.2, "competitive": 0.5}}}  # type: ignore[dict-item]
+    write_reports(run_benchmark(load_config(options=options)))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def given(module_bench: Any) -> Path:
+    """Given runs, with failing queries and ties."""
+    folder: Path = module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
+    return folder
+
+
+def reseal(folder: Path) -> None:
+    """Compute all hashes again, as a forger does: those of the runs, then those of all files."""
+    report = folder / JSON
+    document = json.loads(report.read_text())
+    for mode in document["modes"].values():
+        if mode["run"]["path"] and (folder / mode["run"]["path"]).is_file():
+            mode["run"]["sha256"] = sha256_file(folder / mode["run"]["path"])
+    report.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    files = sorted(one for one in folder.rglob("*") if one.is_file() and one.name != "SHA256SUMS")
+    (folder / "SHA256SUMS").write_text(
+        "".join(f"{sha256_file(one)}  {one.relative_to(folder).as_posix()}\n" for one in files)
+    )
+
+
+def steps_of(path: str) -> list[Any]:
+    """Split ``a/b/0``; measure names contain dots."""
+    return [int(step) if step.isdigit() else step for step in path.split("/")]
+
+
+def forged(value: Any) -> Any:
+    """Return another value of the same type."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    if isinstance(value, str):
+        return "strong" if value == "competitive" else f"{value} forged"
+    if isinstance(value, list):
+        return [] if value else ["forged"]
+    return {} if isinstance(value, dict) else "forged"
+
+
+def set_value(document: Any, path: str) -> None:
+    inner = document
+    *steps, last = steps_of(path)
+    for step in steps:
+        inner = inner[step]
+    inner[last] = forged(inner[last])
+
+
+RR = "modes/lexical/measures/RR"
+FIRST = "comparisons/0"
+OF_JSON = [
+    f"{RR}/mean",
+    f"{RR}/median",
+    f"{RR}/std",
+    f"{RR}/n",
+    f"{RR}/ci/low",
+    f"{RR}/ci/high",
+    f"{RR}/ci/level",
+    f"{RR}/ci/method",
+    f"{RR}/ci/resamples",
+    f"{RR}/target/status",
+    f"{RR}/target/competitive",
+    f"{RR}/definition/formula",
+    f"{RR}/definition/gain",
+    f"{RR}/definition/ties",
+    f"{RR}/definition/provider",
+    f"{RR}/definition/averaged_over",
+    f"{RR}/definition/denominator",
+    "modes/lexical/label",
+    "modes/lexical/run/results",
+    "modes/lexical/run/queries",
+    "modes/lexical/run/depth",
+    "modes/lexical/latency_ms/p95",
+    "modes/lexical/diagnostics/judged/Judged@10",
+    "modes/lexical/diagnostics/missing_queries",
+    "modes/lexical/diagnostics/notes",
+    f"{FIRST}/test",
+    f"{FIRST}/correction",
+    f"{FIRST}/family",
+    f"{FIRST}/significant",
+    f"{FIRST}/p_adjusted",
+    f"{FIRST}/t_test/p",
+    f"{FIRST}/wilcoxon/p",
+    f"{FIRST}/randomisation/p",
+    f"{FIRST}/sign_test/p",
+    f"{FIRST}/paired_bootstrap/p",
+    f"{FIRST}/effect_size",
+    f"{FIRST}/wins",
+    f"{FIRST}/ties",
+    f"{FIRST}/losses",
+    f"{FIRST}/n",
+    f"{FIRST}/difference",
+    "best_mode/RR",
+    "best_mode_significant/RR",
+    "groups",
+    "strata/difficulty",
+    "near_misses",
+    "components/0/measures/RR/difference",
+    "components/0/same_as",
+    "diagnosis",
+    "notes",
+    "verdict/text",
+    "verdict/best",
+    "primary_measure",
+    "headline_measures",
+    "manifest/dataset/id",
+    "manifest/dataset/version",
+    "manifest/dataset/documents",
+    "manifest/dataset/queries",
+    "manifest/dataset/sha256",
+    "manifest/dataset/contents/corpus",
+    "manifest/dataset/contents/topics",
+    "manifest/dataset/contents/qrels",
+    "manifest/config_hash",
+    "manifest/seed",
+]
+
+
+def test_a_forged_value_of_the_report_is_found(made: Path, tmp_path: Path) -> None:
+    """All of them at once: what is made again does not depend on these values."""
+    folder = shutil.copytree(made, tmp_path / "out")
+    document = json.loads((folder / JSON).read_text())
+    for path in OF_JSON:
+        set_value(document, path)
+    document["claim"] = "an extra key"
+    (folder / JSON).write_text(json.dumps(document))
+    reseal(folder)
+    problems = verify_report(folder).problems
+    identities = {
+        "comparisons.0": "comparisons[lexical, vector, RR]",
+        "components.0": "components[hybrid, lexical]",
+    }
+    missed = []
+    for path in [*OF_JSON, "claim"]:
+        place = path.replace("/", ".")
+        for index, named in identities.items():
+            place = place.replace(index, named)
+        # An emptied part is named, or the first value that is missing in it.
+        if not any(one.startswith((f"{JSON}: {place}:", f"{JSON}: {place}.", f"{JSON}: {place}["))
+                   for one in problems):  # fmt: skip
+            missed.append(path)
+    assert missed == []
+
+
+def replace_text(name: str, pattern: str, new: str) -> Callable[[Path], None]:
+    def forge(folder: Path) -> None:
+        path = folder / name
+        text = path.read_text()
+        changed = re.sub(pattern, new, text, count=1)
+        assert changed != text, pattern
+        path.write_text(changed)
+
+    return forge
+
+
+def edit_json(change: Callable[[dict[str, Any]], Any], name: str = JSON) -> Callable[[Path], None]:
+    def forge(folder: Path) -> None:
+        document = json.loads((folder / name).read_text())
+        change(document)
+        (folder / name).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+    return forge
+
+
+def edit_table(name: str, column: str) -> Callable[[Path], None]:
+    def forge(folder: Path) -> None:
+        table = pl.read_parquet(folder / name)
+        kind = table.schema[column]
+        new = pl.lit("forged") if kind == pl.String else pl.lit(0.987654, kind)
+        first = pl.int_range(pl.len()) == 0
+        table.with_columns(pl.when(first).then(new).otherwise(pl.col(column)).alias(column)
+                           ).write_parquet(folder / name)  # fmt: skip
+
+    return forge
+
+
+def swap_modes(document: dict[str, Any]) -> None:
+    modes = document["modes"]
+    document["modes"] = {name: modes[name] for name in reversed(modes)}
+
+
+def drop_mode(folder: Path) -> None:
+    edit_json(lambda d: d["modes"].pop("b"))(folder)
+
+
+def set_config(key: str, value: Any) -> Callable[[Path], None]:
+    return edit_json(lambda d: d["manifest"]["config"].update({key: value}))
+
+
+def lines_of(document: dict[str, Any]) -> None:
+    measures = document["modes"]["a"]["measures"]
+    document["modes"]["a"]["measures"] = {name: measures[name] for name in reversed(measures)}
+
+
+OF_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a figure of the page": (replace_text(PAGE, r">0\.\d\d\d\d?", ">0.94"), f"{PAGE}: line"),
+    "the title of the page": (replace_text(PAGE, r"<title>", "<title>Best: "), f"{PAGE}: line"),
+    "a label of the page": (replace_text(PAGE, "Lexical-Only", "Vector-Only"), f"{PAGE}: line"),
+    "the data of the queries": (replace_text(PAGE, '"hound"', '"wolf"'), f"{PAGE}: line"),
+    "a script of the page": (replace_text(PAGE, "</script>", "var x;</script>"), f"{PAGE}: line"),
+    "a cell of the Markdown": (replace_text(MARKDOWN, r"0\.\d\d\d\d", "0.9999"), MARKDOWN),
+    "a heading of the Markdown": (replace_text(MARKDOWN, r"(?m)^## ", "## Proven: "), MARKDOWN),
+    "a sentence of the Markdown": (
+        lambda folder: (folder / MARKDOWN).write_text(
+            (folder / MARKDOWN).read_text() + "\nHybrid is best.\n"
+        ),
+        f"{MARKDOWN}: line",
+    ),
+    "a report of a mode": (
+        edit_json(lambda d: set_value(d, f"{RR}/mean"), "reports/lexical.json"),
+        "reports/lexical.json: modes.lexical.measures.RR.mean: reported",
+    ),
+    "a value per query": (
+        edit_table("per_query.parquet", "value"),
+        "per_query.parquet: lexical t1 RR: reported 0.987654",
+    ),
+    "a latency": (edit_table("latency.parquet", "latency_ms"), f"{JSON}: modes.lexical.latency_ms"),
+    "a text of a query": (edit_table("topics.parquet", "text"), "topics.parquet: "),
+    "a title": (edit_table("documents.parquet", "title"), "documents.parquet: "),
+    "a plot": (
+        lambda folder: (folder / "visualizations/measures.png").write_bytes(b"another plot"),
+        "visualizations/measures.png: the plot differs",
+    ),
+    "a drawing": (
+        replace_text("visualizations/measures.svg", "</svg>", "<desc>x</desc></svg>"),
+        "visualizations/measures.svg: the plot differs",
+    ),
+    "a row of a run": (
+        lambda folder: (folder / "runs/lexical.run").write_text(
+            "\n".join((folder / "runs/lexical.run").read_text().splitlines()[1:]) + "\n"
+        ),
+        f"{JSON}: modes.lexical.",
+    ),
+    "a comment in a run": (
+        lambda folder: (folder / "runs/vector.run").write_text(
+            "# reviewed\n" + (folder / "runs/vector.run").read_text()
+        ),
+        "runs/vector.run: line 1: not recomputed: '# reviewed'",
+    ),
+    "a grade": (replace_text("qrels.txt", r"(?m)3$", "0"), "qrels.txt: line 1:"),
+    "a further file": (
+        lambda folder: (folder / "Certificate.md").write_text("verified"),
+        "Certificate.md: a benchmark of these files does not write this file",
+    ),
+    "a further plot": (
+        lambda folder: (folder / "visualizations/best.png").write_bytes(b"x"),
+        "visualizations/best.png: a benchmark of these files does not write this file",
+    ),
+    "a removed file": (
+        lambda folder: (folder / "reports/hybrid.json").unlink(),
+        "reports/hybrid.json: the file is missing",
+    ),
+}
+
+OF_SETTINGS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a removed mode": (drop_mode, f"{JSON}: modes.b: missing"),
+    "the order of the modes": (edit_json(swap_modes), f"{JSON}: modes (order)"),
+    "the order of the measures": (edit_json(lines_of), f"{JSON}: modes.a.measures (order)"),
+    "the seed": (set_config("seed", 7), f"{JSON}: "),
+    "the resamples": (set_config("resamples", 9999), f"{JSON}: "),
+    "the baseline": (set_config("baseline", ["a"]), f"{JSON}: "),
+    "the level": (set_config("confidence", 0.9), f"{JSON}: "),
+    "the treatment of missing queries": (set_config("missing", "drop"), f"{JSON}: manifest.config"),
+    "the schema version": (
+        edit_json(lambda d: d.update(schema_version="1.0")),
+        f"{JSON}: primary_measure: reported",
+    ),
+}
+
+
+def test_forged_files_are_found(made: Path, tmp_path: Path) -> None:
+    """All of them at once, each with its location."""
+    folder = shutil.copytree(made, tmp_path / "out")
+    for forge, _ in OF_FILES.values():
+        forge(folder)
+    reseal(folder)
+    problems = verify_report(folder).problems
+    missed = [
+        name
+        for name, (_, location) in OF_FILES.items()
+        if not any(one.startswith(location) for one in problems)
+    ]
+    assert missed == [], problems
+
+
+@pytest.mark.parametrize("name", sorted(OF_SETTINGS))
+def test_forged_settings_are_found(given: Path, tmp_path: Path, name: str) -> None:
+    folder = shutil.copytree(given, tmp_path / "out")
+    forge, location = OF_SETTINGS[name]
+    forge(folder)
+    reseal(folder)
+    problems = verify_report(folder).problems
+    assert any(one.startswith(location) for one in problems), problems[:5]
+
+
+def test_a_repeated_key_is_found(given: Path, tmp_path: Path) -> None:
+    """Readers of JSON see the last one, and people the first."""
+    folder = shutil.copytree(given, tmp_path / "out")
+    text = (folder / JSON).read_text()
+    (folder / JSON).write_text(text.replace('"seed":', '"seed": 99, "seed":', 1))
+    problems = verify_report(folder).problems
+    assert any(one.startswith(f"{JSON}: line ") for one in problems), problems
+
+
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [
+        ("modes/a/run/ties/pairs", "modes.a.run.ties.pairs"),
+        ("modes/a/run/results", "modes.a.run.results"),
+        ("failing_queries/0/values/a", "failing_queries[q8, R@10].values.a"),
+        ("failing_queries/0/text", "failing_queries[q8, R@10].text"),
+        ("failing_queries/0/first_relevant_rank/a", "failing_queries[q8, R@10].first_relevant"),
+        ("modes/a/latency_ms", "modes.a.latency_ms"),
+        ("best_overall/rule", "best_overall.rule"),
+        ("near_misses", "near_misses"),
+        ("strata", "strata"),
+    ],
+)
+def test_a_forged_value_of_given_runs_is_found(
+    given: Path, tmp_path: Path, path: str, location: str
+) -> None:
+    folder = shutil.copytree(given, tmp_path / "out")
+    document = json.loads((folder / JSON).read_text())
+    if path == "strata":
+        document["strata"] = {"field": {}}
+    elif path == "modes/a/latency_ms":
+        document["modes"]["a"]["latency_ms"] = {"mean": 1.0, "p50": 1.0, "p95": 1.0, "p99": 1.0}
+    elif path == "near_misses":
+        document["near_misses"] = []
+    elif path.endswith("rank/a"):
+        document["failing_queries"][0]["first_relevant_rank"]["a"] = 3
+    else:
+        set_value(document, path)
+    (folder / JSON).write_text(json.dumps(document))
+    reseal(folder)
+    problems = verify_report(folder).problems
+    assert any(one.startswith(f"{JSON}: {location}") for one in problems), problems
+
+
+def test_what_the_folder_cannot_prove_is_unproven(given: Path) -> None:
+    assert verify_report(given).unproven == ["date", "command", "machine", "package versions"]
