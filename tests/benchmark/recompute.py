@@ -494,17 +494,6 @@ class Checker:
                 self.add_difference(f"{path}.measures.{label}", entry, values)
                 self.found.add(f"{path}.measures.{label}.mean", self.mean(one["mode"], label))
                 self.found.add(f"{path}.measures.{label}.mean_without", rest.mean())
-                # Without one of two components, the other one is left: the pair is tested once.
-                pair = {one["mode"], one["same_as"]}
-                self.found.add(
-                    f"{path}.measures.{label}.p_adjusted",
-                    next(
-                        other["p_adjusted"]
-                        for other in self.report["comparisons"]
-                        if other["measure"] == label
-                        and {other["baseline"], other["contrast"]} == pair
-                    ),
-                )
 
     def check(self) -> tuple[int, list[str]]:
         """Return how many numbers were compared, and each that differs or was not recomputed."""

@@ -319,7 +319,7 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
     """Components adjusted alone, a best mode whatever the queries, an interval of one query,
     percentile intervals, a bootstrap test that is not studentised."""
     out = tmp_path / "out"
-    options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "nDCG@10,MeanRank"}
+    options = {**small.options, "modes": "hybrid,bm25", "measures": "nDCG@10,MeanRank"}
     options |= {"resamples": 200, "output_dir": str(out)}
     config = load_config(options=options).model_copy(update={"interval": "1.0"})
     write_reports(run_benchmark(config), plots=False)
@@ -352,7 +352,6 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
         for one in document["comparisons"]:
             one["paired_bootstrap"] = p_of_1_0[one["baseline"], one["contrast"], one["measure"]]
         for one in document["components"]:
-            del one["same_as"]
             measures = found.components["hybrid", one["component"]]
             one["measures"] = {
                 name: figure.model_dump(mode="json", exclude={"family"})
@@ -365,7 +364,4 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
     reseal(out)
     assert verify_report(out).problems == []
     edit(out, lambda d: d["components"][0]["measures"]["nDCG@10"].update(p_adjusted=0.01))
-    assert any(
-        "components[hybrid, bm25].measures.nDCG@10.p_adjusted" in line
-        for line in verify_report(out).problems
-    )
+    assert any("measures.nDCG@10.p_adjusted" in line for line in verify_report(out).problems)

@@ -84,6 +84,7 @@ def merge_run(
         digest = "" if run_path == "-" else sha256_file(run_path)
         added = MergedRun(name=name, path=run_path, sha256=digest)
         report = extend_report(source.report, config, dataset, modes, evaluation, added)
+        folder.keep_components([one.run.path or "" for one in report.components])
         progress("comparing", 1, 1)
     except BaseException:
         folder.discard()

@@ -8,7 +8,7 @@ unchanged. Everything else is taken from the report, and listed as unproven.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.compare.differences import Differences, find_differences_of_1_0
+from trectools_plus.benchmark.compare.differences import find_differences_of_1_0
 from trectools_plus.benchmark.compare.significance import (
     find_best,
     find_groups,
@@ -26,7 +26,6 @@ from trectools_plus.benchmark.merge import STRATA_LOST, extend_report
 from trectools_plus.benchmark.report import (
     SCHEMA_VERSION,
     BenchmarkReport,
-    ComponentResult,
     DatasetInfo,
     Manifest,
     ModeResult,
@@ -35,7 +34,12 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.report.folder import ReportFolder, StoredDocuments, read_report_topics
 from trectools_plus.benchmark.report.manifest import hash_config
-from trectools_plus.benchmark.run.assemble import make_manifest, make_report, score_modes
+from trectools_plus.benchmark.run.assemble import (
+    list_components,
+    make_manifest,
+    make_report,
+    score_modes,
+)
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import (
     Dataset,
@@ -314,8 +318,13 @@ def _list_components(source: ReportFolder, mode: str) -> dict[str, RunInfo | Non
     config = source.config
     if config.is_embedded and kind_of(mode) == "hybrid":
         named = merged_modes(config.mode_keys, model_of(mode)).values()
-        if found.keys() != set(named):
-            found = {name: found.get(name) for name in named}
+        # Without one of two components, the other is left: a mode, or an entry of the report.
+        implied = len(named) == 2 and source.report.schema_version != "1.0"
+        found = {
+            name: found.get(name)
+            for name in named
+            if name in found or not (implied and {*named} - {name} <= {*config.mode_keys})
+        }
     return found
 
 
@@ -418,18 +427,9 @@ def _as_1_0(
             "best_mode": best,
             "best_mode_significant": is_best_significant(best, found.every_pair),
             "groups": {} if config.baseline else groups,
-            "components": list(_components_of_1_0(report.components, found)),
+            "components": list_components(modes, found),
         }
     )
-
-
-def _components_of_1_0(
-    components: Iterable[ComponentResult], found: Differences
-) -> Iterable[ComponentResult]:
-    for one in components:
-        measures = found.components.get((one.mode, one.component))
-        if measures is not None:
-            yield one.model_copy(update={"measures": measures, "same_as": None})
 
 
 def _adopt_notes(old: BenchmarkReport, report: BenchmarkReport) -> BenchmarkReport:

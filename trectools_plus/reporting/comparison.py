@@ -7,16 +7,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_lowercase
 from typing import Literal
 
 from trectools_plus.benchmark.report import BenchmarkReport, Latency
-from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.benchmark.report.parts import ConfidenceInterval, ends_of
 from trectools_plus.display import Content, Displayed
 from trectools_plus.errors import UsageError
-from trectools_plus.reporting.table import Cell, Column, Table, show, show_interval
+from trectools_plus.reporting.table import (
+    NARROW,
+    Cell,
+    Column,
+    Table,
+    show,
+    show_ci,
+    show_interval,
+)
 from trectools_plus.reporting.wording import (
     denominator_line,
     describe_claim,
@@ -82,6 +91,7 @@ class Figure:
         low: Lower end of its interval.
         high: Upper end.
         level: The interval's confidence level, between 0 and 1.
+        interval: The interval as text, with its mark.
         n: Number of queries averaged over.
         of_all: Whether these are all queries, for every mode.
         best: Whether no other mode has a better mean on the measure. False for all modes if all
@@ -95,6 +105,7 @@ class Figure:
     low: float | None
     high: float | None
     level: float
+    interval: str
     n: int
     of_all: bool
     best: bool
@@ -105,6 +116,10 @@ class Figure:
         """The text ``n = 19`` if the mean is not over all queries; else empty."""
         return "" if self.of_all or self.mean is None else f"n = {self.n:,}"
 
+    def _interval_with(self, decimals: int) -> str:
+        mark = NARROW if self.interval.endswith(NARROW) else ""
+        return show_interval(self.low, self.high, decimals=decimals) + mark
+
     def as_cell(self, letters: Mapping[str, str], decimals: int | None = None) -> Cell:
         """Return the mean with its interval.
 
@@ -114,7 +129,7 @@ class Figure:
         """
         return Cell(
             show(self.mean, decimals=4 if decimals is None else decimals),
-            detail=show_interval(self.low, self.high, decimals=3 if decimals is None else decimals),
+            detail=self.interval if decimals is None else self._interval_with(decimals),
             count=self.n_text,
             marks="".join(letters[mode] for mode in self.better_than if mode in letters),
             best=self.best,
@@ -209,10 +224,11 @@ class ComparisonTable(Displayed):
     @property
     def paper_notes(self) -> list[str]:
         """The explanations below a table for a paper: means, intervals and letters."""
+        notes = [self.note, *(line for line in self.legend if line.startswith(NARROW))]
         if not self.paper_letters:
-            return [self.note]
+            return notes
         mark = f"A letter: significantly better than the system with that letter ({self.test})."
-        return [self.note, mark]
+        return [*notes, mark]
 
     def for_paper(self, layout: Layout) -> Table:
         """Return the headline measures, with the letter of each mode in its heading."""
@@ -311,6 +327,7 @@ def _figure(
         low=low,
         high=high,
         level=report.confidence,
+        interval=show_ci(figures.ci),
         n=figures.n,
         of_all=figures.n == report.manifest.dataset.queries and measure not in report.unranked,
         best=ranked and figures.mean is not None and figures.mean == best,
@@ -345,16 +362,42 @@ def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
     return Cell(report.modes[best].label, marks=mark)
 
 
+def _describe_methods(intervals: list[tuple[str, ConfidenceInterval]]) -> str:
+    """Describe the methods of intervals by measure: ``BCa bootstrap, …; Wilson for HitRate@10``."""
+    (usual, _), *_ = Counter(ci.method for _, ci in intervals).most_common(1)
+    resamples = max(ci.resamples for _, ci in intervals)
+    by_method: dict[str, list[str]] = {}
+    for name, ci in intervals:
+        by_method.setdefault(ci.method, []).append(name)
+    parts = []
+    for method in sorted(by_method, key=lambda name: name != usual):
+        drawn = any(ci.method == method and ci.resamples for _, ci in intervals)
+        part = f"{method}, {resamples:,} resamples of the queries" if drawn else method
+        names = list(dict.fromkeys(by_method[method]))
+        few = len(names) <= _NAMED_MEASURES
+        where = ", ".join(names) if few else plural(len(names), "measure")
+        parts.append(part if method == usual else f"{part} for {where}")
+    return "; ".join(parts)
+
+
+_NAMED_MEASURES = 6
+"""With more measures than this, only their number is given."""
+
+
 def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
-    results = (mode.measures[name] for mode in report.modes.values() for name in table.cells)
-    ci = next((each.ci for each in results if each.ci is not None), None)
-    if ci is None:
+    shown = [
+        (name, mode.measures[name].ci) for mode in report.modes.values() for name in table.cells
+    ]
+    intervals = [(name, ci) for name, ci in shown if ci is not None]
+    if not intervals:
         alone = report.manifest.dataset.queries < 2
         because = ", because there is only one query" if alone else ""
         lines = [f"Mean. There are no intervals{because}."]
     else:
-        drawn = f"{ci.method}; {ci.resamples:,} resamples of the queries"
-        lines = [f"Mean with its {ci.level * 100:g}% interval ({drawn})."]
+        level = intervals[0][1].level
+        lines = [f"Mean with its {level * 100:g}% interval ({_describe_methods(intervals)})."]
+    notes = dict.fromkeys(ci.note for _, ci in intervals if ci.note)
+    lines += [f"{NARROW} {note}." for note in notes]
     lines.append(denominator_line(report, table.cells))
     sums = [name for name in table.cells if report.is_sum(name)]
     if sums:

@@ -37,6 +37,7 @@ _SIGNS = {
     "≥": r"\(\geq\)",
     "→": r"\(\rightarrow\)",
     "∞": r"\(\infty\)",
+    "†": r"\(\dagger\)",
     "ß": r"\ss{}",
     "æ": r"\ae{}",
     "Æ": r"\AE{}",

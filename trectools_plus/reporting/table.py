@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from trectools_plus.benchmark.report.parts import ConfidenceInterval
+
 _NUMBER = re.compile(r"[*\[<>≥≤+−-]* ?(\d[\d,.]*%?(?![\w:])|∞)")
 _NOTHING = ("–", "")
 
@@ -169,3 +171,15 @@ def show_interval(
     if low is None or high is None:
         return ""
     return f"[{low:{sign}.{decimals}f}, {high:{sign}.{decimals}f}]"
+
+
+NARROW = "†"
+"""Marks an interval that may be too narrow, because it has a note."""
+
+
+def show_ci(ci: ConfidenceInterval | None, sign: str = "", *, decimals: int = 3) -> str:
+    """Return an interval as :func:`show_interval` does, with :data:`NARROW` if it has a note."""
+    if ci is None:
+        return ""
+    mark = NARROW if ci.note else ""
+    return show_interval(ci.low, ci.high, sign, decimals=decimals) + mark

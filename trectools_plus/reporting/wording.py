@@ -19,8 +19,7 @@ from trectools_plus.benchmark.report import (
     TermLabel,
     UpliftResult,
 )
-from trectools_plus.benchmark.report.parts import ends_of
-from trectools_plus.reporting.table import show, show_interval
+from trectools_plus.reporting.table import show, show_ci
 from trectools_plus.text import join_names, plural
 
 _MOST_PAIRS = 60
@@ -373,13 +372,6 @@ def describe_components_test(report: BenchmarkReport) -> str:
     return f", by the test of the paired differences, in one family with them ({family})"
 
 
-def name_left_out(report: BenchmarkReport, one: ComponentResult) -> str:
-    """Name a component, with the mode that equals the rest: ``dense (the same as BM25)``."""
-    label = component_label(report, one)
-    mode = report.modes.get(one.same_as or "")
-    return label if mode is None else f"{label} (the same as {mode.label})"
-
-
 def component_label(report: BenchmarkReport, one: ComponentResult) -> str:
     """Return the label of the mode that is the component; without one, the component's name."""
     mode = report.modes.get(one.component)
@@ -390,7 +382,7 @@ def show_contribution(figure: ComponentMeasure | None) -> str:
     """Return ``+0.0123 [+0.001, +0.024] *``: difference, interval, mark if significant."""
     if figure is None or figure.difference is None:
         return "–"
-    interval = show_interval(*ends_of(figure.ci), "+")
+    interval = show_ci(figure.ci, "+")
     mark = "*" if figure.significant else ""
     return " ".join(filter(None, (show(figure.difference, "+"), interval, mark)))
 
@@ -404,7 +396,18 @@ def show_p(p: float | None) -> str:
 
 def show_difference_interval(entry: Comparison) -> str:
     """Return the interval of a difference, or a dash."""
-    return show_interval(*ends_of(entry.ci), "+", decimals=4) or "–"
+    return show_ci(entry.ci, "+", decimals=4) or "–"
+
+
+def describe_difference_intervals(entry: Comparison) -> str:
+    """Return a sentence on the adjustment of the intervals of differences.
+
+    Args:
+        entry: One comparison of the family.
+    """
+    if entry.correction == "max_t":
+        return "The intervals are simultaneous: one excludes 0 exactly if the row is significant."
+    return "The intervals are not adjusted for the number of comparisons."
 
 
 def describe_test(entry: Comparison, confidence: float) -> str:

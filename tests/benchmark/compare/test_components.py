@@ -32,22 +32,28 @@ from trectools_plus.validation.loading import load_qrels, load_run
 
 @pytest.fixture
 def made(small, tmp_path: Path) -> Path:
-    options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "RR@10,nDCG@10"}
+    """A report of a fusion whose components are not modes."""
+    options = {**small.options, "modes": "hybrid", "measures": "RR@10,nDCG@10"}
     options |= {"resamples": 500, "output_dir": tmp_path / "out"}
     write_reports(run_benchmark(load_config(options=options)), plots=False)
     return tmp_path / "out"
 
 
-def test_differences_are_those_of_the_runs(made: Path) -> None:
+def test_differences_are_those_of_the_runs(made: Path, small, tmp_path: Path) -> None:
     report = ReportFolder(made).report
     assert [(one.mode, one.component) for one in report.components] == [
-        ("hybrid", "bm25"),
-        ("hybrid", "dense"),
+        ("hybrid", "lexical"),
+        ("hybrid", "vector"),
     ]
     qrels = load_qrels(str(made / "qrels.txt"))
-    for one, other in zip(report.components, ("dense", "bm25"), strict=True):
+    options = {**small.options, "modes": "lexical,vector", "measures": "RR@10"}
+    alone_folder = tmp_path / "alone"
+    write_reports(
+        run_benchmark(load_config(options={**options, "output_dir": alone_folder})), plots=False
+    )
+    for one, other in zip(report.components, ("vector", "lexical"), strict=True):
         assert one.run.path == f"components/hybrid-without-{one.component}.run"
-        alone = fuse([load_run(str(made / "runs" / f"{other}.run"))], Fusion())
+        alone = fuse([load_run(str(alone_folder / "runs" / f"{other}.run"))], Fusion())
         for name, figure in one.measures.items():
             whole = evaluate(qrels, load_run(str(made / "runs" / "hybrid.run")), [name])
             rest = evaluate(qrels, alone, [name])
@@ -68,32 +74,28 @@ def differences_of(report: BenchmarkReport) -> dict[tuple[str, str, str], Compar
 
 @pytest.mark.parametrize("settings", [{}, {"baseline": "bm25"}, {"correction": "tukey_hsd"}])
 def test_a_fusion_of_two_without_one_is_the_other_mode(small, tmp_path: Path, settings) -> None:
+    """The comparison of the modes has the result, so it is not shown a second time."""
     options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "RR@10,nDCG@10"}
     options |= {"resamples": 500, "output_dir": tmp_path / "out", **settings}
-    report = run_benchmark(load_config(options=options)).report
-    pairs = differences_of(report)
-    assert [(one.component, one.same_as) for one in report.components] == [
-        ("bm25", "dense"),
-        ("dense", "bm25"),
-    ]
-    for one in report.components:
-        for name, figure in one.measures.items():
-            pair = pairs.get((one.same_as, "hybrid", name))
-            if pair is None:  # not shown beside a baseline, yet of the same family
-                assert (settings, one.same_as) == ({"baseline": "bm25"}, "dense")
-                pair = pairs["bm25", "hybrid", name]
-                assert (figure.family, figure.correction) == (pair.family, pair.correction)
-                continue
-            sign = 1 if pair.contrast == "hybrid" else -1
-            assert figure.difference == pytest.approx(sign * (pair.difference or 0))
-            assert (figure.p_adjusted, figure.significant, figure.n, figure.family) == (
-                pair.p_adjusted,
-                pair.significant,
-                pair.n,
-                pair.family,
-            )
+    write_reports(run_benchmark(load_config(options=options)), plots=False)
+    report = ReportFolder(tmp_path / "out").report
+    assert report.components == []
+    assert not list(tmp_path.glob("out/components/*"))
+    assert "What each component contributes" not in render_markdown(report)
+    assert "components/" not in (tmp_path / "out" / "SHA256SUMS").read_text()
     every = "3 comparisons on one measure: every pair of 3 modes"
     assert {one.family for one in report.comparisons} == {every}
+    assert verify_report(tmp_path / "out").problems == []
+
+
+def test_only_components_that_equal_no_mode_are_shown(small, tmp_path: Path) -> None:
+    options = {**small.options, "modes": "bm25,hybrid", "measures": "nDCG@10,P@3"}
+    options |= {"resamples": 500, "output_dir": tmp_path / "out"}
+    write_reports(run_benchmark(load_config(options=options)), plots=False)
+    report = ReportFolder(tmp_path / "out").report
+    assert [one.component for one in report.components] == ["bm25"]
+    assert [one.name for one in tmp_path.glob("out/components/*")] == ["hybrid-without-bm25.run"]
+    assert verify_report(tmp_path / "out").problems == []
 
 
 def test_a_baseline_chooses_rows_and_changes_no_result(small, tmp_path: Path) -> None:
@@ -149,7 +151,6 @@ def test_what_is_left_of_a_fusion_of_three_is_in_the_family_of_the_pairs(correct
         "9 comparisons on one measure: every pair of 4 modes, and 3 fusions without a component"
     )
     assert {one.family for one in found.shown} == {family}
-    assert found.same_as == {}
 
 
 def test_the_report_verifies_and_says_what_changed(made: Path, tmp_path: Path) -> None:
@@ -160,25 +161,28 @@ def test_the_report_verifies_and_says_what_changed(made: Path, tmp_path: Path) -
     document["components"][1]["measures"]["RR@10"]["difference"] += 0.5
     (other / "BenchmarkReport.json").write_text(json.dumps(document))
     problems = verify_report(other).problems
-    assert any("hybrid without dense RR@10 difference" in problem for problem in problems)
-    run = other / "components" / "hybrid-without-bm25.run"
+    assert any("hybrid without vector RR@10 difference" in problem for problem in problems)
+    run = other / "components" / "hybrid-without-lexical.run"
     run.write_text("".join(reversed(run.read_text().splitlines(keepends=True))).replace("d1", "d9"))
     problems = verify_report(other).problems
-    assert any("hybrid-without-bm25.run: the file changed" in problem for problem in problems)
-    assert any("hybrid without bm25" in problem for problem in problems)
+    assert any("hybrid-without-lexical.run: the file changed" in problem for problem in problems)
+    assert any("hybrid without lexical" in problem for problem in problems)
 
 
 def test_texts(made: Path) -> None:
     report = ReportFolder(made).report
     (line,) = component_lines(report)
-    assert line.startswith("Hybrid, with minus without each component on RR@10: bm25 ")
+    assert line.startswith("Hybrid, with minus without each component on nDCG@10: lexical ")
     text = render_markdown(report)
-    assert "in one family with them (3 comparisons on one measure: every pair of 3 modes)" in text
+    assert (
+        "in one family with them (2 comparisons on one measure: 2 fusions without a component)"
+        in text
+    )
     assert "## What each component contributes" in text
-    assert "| Hybrid | without dense (the same as bm25) |" in text
+    assert "| Hybrid | without vector |" in text
     page = (made / "BenchmarkReport.html").read_text("utf-8")
     assert '<h2 id="components-heading">What each component contributes</h2>' in page
-    assert "Hybrid without dense (the same as bm25)</th>" in page
+    assert "Hybrid without vector</th>" in page
 
 
 def test_merging_keeps_them_and_a_new_benchmark_removes_their_runs(made: Path, small) -> None:
@@ -189,12 +193,13 @@ def test_merging_keeps_them_and_a_new_benchmark_removes_their_runs(made: Path, s
     assert [(one.component, one.run) for one in report.components] == [
         (one.component, one.run) for one in before
     ]
-    pairs = differences_of(report)
+    (family,) = {one.family for one in report.comparisons}
+    assert (
+        family
+        == "3 comparisons on one measure: every pair of 2 modes, and 2 fusions without a component"
+    )
     for one in report.components:
-        for name, figure in one.measures.items():
-            pair = pairs[one.same_as, "hybrid", name]
-            assert (figure.p_adjusted, figure.family) == (pair.p_adjusted, pair.family)
-            assert "every pair of 4 modes" in figure.family
+        assert {figure.family for figure in one.measures.values()} == {family}
     assert verify_report(made).problems == []
     options = {**small.options, "modes": "lexical", "measures": "RR@10", "output_dir": made}
     write_reports(run_benchmark(load_config(options=options)), plots=False)
@@ -203,7 +208,7 @@ def test_merging_keeps_them_and_a_new_benchmark_removes_their_runs(made: Path, s
 
 
 def test_reused_results_contain_them(made: Path, small, tmp_path: Path) -> None:
-    options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "RR@10,nDCG@10"}
+    options = {**small.options, "modes": "hybrid", "measures": "RR@10,nDCG@10"}
     options |= {"resamples": 500, "output_dir": tmp_path / "again"}
     result = run_benchmark(load_config(options=options), cached=True)
     assert result.report.manifest.cached_from is not None
@@ -260,7 +265,7 @@ def test_similarities_are_over_the_ontology_and_annotations_given(tmp_path: Path
     config = load_config(
         options={
             "dataset": "hpo", "test_file": path, "ontology": fixtures / "toy.obo",
-            "annotations": fixtures / "toy.hpoa", "modes": "lexical,vector,hybrid",
+            "annotations": fixtures / "toy.hpoa", "modes": "hybrid",
             "measures": [name], "resamples": 200, "output_dir": tmp_path / "out",
         }
     )  # fmt: skip

@@ -2,9 +2,8 @@
 
 The family contains every pair of modes, even if the report shows only those with a baseline,
 because the best mode is chosen from all of them. It also contains each fusion with the same fusion
-without one component.
-If the fusion without the component equals one of the modes (a fusion of two rankings without one
-of them equals the other), that pair of modes counts once.
+without one component, unless the fusion without the component equals one of the modes (a fusion of
+two rankings without one of them equals the other): then the pair of modes is this comparison.
 """
 
 from __future__ import annotations
@@ -53,14 +52,13 @@ class Differences:
         every_pair: Each pair of modes on each measure.
         shown: The comparisons in the report: every pair, or each mode against a baseline.
         components: By fusion and component, the component's contribution to each measure. A
-            component is omitted if, with ``missing=drop``, its queries differ from the fusion's.
-        same_as: By fusion and component, the mode that equals the fusion without the component.
+            component is omitted if the fusion without it equals a mode, or if, with
+            ``missing=drop``, its queries differ from the fusion's.
     """
 
     every_pair: list[Comparison]
     shown: list[Comparison]
     components: dict[Key, dict[str, ComponentMeasure]]
-    same_as: dict[Key, str]
 
 
 def find_differences(
@@ -74,14 +72,12 @@ def find_differences(
         evaluation: The modes' scores.
         without: The fusions without each of their components.
     """
-    rest = {} if qrels is None else _score(config, qrels, evaluation, without)
-    same_as = {
-        key: mode
-        for key, table in rest.items()
-        if (mode := _find_equal(evaluation, key[0], table)) is not None
+    scored = {} if qrels is None else _score(config, qrels, evaluation, without)
+    rest = {
+        key: table for key, table in scored.items() if not _equals_mode(evaluation, key[0], table)
     }
-    names = {key: same_as.get(key, _SEPARATOR.join(key)) for key in rest}
-    further = {names[key]: table for key, table in rest.items() if key not in same_as}
+    names = {key: _SEPARATOR.join(key) for key in rest}
+    further = {names[key]: table for key, table in rest.items()}
     modes = evaluation.run_names
     ids = dict.fromkeys([*modes, *further], evaluation.query_ids[modes[0]])
     whole = replace(evaluation, tables={**evaluation.tables, **further}, query_ids=ids)
@@ -92,7 +88,7 @@ def find_differences(
         (places[two], places[one]) if two in baselines else (places[one], places[two])
         for one, two in combinations(modes, 2)
     ]
-    pairs += [(places[names[key]], places[key[0]]) for key in rest if key not in same_as]
+    pairs += [(places[names[key]], places[key[0]]) for key in rest]
     facts = {
         "test": config.correction if config.correction in FAMILY_TESTS else config.test,
         "correction": config.correction,
@@ -110,7 +106,6 @@ def find_differences(
             }
             for key in rest
         },
-        same_as,
     )
 
 
@@ -132,7 +127,7 @@ def find_differences_of_1_0(
             config, qrels, evaluation, mode, runs
         ).items()
     }
-    return Differences(compare_every_pair(evaluation, shown, config), shown, components, {})
+    return Differences(compare_every_pair(evaluation, shown, config), shown, components)
 
 
 def compare_every_pair(
@@ -167,15 +162,11 @@ def _score(
     return found
 
 
-def _find_equal(evaluation: Evaluation, fusion: str, table: FloatArray) -> str | None:
-    """Find another mode with the same value for every query and measure."""
-    return next(
-        (
-            mode
-            for mode, other in evaluation.tables.items()
-            if mode != fusion and np.array_equal(other, table, equal_nan=True)
-        ),
-        None,
+def _equals_mode(evaluation: Evaluation, fusion: str, table: FloatArray) -> bool:
+    """Return whether another mode has the same value for every query and measure."""
+    return any(
+        mode != fusion and np.array_equal(other, table, equal_nan=True)
+        for mode, other in evaluation.tables.items()
     )
 
 
@@ -230,9 +221,7 @@ def _contribution(
         case: The fusion without the component, the fusion and the measure.
     """
     rest, fusion, measure = case
-    entry = by_case.get(case)
-    if entry is None:
-        entry = _reverse(by_case[fusion, rest, measure])
+    entry = by_case[case]
     return ComponentMeasure(
         mean=none_if_nan(whole.mean(fusion, measure)),
         mean_without=none_if_nan(whole.mean(rest, measure)),
@@ -244,17 +233,6 @@ def _contribution(
         family=entry.family,
         significant=entry.significant,
     )
-
-
-def _reverse(entry: Comparison) -> Comparison:
-    """Return a comparison with the opposite difference and interval."""
-    difference, ci = entry.difference, entry.ci
-    if difference is not None:
-        difference = 0.0 - difference
-    if ci is not None:
-        low, high = (None if end is None else 0.0 - end for end in (ci.high, ci.low))
-        ci = ci.model_copy(update={"low": low, "high": high})
-    return entry.model_copy(update={"difference": difference, "ci": ci})
 
 
 def _contributions_of_1_0(

@@ -210,7 +210,7 @@ class ComponentMeasure(ReportModel):
     """Interval of the mean difference, as in a comparison of two modes."""
     p_adjusted: float | None
     """The p-value of the paired differences, adjusted for the same family as the comparisons of
-    modes. If the fusion without the component is one of the modes, it is the value of that pair."""
+    modes."""
     correction: str
     """The adjustment."""
     family: str = ""
@@ -223,14 +223,16 @@ class ComponentMeasure(ReportModel):
 
 
 class ComponentResult(ReportModel):
-    """The contribution of one ranking to a mode that merges several."""
+    """The contribution of one ranking to a mode that merges several.
+
+    There is none if the fusion without the ranking equals another mode: the comparison of the two
+    modes has this result.
+    """
 
     mode: str
     """The mode that merges."""
     component: str
     """The ranking that was left out; a mode's name."""
-    same_as: str | None = None
-    """The mode that equals the fusion without it on every query and measure; null if none does."""
     run: RunInfo
     """The mode's run without it."""
     measures: dict[str, ComponentMeasure]

@@ -161,7 +161,7 @@ def make_report(
         near_misses=None
         if ontology is None
         else find_near_misses(dataset, runs, evaluation, ontology),
-        components=_list_components(scored, differences),
+        components=list_components(scored, differences),
         notes=[
             *dataset.notes,
             *retrieval_notes(config, dataset),
@@ -200,7 +200,7 @@ def _analyse(
     }
 
 
-def _list_components(
+def list_components(
     modes: Mapping[str, ModeRun], differences: Differences
 ) -> list[ComponentResult]:
     """List an entry per fusion and component, in the order of the fusion's weights."""
@@ -208,7 +208,6 @@ def _list_components(
         ComponentResult(
             mode=mode,
             component=component,
-            same_as=differences.same_as.get((mode, component)),
             run=modes[mode].without[component].info,
             measures=measures,
         )

@@ -11,7 +11,7 @@ import json
 import secrets
 import shutil
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,16 @@ class OutputFolder:
             if error.where is not None:
                 error.where = error.where.replace(str(self.partial), str(self.path))
             raise
+
+    def keep_components(self, paths: Collection[str]) -> None:
+        """Delete the runs of fusions without a component that the report does not contain.
+
+        Args:
+            paths: Relative paths of the runs to keep.
+        """
+        for file in (self.partial / COMPONENTS_FOLDER).iterdir():
+            if file.relative_to(self.partial).as_posix() not in paths:
+                file.unlink()
 
     def publish(self, *, keep: frozenset[Path] = frozenset()) -> None:
         """Move all files to their places: the report last, so that it never describes other files.

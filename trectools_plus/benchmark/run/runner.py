@@ -149,6 +149,7 @@ def _run(
         manifest = make_manifest(config, moment, experiment_id, described, scored, command)
         manifest = manifest.model_copy(update={"cache_key": key})
         report = make_report(config, dataset, modes, evaluation, manifest)
+        folder.keep_components([one.run.path or "" for one in report.components])
         if strict_input:
             refuse_errors(_input_findings(report, config), strict_input=True)
         progress("comparing", 1, 1)

@@ -11,7 +11,6 @@ from trectools_plus.benchmark.report import (
     ModeResult,
     StratumResult,
 )
-from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.analyses import analysis_sections
@@ -30,7 +29,7 @@ from trectools_plus.reporting.markdown.tables import (
     shorten,
     show_cell,
 )
-from trectools_plus.reporting.table import Table, show, show_interval
+from trectools_plus.reporting.table import Table, show, show_ci
 from trectools_plus.reporting.wording import (
     COMPONENTS_EXPLANATION,
     NO_PATTERN,
@@ -38,7 +37,9 @@ from trectools_plus.reporting.wording import (
     TEST_NAMES,
     choose_comparisons,
     collect_findings,
+    component_label,
     describe_components_test,
+    describe_difference_intervals,
     describe_test,
     equal_line,
     group_lines,
@@ -47,7 +48,6 @@ from trectools_plus.reporting.wording import (
     list_hashes,
     mode_notes,
     name_difference,
-    name_left_out,
     near_rows,
     near_sentence,
     other_name,
@@ -244,7 +244,7 @@ def _differences(report: BenchmarkReport) -> str:
     entries = choose_comparisons(report)
     if not entries:
         return ""
-    header = ["Metric", "Difference", "Mean", "Interval", "Adjusted p", "Significant"]
+    header = ["Metric", "Difference", "Mean", "Interval", "p", "Adjusted p", "Significant"]
     header += ["d_z", "Detectable", "Won/tied/lost"]
     rows = [
         [
@@ -252,6 +252,7 @@ def _differences(report: BenchmarkReport) -> str:
             name_difference(report, entry),
             show(entry.difference, "+"),
             show_difference_interval(entry),
+            show_p(entry.p),
             show_p(entry.p_adjusted),
             "yes" if entry.significant else "no",
             "–" if entry.effect_size is None else f"{entry.effect_size:+.2f}",
@@ -268,7 +269,7 @@ def _differences(report: BenchmarkReport) -> str:
         "the first mode is better, equal or worse. d_z is the mean difference divided by the "
         "standard deviation of the differences. Detectable is the smallest true difference that a "
         "t-test finds in 80 of 100 sets of queries, for this number of queries and this spread of "
-        "the differences. The intervals are not adjusted. "
+        f"the differences. {describe_difference_intervals(entries[0])} "
         f"Significant: {describe_test(entries[0], report.confidence)}. Nothing corrects for the "
         "number of measures, so choose one measure before looking at the results."
         + (f" {further:,} more are in `BenchmarkReport.json`." if further else ""),
@@ -316,7 +317,7 @@ def _components(report: BenchmarkReport) -> str:
     rows = [
         [
             escape(report.modes[one.mode].label),
-            f"without {escape(name_left_out(report, one))}",
+            f"without {escape(component_label(report, one))}",
             *(show_contribution(one.measures.get(name)) for name in shown),
         ]
         for one in report.components
@@ -367,7 +368,7 @@ def _show_stratum(result: StratumResult | None, queries: int) -> str:
     if result is None:
         return show(None)
     count = f"(n = {result.n:,})" if result.mean is not None and result.n != queries else ""
-    parts = (show(result.mean), show_interval(*ends_of(result.ci)), count)
+    parts = (show(result.mean), show_ci(result.ci), count)
     return " ".join(part for part in parts if part)
 
 

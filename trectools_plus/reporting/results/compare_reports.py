@@ -24,8 +24,8 @@ from trectools_plus.reporting.wording import (
 )
 from trectools_plus.text import make_console, plural
 
-_HEADER = ("Mode", "Metric", "A", "B", "B − A", "Interval", "t", "p (t)", "Adj. p")
-_NUMBERS = ("A", "B", "B − A", "t", "p (t)", "Adj. p")
+_HEADER = ("Mode", "Metric", "A", "B", "B − A", "Interval", "t", "p", "Adj. p")
+_NUMBERS = ("A", "B", "B − A", "t", "p", "Adj. p")
 _SHOWN = 5
 _SHOWN_CHANGES = 8
 _MOST_ROWS = 24
@@ -147,7 +147,8 @@ def _table(
             *_means(mode, entry, contrast.queries),
             show(entry.difference, "+"),
             show_difference_interval(entry),
-            *_student(entry),
+            _student(entry),
+            show_p(entry.p),
             show_p(entry.p_adjusted),
             significant if entry.significant else otherwise,
         ]
@@ -168,11 +169,11 @@ def _means(mode: ModeContrast, entry: Comparison, queries: int) -> list[str]:
     ]
 
 
-def _student(entry: Comparison) -> tuple[str, str]:
+def _student(entry: Comparison) -> str:
     found = entry.t_test
     if found is None:
-        return "–", "–"
-    return ("∞" if found.t is None else f"{found.t:+.2f}"), show_p(found.p)
+        return "–"
+    return "∞" if found.t is None else f"{found.t:+.2f}"
 
 
 def _remarks(contrast: Contrast) -> list[str]:

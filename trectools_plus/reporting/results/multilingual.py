@@ -11,12 +11,11 @@ from trectools_plus.benchmark.multilingual import (
     MultilingualReport,
     MultilingualResult,
 )
-from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.markdown.tables import escape, markdown_table
-from trectools_plus.reporting.table import Table, make_row, show, show_interval
+from trectools_plus.reporting.table import Table, make_row, show, show_ci
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.text import make_console
 
@@ -135,7 +134,7 @@ def _across(one: CrossLingual) -> list[str]:
 
 
 def _with_interval(one: LanguageMeasure) -> str:
-    return " ".join(filter(None, (show(one.mean), show_interval(*ends_of(one.ci)))))
+    return " ".join(filter(None, (show(one.mean), show_ci(one.ci))))
 
 
 def _link(folder: str, code: str) -> str:
