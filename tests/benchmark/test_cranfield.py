@@ -58,8 +58,12 @@ def test_the_verdict_is_one_sentence_and_the_terminal_has_40_lines(
 ) -> None:
     report = result.report
     assert report.verdict is not None
+    entry = report.find_comparison("lexical", "hybrid", "nDCG@10")
+    assert entry is not None
+    assert report.verdict.ci == entry.ci
+    ends = f"[{report.verdict.ci.low:+.3f}, {report.verdict.ci.high:+.3f}]".replace("-", "−")
     assert report.verdict.text == (
-        "Hybrid scores highest on nDCG@10: 0.342, +0.019 over Lexical-Only [−0.000, +0.038]; not "
+        f"Hybrid scores highest on nDCG@10: 0.342, +0.019 over Lexical-Only {ends}; not "
         "significant with 225 queries."
     )
     assert report.best_overall is not None

@@ -18,7 +18,6 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.targets import Target, judge_mean
 from trectools_plus.measures import BaseMeasure, explain
 from trectools_plus.reporting.comparison import report_table
-from trectools_plus.reporting.html.page import make_verdict
 from trectools_plus.reporting.markdown.report import render_markdown
 from trectools_plus.reporting.plots.differences import plot_differences
 from trectools_plus.reporting.plots.means import plot_measures
@@ -80,14 +79,14 @@ def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
     assert [cell.best for cell in cells] == [True, False]
     assert [cell.marks for cell in cells] == [table.letters()["far"], ""]
     assert best.marked == "near *"
-    assert "near has the lowest Cost" in make_verdict(report)
+    assert report.verdict.text.startswith("near is best on Cost")
     assert "| **2.0000 [2.000, 2.000]** ᵇ | 6.0000" in render_markdown(report)
     assert "fail in every mode" not in render_markdown(report)
     assert component_lines(report) == []
     axes = plot_measures(Figure().add_subplot(), report)
     assert axes.get_yticklabels()[0].get_text().startswith("Cost (lower is better)")
     html = (folder / "BenchmarkReport.html").read_text()
-    assert '<th scope="col" data-sort="asc">Cost</th>' in html
+    assert '<th scope="col" data-measure="Cost" data-sort="asc">Cost</th>' in html
     assert '"lower":[true,false]' in html
     source = load_report(folder / "BenchmarkReport.json")
     figure = Figure().add_subplot()

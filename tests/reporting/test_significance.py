@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.report import BenchmarkReport, SetSize
+from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.reporting.comparison import report_table
 from trectools_plus.reporting.export import table_as_markdown
 from trectools_plus.reporting.html.page import render_html
@@ -130,7 +131,7 @@ def over_different_queries(make_report: Any) -> Any:
         one.model_copy(update={"n": 19}) if one.measure == "MeanRank" else one
         for one in report.comparisons
     ]
-    return report.model_copy(update={"modes": modes, "comparisons": comparisons})
+    return add_result(report.model_copy(update={"modes": modes, "comparisons": comparisons}))
 
 
 def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
@@ -150,8 +151,8 @@ def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
     assert "1.5000 n = 19" in console(report)
     page = render_html(report)
     assert (
-        "The means of MeanRank are over different queries, so they are not ranked: few 1.5000 over "
-        "19, all 9.0000 over 225." in page
+        "The modes are not ranked on MeanRank, because the means are over different queries: few "
+        "1.500 over 19, all 9.000 over 225." in page
     )
     assert page.count("(best)") == 1
     shown = report_table(report)

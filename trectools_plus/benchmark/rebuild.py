@@ -206,7 +206,10 @@ def _load_original(source: ReportFolder) -> tuple[Dataset | None, str]:
         dataset = load_dataset(config)
     except TrectoolsPlusError as error:
         return None, str(error)
-    if dataset.version != info.version and dataset.hash_contents() != info.contents:
+    # The installed ontology can have another version; everything else is identified by hashes.
+    installed = config.dataset == "hpo" and config.ontology is None
+    changed = dataset.version != info.version and dataset.hash_contents() != info.contents
+    if installed and changed:
         return None, f"the available data are {dataset.version}"
     return dataset, ""
 

@@ -26,7 +26,7 @@ from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.reporting.export import render_json
-from trectools_plus.reporting.html.page import PageFigure, write_html
+from trectools_plus.reporting.html.page import write_html
 from trectools_plus.reporting.html.per_query import DEEPEST, QueryEvidence, first_results
 from trectools_plus.reporting.ir_metadata import write_annotated_runs
 from trectools_plus.reporting.markdown.report import write_markdown
@@ -47,8 +47,8 @@ def write_reports(
         result: The result to write. It can be written once.
         ir_metadata: Also write every run as ``annotated/<mode>.run`` with an ``ir_metadata``
             header.
-        plots: Draw plots, which takes most of the time. Without them the page has no plots, and
-            there is no folder ``visualizations``.
+        plots: Draw the files of plots, which takes most of the time. Without them there is no
+            folder ``visualizations``.
 
     Returns:
         The files by name: ``json``, ``markdown``, ``html``, ``per_query``, ``checksums``,
@@ -161,12 +161,11 @@ def _write_mode_reports(result: BenchmarkResult, folder: Path) -> list[str]:
 
 
 def _write_page(result: BenchmarkResult, titles: pl.DataFrame | None, plots: bool) -> list[Path]:
-    """Write the plots, and the page that contains them; return the files of the plots."""
+    """Write the plots and the page; return the files of the plots."""
     dataset, folder = result.dataset, result.folder.partial
     qrels = None if dataset is None else dataset.qrels
     drawn = draw_plots(result.report, result.per_query, qrels, result.runs) if plots else []
     files = save_plots(drawn, folder / PLOTS_FOLDER) if plots else []
-    images = {file.stem: file.read_bytes() for file in files if file.suffix == ".svg"}
     evidence = QueryEvidence(
         result.per_query,
         result.runs,
@@ -174,8 +173,7 @@ def _write_page(result: BenchmarkResult, titles: pl.DataFrame | None, plots: boo
         None if dataset is None else dataset.topics,
         None if titles is None else StoredDocuments(titles, titles.height),
     )
-    figures = [PageFigure(plot.description, images[plot.name]) for plot in drawn]
-    write_html(result.report, folder / HTML_FILE, evidence, figures)
+    write_html(result.report, folder / HTML_FILE, evidence)
     return files
 
 

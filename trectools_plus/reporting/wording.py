@@ -426,6 +426,22 @@ def describe_test(entry: Comparison, confidence: float) -> str:
     return f"{level} after {correction} over {entry.family}"
 
 
+def describe_result(entry: Comparison) -> str:
+    """Return the result of the deciding test: ``p = 0.0123, 0.0369 adjusted; significant``."""
+    verdict = "significant" if entry.significant else "not significant"
+    if entry.p_adjusted is None:
+        return verdict
+    adjusted = show_p(entry.p_adjusted)
+    p = entry.p
+    if p is None:
+        return f"p {_equals(adjusted)} adjusted; {verdict}"
+    return f"p {_equals(show_p(p))}, {adjusted} adjusted; {verdict}"
+
+
+def _equals(p: str) -> str:
+    return p.replace("<", "< ") if p.startswith("<") else f"= {p}"
+
+
 def describe_claim(report: BenchmarkReport) -> str:
     """Describe the test of a best mode's lead, which is over every pair of modes.
 

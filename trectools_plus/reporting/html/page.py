@@ -3,63 +3,75 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from html import unescape
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.benchmark.report.verdict import find_best_overall, make_verdict
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting import wording
-from trectools_plus.reporting.comparison import report_table
-from trectools_plus.reporting.html.per_query import QueryEvidence, collect_queries
+from trectools_plus.reporting.analyses import analysis_sections
+from trectools_plus.reporting.comparison import (
+    AHEAD_OF_ALL,
+    NOT_AHEAD_OF_ALL,
+    report_table,
+)
+from trectools_plus.reporting.html.per_query import (
+    QueryEvidence,
+    QueryValues,
+    collect_queries,
+    read_values,
+)
 from trectools_plus.reporting.html.views import (
+    PLOT_HEIGHT,
+    PLOT_WIDTH,
     WIDTH,
-    view_comparison,
+    PlotAxis,
+    choose_pair,
+    difference_scale,
+    find_pair,
+    plot_axis,
+    plot_differences,
+    turn_interval,
     view_differences,
+    view_means,
     view_strata,
 )
-from trectools_plus.reporting.table import show
+from trectools_plus.reporting.table import show, show_ci, show_interval
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_STYLES = ("base.css", "tables.css", "queries.css", "print.css")
-_SCRIPTS = ("elements.js", "sorting.js", "details.js", "queries.js")
+_STYLES = ("base.css", "tables.css", "plots.css", "queries.css", "print.css")
+_SCRIPTS = (
+    "elements.js",
+    "sorting.js",
+    "data.js",
+    "plots.js",
+    "heatmap.js",
+    "details.js",
+    "queries.js",
+    "switch.js",
+)
 MOST_FAILING = 50
 """Maximum number of failing queries and of near misses in a list."""
-
-
-@dataclass(frozen=True, slots=True)
-class PageFigure:
-    """A plot for the page.
-
-    Attributes:
-        description: The text for readers who cannot see the plot.
-        svg: The plot as SVG.
-    """
-
-    description: str
-    svg: bytes
-
-    @property
-    def source(self) -> str:
-        """The plot as a data URL."""
-        return f"data:image/svg+xml;base64,{b64encode(self.svg).decode()}"
+_MARKS_OF_BEST = AHEAD_OF_ALL, NOT_AHEAD_OF_ALL
+"""The line of the legend on the column of best modes, which the page does not have."""
+_FILLED = re.compile(r'data-f="(?:t"[^>]*>([^<]*)<|[dc]" (?:d|class)="([^"]*)")')
 
 
 def write_html(
-    report: BenchmarkReport,
-    path: str | Path,
-    evidence: QueryEvidence | None = None,
-    figures: Sequence[PageFigure] = (),
+    report: BenchmarkReport, path: str | Path, evidence: QueryEvidence | None = None
 ) -> None:
     """Write the report as one HTML file, whole or not at all.
 
@@ -67,59 +79,79 @@ def write_html(
         report: The report.
         path: The file.
         evidence: Per-query values and results; see :func:`render_html`.
-        figures: Plots for the page.
 
     Raises:
         InputError: If the file cannot be written.
     """
     with atomic_write(path) as stream:
-        stream.write(render_html(report, evidence, figures))
+        stream.write(render_html(report, evidence))
 
 
-def render_html(
-    report: BenchmarkReport,
-    evidence: QueryEvidence | None = None,
-    figures: Sequence[PageFigure] = (),
-) -> str:
+def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) -> str:
     """Return the report as one page that loads nothing else.
 
-    The same report gives the same bytes. Text from outside cannot become markup: templates escape
+    The same arguments give the same bytes. Text from outside cannot become markup: templates escape
     every text, scripts only set text, and a content security policy allows only the script and the
     style of this page.
 
     Args:
         report: The report.
-        evidence: Per-query values, runs, judgments and texts; without it the page has no table
-            of queries.
-        figures: Plots for the page.
+        evidence: Per-query values, runs, judgments and texts; without it the page has no plots and
+            no list of queries.
     """
+    measures = list_measures(report)
+    primary, headlines = report.primary_measure, report.headline_measures
+    others = [name for name in measures if name not in headlines]
     comparison = report_table(report)
+    pair = choose_pair(report, primary)
+    values = None if evidence is None else read_values(report, evidence.per_query, measures)
+    if values is not None:
+        measures = list(values.parts)
+    axes = {} if values is None else {name: plot_axis(one) for name, one in values.parts.items()}
     styles = "".join(_read_asset(name) for name in _STYLES)
     scripts = "".join(_read_asset(name) for name in _SCRIPTS)
-    return (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            report=report,
-            manifest=report.manifest,
-            modes=list(report.modes.values()),
-            title=make_title(report),
-            verdict=make_verdict(report),
-            dataset=comparison.title,
-            legend=comparison.legend,
-            comparison=view_comparison(report, comparison),
-            differences=view_differences(report),
-            figures=figures,
-            strata=view_strata(report),
-            failing_counts=report.higher_is_better(report.measure_names[0]),
-            most_failing=MOST_FAILING,
-            config=json.dumps(report.manifest.config, indent=2, ensure_ascii=False),
-            queries=None if evidence is None else embed_json(collect_queries(report, evidence)),
-            styles=styles,
-            scripts=scripts,
-            policy=_make_policy(styles, scripts),
-        )
+    environment = _environment()
+    dynamic = environment.get_template("dynamic.html.j2").module
+    views = {name: _view_measure(report, name) for name in measures}
+    most = max(len(view["steps"]) for view in views.values())
+    for view in views.values():
+        view["steps"] += [""] * (most - len(view["steps"]))
+    fills = {
+        part: [_collect_fills(getattr(dynamic, part)(views[name])) for name in measures]
+        for part in ("verdict", "overall", "steps", "differences", "strata")
+    }
+    return environment.get_template("page.html.j2").render(
+        report=report,
+        manifest=report.manifest,
+        modes=list(report.modes.values()),
+        title=make_title(report),
+        primary=primary,
+        measures=measures,
+        view=views[primary],
+        dataset=comparison.title,
+        legend=[line for line in comparison.legend if not line.startswith(_MARKS_OF_BEST)],
+        headline=view_means(report, comparison, headlines, latency=True),
+        others=view_means(report, comparison, others),
+        plot=None
+        if values is None
+        else plot_differences(report, primary, values.parts[primary], axes[primary], pair),
+        plot_result=_describe_pair(report, primary, pair),
+        axis=axes.get(primary),
+        analyses=analysis_sections(report),
+        failing_counts=report.higher_is_better(report.measure_names[0]),
+        most_failing=MOST_FAILING,
+        config=json.dumps(report.manifest.config, indent=2, ensure_ascii=False),
+        switch=embed_json(_collect_switch(report, measures, fills, axes)),
+        queries=_embed_queries(report, evidence, values),
+        styles=styles,
+        scripts=scripts,
+        policy=_make_policy(styles, scripts),
     )
+
+
+def list_measures(report: BenchmarkReport) -> list[str]:
+    """Return the measures of the page: headlines first; of equal ones only one."""
+    return list(dict.fromkeys([*report.headline_measures, *report.shown_measures]))
 
 
 def make_title(report: BenchmarkReport) -> str:
@@ -128,43 +160,97 @@ def make_title(report: BenchmarkReport) -> str:
     return f"{wording.join_labels(labels)} on {report.manifest.dataset.id}"
 
 
-def make_verdict(report: BenchmarkReport) -> str:
-    """Return a sentence on the best mode by the first measure and the significance of its lead."""
-    measure = report.measure_names[0]
-    mode = report.best_mode[measure]
-    if mode is not None:
-        return _judge_best(report, measure, mode)
-    if measure in report.unranked:
-        counts = ", ".join(
-            f"{result.label} {show(figures.mean)} over {figures.n}"
-            for result in report.modes.values()
-            if (figures := result.measures[measure]).mean is not None
-        )
-        return (
-            f"The means of {measure} are over different queries, so they are not ranked: {counts}."
-        )
-    means = [result.measures[measure].mean for result in report.modes.values()]
-    defined = [mean for mean in means if mean is not None]
-    if len(defined) < len(means):
-        return f"{measure} is undefined for at least one mode, so there is no best mode."
-    if len(means) > 1:
-        best = (max if report.higher_is_better(measure) else min)(defined)
-        return f"No single mode is best on {measure}: the best modes have {best:.4f}."
-    (result,) = report.modes.values()
-    figures = result.measures[measure]
-    interval = ""
-    low, high = ends_of(figures.ci)
-    if low is not None and high is not None:
-        interval = f" ({report.confidence * 100:g}% interval {low:.3f} to {high:.3f})"
-    return f"{result.label} has {measure} {defined[0]:.4f}{interval} over {_queries(figures.n)}."
-
-
 def embed_json(value: Any) -> str:
     """Return JSON that cannot end the script element around it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
+
+
+def _view_measure(report: BenchmarkReport, measure: str) -> dict[str, Any]:
+    """Return everything that the page shows for one measure and changes with the switch."""
+    is_primary = measure == report.primary_measure and report.verdict is not None
+    verdict = report.verdict if is_primary else make_verdict(report, measure)
+    overall = report.best_overall if is_primary else find_best_overall(report, measure)
+    own = report.model_copy(update={"best_overall": overall})
+    return {
+        "measure": measure,
+        "verdict": "" if verdict is None else verdict.text,
+        "overall": wording.overall_line(own),
+        "steps": [] if verdict is None else list(verdict.next_steps),
+        "differences": view_differences(report, measure),
+        "groups": "; ".join(
+            wording.join_labels([report.modes[mode].label for mode in group])
+            for group in report.groups.get(measure, [])
+        )
+        or "–",
+        "strata": view_strata(report, measure),
+        "report": report,
+        "modes": list(report.modes.values()),
+    }
+
+
+def _describe_pair(report: BenchmarkReport, measure: str, pair: tuple[int, int]) -> str:
+    """Return the mean difference of a pair of modes, its interval and the result of the test."""
+    entry, direction = find_pair(report, measure, pair)
+    if entry is None or entry.difference is None:
+        return ""
+    ends = turn_interval(entry, direction)
+    difference = 0.0 + entry.difference * direction
+    interval = show_interval(*ends, "+", decimals=4)
+    figures = " ".join(filter(None, (show(difference, "+"), interval)))
+    return f"Mean difference {figures}; {wording.describe_result(entry)}."
+
+
+def _collect_fills(fragment: str) -> list[str]:
+    """Return the texts, paths and classes that change with the measure, in document order."""
+    return [unescape(text or attribute) for text, attribute in _FILLED.findall(fragment)]
+
+
+def _collect_switch(
+    report: BenchmarkReport,
+    measures: Sequence[str],
+    fills: dict[str, list[list[str]]],
+    axes: dict[str, PlotAxis],
+) -> dict[str, Any]:
+    """Return what the switch of the page needs, apart from the values of queries.
+
+    Returns:
+        ``measures``; ``fills`` (by part of the page and measure: texts, paths and classes in
+        document order); ``pairs`` (by measure: positions of the modes that the difference plot
+        shows first); ``axes`` (by measure: upper end and labels); ``spans``
+        (by measure: upper end of the axis of mean differences); ``comparisons`` (by measure:
+        ``[contrast, baseline, difference, low, high, result in words]``).
+    """
+    names = {mode: place for place, mode in enumerate(report.modes)}
+    comparisons: dict[str, list[list[Any]]] = {name: [] for name in measures}
+    for entry in report.comparisons:
+        if entry.measure in comparisons:
+            difference, *ends = (
+                None if value is None else round(value, 6)
+                for value in (entry.difference, *ends_of(entry.ci))
+            )
+            pair = [names[entry.contrast], names[entry.baseline]]
+            comparisons[entry.measure].append(
+                [*pair, difference, *ends, wording.describe_result(entry)]
+            )
+    return {
+        "measures": list(measures),
+        "fills": fills,
+        "pairs": [choose_pair(report, name) for name in measures],
+        "axes": [[axes[name].top, axes[name].labels] for name in measures if name in axes],
+        "spans": [difference_scale(report, name).high for name in measures],
+        "comparisons": list(comparisons.values()),
+    }
+
+
+def _embed_queries(
+    report: BenchmarkReport, evidence: QueryEvidence | None, values: QueryValues | None
+) -> str | None:
+    if evidence is None or values is None:
+        return None
+    return embed_json(collect_queries(report, evidence, values))
 
 
 @cache
@@ -183,8 +269,11 @@ def _environment() -> Environment:
     environment.filters["verbatim"] = Markup
     environment.globals.update(
         show=show,
+        show_ci=show_ci,
         plural=plural,
         WIDTH=WIDTH,
+        PLOT_WIDTH=PLOT_WIDTH,
+        PLOT_HEIGHT=PLOT_HEIGHT,
         describe_status=describe_status,
         sentence=_begin_sentence,
         wording=wording,
@@ -212,32 +301,3 @@ def _make_policy(styles: str, scripts: str) -> str:
         f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _judge_best(report: BenchmarkReport, measure: str, mode: str) -> str:
-    figures = report.modes[mode].measures[measure]
-    extreme = "highest" if report.higher_is_better(measure) else "lowest"
-    opening = f"{report.modes[mode].label} has the {extreme} {measure}, {show(figures.mean)}"
-    others = [name for name in report.modes if name != mode]
-    if report.best_mode_significant[measure]:
-        every = report.modes[others[0]].label if len(others) == 1 else "every other mode"
-        return f"{opening}, and is significantly ahead of {every} over {_queries(figures.n)}."
-    close = [report.modes[name].label for name in others if _is_close(report, mode, name, measure)]
-    if not close:
-        return f"{opening}, but is not significantly ahead of every other mode."
-    labels = wording.join_labels(close)
-    return (
-        f"{opening}, but the difference from {labels} is not significant ({_queries(figures.n)})."
-    )
-
-
-def _is_close(report: BenchmarkReport, mode: str, other: str, measure: str) -> bool:
-    """Return whether the modes were compared without a significant difference."""
-    entry = report.find_comparison(other, mode, measure) or report.find_comparison(
-        mode, other, measure
-    )
-    return entry is not None and not entry.significant
-
-
-def _queries(n: int) -> str:
-    return plural(n, "query", "queries")

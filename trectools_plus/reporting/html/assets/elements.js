@@ -55,16 +55,41 @@ function compareValues(one, other, direction) {
   return direction === "ascending" ? order : -order;
 }
 
-// Open all folded details for printing.
-window.addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("details:not([open])")) {
-    details.open = true;
-    details.dataset.folded = "";
+/** Make an SVG element with attributes. */
+function draw(tag, attributes, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    element.setAttribute(name, value);
   }
-});
-window.addEventListener("afterprint", () => {
-  for (const details of document.querySelectorAll("details[data-folded]")) {
-    details.open = false;
-    delete details.dataset.folded;
+  element.append(...children);
+  return element;
+}
+
+/** Make an option of a select. */
+function makeOption(value, text) {
+  return make("option", { value: String(value) }, text);
+}
+
+/** Return a count with thousands separators. */
+function count(number) {
+  return number.toLocaleString("en");
+}
+
+/** Return "1 query" or "1,200 queries". */
+function countQueries(number) {
+  return `${count(number)} ${number === 1 ? "query" : "queries"}`;
+}
+
+/** Return a value with thousands separators; a dash if it is undefined. */
+function show(value, decimals = 4, sign = false) {
+  if (value === null || Number.isNaN(value)) {
+    return "–";
   }
-});
+  return value.toLocaleString("en", { minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals, signDisplay: sign ? "always" : "auto" });
+}
+
+/** Return an element of the page. */
+function find(id) {
+  return document.getElementById(id);
+}

@@ -1,145 +1,172 @@
-// The table of all queries: only the rows of the current page are drawn.
 const PAGE_SIZE = 25;
+const MOST_PRINTED = 300;
 
-function startQueries(data) {
-  const table = document.getElementById("query-table");
-  const controls = document.getElementById("query-controls");
-  const pages = document.getElementById("query-pages");
-  const [search, measure, filter] = ["search", "measure", "filter"].map(
-    (name) => document.getElementById(`query-${name}`));
-  const failing = new Set(data.failing);
-  const texts = data.queries.map(([id, text]) => `${id} ${text}`.toLowerCase());
-  const state = { column: null, direction: null, page: 0, open: new Set() };
-  let shown = [];
-
-  const partsOf = (query) => data.values[measure.selectedIndex].map((values) => values[query]);
-  const spreadOf = (query) => {
-    const known = partsOf(query).filter((part) => part !== null);
-    return known.length < 2 ? null : Math.max(...known) - Math.min(...known);
-  };
-  const columns = [
-    { label: "Query", first: "ascending", valueOf: (query) => data.queries[query][0] },
-    ...data.modes.map((label, mode) => ({
-      label, first: "descending", valueOf: (query) => partsOf(query)[mode],
-    })),
-  ];
-  if (data.modes.length > 1) {
-    columns.push({ label: "Spread", first: "descending", valueOf: spreadOf });
-  }
-
-  function choose() {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    shown = [...data.queries.keys()].filter((query) =>
-      words.every((word) => texts[query].includes(word))
-      && (filter.value !== "fail" || failing.has(query))
-      && (filter.value !== "differ" || spreadOf(query) > 0));
-    if (state.column) {
-      const keyed = shown.map((query) => [state.column.valueOf(query), query]);
-      keyed.sort((one, other) => compareValues(one[0], other[0], state.direction)
-        || one[1] - other[1]);
-      shown = keyed.map(([, query]) => query);
+/** The list of queries: only the rows of the current page are drawn. The map shows all of them. */
+class QueryList {
+  constructor(queries, page) {
+    Object.assign(this, { queries, page, start: 0, shown: [], origin: null });
+    this.table = find("query-table");
+    this.pages = find("query-pages");
+    [this.search, this.filter, this.order] = ["search", "filter", "order"].map(
+      (name) => find(`query-${name}`));
+    this.failing = new Set(queries.failing);
+    this.texts = null;
+    this.heatmap = new Heatmap(queries, page);
+    this.addOrders();
+    this.addHeader();
+    this.search.addEventListener("input", () => this.update());
+    this.filter.addEventListener("change", () => this.update());
+    this.order.addEventListener("change", () => this.update());
+    find("query-controls").addEventListener("submit", (event) => event.preventDefault());
+    find("query-origin").querySelector("button").addEventListener("click", () => {
+      this.setOrigin(null);
+      this.update();
+      this.search.focus();
+    });
+    this.pages.addEventListener("click", (event) => {
+      this.start += PAGE_SIZE * Number(event.target.dataset.step || 0);
+      this.drawRows();
+      announce(this.pages.children[1].textContent);
+    });
+    for (const part of [this.table, find("query-controls"), this.pages]) {
+      part.hidden = false;
     }
   }
 
-  function makeHead(query) {
-    const [id, text] = data.queries[query];
-    const open = state.open.has(query);
-    const button = make("button", { type: "button", className: "open", "aria-expanded": open,
-      "aria-controls": `query-${query}` }, id);
-    button.addEventListener("click", () => {
-      state.open[open ? "delete" : "add"](query);
-      draw();
-      table.querySelector(`[aria-controls="query-${query}"]`).focus();
-    });
-    return make("th", { scope: "row" }, button, make("span", { className: "text" }, text));
+  addOrders() {
+    const { modes } = this.queries;
+    const orders = [["file", "order of the file"]];
+    if (modes.length > 1) {
+      orders.push(["mean:desc", "mean of the modes, highest first"], ["mean:asc", "mean of the modes, lowest first"],
+        ["spread:desc", "spread of the modes, largest first"],
+        ["difference:desc", "difference of the plot, largest first"],
+        ["difference:asc", "difference of the plot, smallest first"]);
+    }
+    modes.forEach((label, mode) => orders.push(
+      [`${mode}:desc`, `${label}, highest first`], [`${mode}:asc`, `${label}, lowest first`]));
+    orders.push(["id:asc", "query id"], ["id:desc", "query id, backwards"]);
+    this.order.append(...orders.map(([value, text]) => makeOption(value, text)));
+    this.order.value = modes.length > 1 ? "mean:desc" : "0:desc";
   }
 
-  function makeRows(query) {
-    const parts = partsOf(query);
-    const lower = data.lower[measure.selectedIndex];
-    const best = bestOf(parts, lower);
-    const cells = parts.map((part) => {
-      const cell = make("td", { className: part !== null && part === best ? "best" : "" },
-        showValue(data, part));
-      if (!lower && part !== null) {
-        cell.style.setProperty("--share", Math.max(0, part / data.tops[measure.selectedIndex]));
-        cell.classList.add("bar");
+  addHeader() {
+    const columns = [["id", "Query", "asc"], ...this.queries.modes.map((label, mode) => [mode, label, "desc"])];
+    if (this.queries.modes.length > 1) {
+      columns.push(["spread", "Spread", "desc"]);
+    }
+    for (const [key, label, first] of columns) {
+      const header = make("th", { scope: "col", className: key === "spread" ? "spread" : "name" }, label);
+      this.table.tHead.rows[0].append(header);
+      addSortButton(header, () => {
+        const opposite = { asc: "desc", desc: "asc" }[first];
+        const back = this.order.value === `${key}:${first}` && key !== "spread";
+        this.order.value = `${key}:${back ? opposite : first}`;
+        this.update();
+        announce(`Sorted by ${label}, ${this.order.value.endsWith("asc") ? "ascending" : "descending"}`);
+      });
+      header.dataset.key = key;
+    }
+  }
+
+  get partial() {
+    return this.queries.valuesOf(this.page.measure);
+  }
+
+  valuesOf(query) {
+    return this.partial.map((values) => values[query]);
+  }
+
+  /** Show only these queries; words say where they are from. */
+  setOrigin(queries, words) {
+    this.origin = queries && new Set(queries);
+    find("query-origin").hidden = !queries;
+    if (queries) {
+      find("query-origin").querySelector("span").textContent = `${countQueries(queries.length)}: ${words}.`;
+      this.search.value = "";
+      this.filter.value = "all";
+    }
+  }
+
+  keyOf() {
+    const [key] = this.order.value.split(":");
+    const keys = {
+      id: (query) => this.queries.queries[query][0],
+      mean: (query) => meanOf(this.valuesOf(query)),
+      spread: (query) => spreadOf(this.valuesOf(query)),
+      difference: (query) => this.page.plot.differenceOf(query),
+    };
+    return keys[key] || ((query) => this.partial[Number(key)][query]);
+  }
+
+  choose() {
+    const { queries } = this;
+    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    if (words.length && !this.texts) {
+      this.texts = queries.queries.map(([id, text]) => `${id} ${text}`.toLowerCase());
+    }
+    this.shown = [...queries.queries.keys()].filter((query) =>
+      words.every((word) => this.texts[query].includes(word))
+      && (!this.origin || this.origin.has(query))
+      && (this.filter.value !== "fail" || this.failing.has(query))
+      && (this.filter.value !== "differ" || spreadOf(this.valuesOf(query)) > 0));
+    if (this.order.value !== "file") {
+      const keyOf = this.keyOf();
+      const direction = this.order.value.endsWith(":asc") ? "ascending" : "descending";
+      const known = (value) => (Number.isNaN(value) ? null : value);
+      const keyed = this.shown.map((query) => [known(keyOf(query)), query]);
+      keyed.sort((one, other) => compareValues(one[0], other[0], direction) || one[1] - other[1]);
+      this.shown = keyed.map(([, query]) => query);
+    }
+    const [key, way] = this.order.value.split(":");
+    for (const header of this.table.tHead.rows[0].cells) {
+      header.ariaSort = header.dataset.key !== key ? "none" : way === "asc" ? "ascending" : "descending";
+    }
+  }
+
+  /** Draw the section anew after a change of measure, filter or order. */
+  update() {
+    this.start = 0;
+    this.choose();
+    this.heatmap.update(this.page.measure, this.shown);
+    this.drawRows();
+    announce(countQueries(this.shown.length));
+  }
+
+  makeRow(query, top) {
+    const [id, text] = this.queries.queries[query];
+    const lower = this.queries.lower[this.page.measure];
+    const button = make("button", { type: "button", className: "open" }, id);
+    button.addEventListener("click", () => this.page.openQuery(query, this.shown));
+    const values = this.valuesOf(query);
+    const best = bestOf(values, lower);
+    const cells = values.map((value) => {
+      const cell = make("td", { className: value === best ? "best" : "" }, show(value));
+      if (!lower) {
+        cell.append(makeBar(value, top, value === best));
       }
       return cell;
     });
-    if (data.modes.length > 1) {
-      cells.push(make("td", { className: "spread" }, showValue(data, spreadOf(query))));
+    if (values.length > 1) {
+      cells.push(make("td", { className: "spread" }, show(spreadOf(values))));
     }
-    const row = make("tr", { className: state.open.has(query) ? "opened" : "" }, makeHead(query), ...cells);
-    const isOpen = state.open.has(query);
-    const inside = make("td", { colspan: columns.length });
-    if (isOpen) {
-      inside.append(make("div", { className: "inside" }, ...makeDetails(data, query)));
-    }
-    return [row, make("tr", { id: `query-${query}`, className: "detail", hidden: !isOpen }, inside)];
+    return make("tr", null, make("th", { scope: "row" }, button,
+      make("span", { className: "text" }, text)), ...cells);
   }
 
-  function draw() {
-    const last = Math.max(0, Math.ceil(shown.length / PAGE_SIZE) - 1);
-    state.page = Math.min(Math.max(state.page, 0), last);
-    const start = state.page * PAGE_SIZE;
-    const page = shown.slice(start, start + PAGE_SIZE);
-    table.tBodies[0].replaceChildren(...page.flatMap(makeRows));
-    table.caption.textContent = `${measure.value} of each query`;
-    const [previous, place, next] = pages.children;
-    previous.disabled = state.page === 0;
-    next.disabled = state.page === last;
-    place.textContent = shown.length
-      ? `${start + 1}–${start + page.length} of ${shown.length}` : "No query matches";
+  drawRows(printed = false) {
+    const total = this.shown.length;
+    this.start = Math.min(Math.max(this.start, 0), Math.max(0, Math.ceil(total / PAGE_SIZE) - 1) * PAGE_SIZE);
+    const [start, end] = printed ? [0, MOST_PRINTED] : [this.start, this.start + PAGE_SIZE];
+    const rows = this.shown.slice(start, end);
+    const top = this.queries.topOf(this.page.measure);
+    this.table.tBodies[0].replaceChildren(...rows.map((query) => this.makeRow(query, top)));
+    this.table.caption.textContent = `${this.queries.measures[this.page.measure]} of each query`;
+    const [previous, place, next] = this.pages.children;
+    previous.disabled = start === 0;
+    next.disabled = end >= total;
+    place.textContent = rows.length
+      ? `${count(start + 1)}–${count(start + rows.length)} of ${count(total)}` : "No query matches";
+    find("query-printed").textContent = rows.length < total
+      ? `The list has the first ${count(rows.length)} of ${countQueries(total)}; all are in per_query.parquet.` : "";
   }
-
-  function update() {
-    state.page = 0;
-    choose();
-    draw();
-    announce(`${shown.length} of ${data.queries.length} queries`);
-  }
-
-  measure.append(...data.measures.map((name) => make("option", null, name)));
-  for (const column of columns) {
-    const header = make("th", { scope: "col", className: column.label === "Spread" ? "spread" : "" },
-      column.label);
-    table.tHead.rows[0].append(header);
-    addSortButton(header, () => {
-      state.column = column;
-      state.direction = nextDirection(header, column.first);
-      update();
-      markSorted(header, state.direction);
-    });
-  }
-  search.addEventListener("input", update);
-  measure.addEventListener("change", update);
-  filter.addEventListener("change", update);
-  controls.addEventListener("submit", (event) => event.preventDefault());
-  pages.addEventListener("click", (event) => {
-    state.page += Number(event.target.dataset.step || 0);
-    draw();
-    announce(pages.children[1].textContent);
-  });
-  for (const link of document.querySelectorAll("[data-query]")) {
-    link.addEventListener("click", () => {
-      const query = data.queries.findIndex(([id]) => id === link.dataset.query);
-      filter.value = "all";
-      search.value = link.dataset.query;
-      update();
-      state.page = Math.floor(Math.max(0, shown.indexOf(query)) / PAGE_SIZE);
-      state.open = new Set([query]);
-      draw();
-    });
-  }
-  update();
-  announce("");
-  for (const part of [table, controls, pages]) {
-    part.hidden = false;
-  }
-}
-
-const queryData = document.getElementById("query-data");
-if (queryData) {
-  startQueries(JSON.parse(queryData.textContent));
 }
