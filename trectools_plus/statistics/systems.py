@@ -402,7 +402,7 @@ class MeanRanks:
 
 
 def mean_ranks(scores: npt.ArrayLike, *, level: float = 0.05) -> MeanRanks:
-    """Rank systems on each query, and average the ranks; equal scores share their mean rank.
+    """Return the mean rank of each system over the queries; equal scores share their mean rank.
 
     Demšar, Statistical Comparisons of Classifiers over Multiple Data Sets, JMLR 7 (2006).
 
