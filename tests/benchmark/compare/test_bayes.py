@@ -99,6 +99,9 @@ def test_the_verdict_states_the_probability_of_the_best_mode(folder: Path, plain
     assert f"{verdict.text} {verdict.probability}" in " ".join(lines.split())
     paragraphs = render_markdown(report).split("\n\n")
     assert paragraphs[1:3] == [verdict.text, verdict.probability]
+    page = (folder / "BenchmarkReport.html").read_text("utf-8")
+    assert f'data-f="t">{verdict.probability}</p>' in page
+    assert "The probability" not in (plain / "BenchmarkReport.html").read_text("utf-8")
     without = load_report(plain / "BenchmarkReport.json").verdict
     assert without is not None
     assert without.probability is None

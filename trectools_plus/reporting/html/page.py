@@ -118,7 +118,7 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         view["steps"] += [""] * (most - len(view["steps"]))
     fills = {
         part: [_collect_fills(getattr(dynamic, part)(views[name])) for name in measures]
-        for part in ("verdict", "overall", "steps", "differences", "strata")
+        for part in ("verdict", "probability", "overall", "steps", "differences", "strata")
     }
     return environment.get_template("page.html.j2").render(
         report=report,
@@ -177,6 +177,7 @@ def _view_measure(report: BenchmarkReport, measure: str) -> dict[str, Any]:
     return {
         "measure": measure,
         "verdict": "" if verdict is None else verdict.text,
+        "probability": (verdict and verdict.probability) or "",
         "overall": wording.overall_line(own),
         "steps": [] if verdict is None else list(verdict.next_steps),
         "differences": view_differences(report, measure),
