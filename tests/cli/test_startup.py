@@ -106,7 +106,6 @@ TABLE = "retrieval.backends.registry"
 """The registry of backends, for the help and completion of --backend."""
 ALSO = {
     "benchmark compare-vectors": {"benchmark.run"},
-    "benchmark reproduce": {"benchmark.run"},
 }
 """Modules of other commands that a command imports."""
 

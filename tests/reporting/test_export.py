@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import re
+import unicodedata
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +15,15 @@ import polars as pl
 import pytest
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.reporting import report_table, write_table
+from trectools_plus.reporting import Layout, report_table, write_table
 from trectools_plus.reporting.export import (
-    escape_latex,
     table_as_csv,
     table_as_frame,
+    table_as_html,
     table_as_json,
-    table_as_latex,
     table_as_markdown,
 )
+from trectools_plus.reporting.latex import escape_latex, table_as_latex
 
 MEANS = {
     "lexical": {"nDCG@10": 0.3, "MeanRank": 12.5},
@@ -76,30 +78,30 @@ def test_markdown_marks_the_best_and_the_significant(make_report: Any) -> None:
     text = table_as_markdown(report_table(make_report(MEANS)))
     lines = text.splitlines()
     assert lines[0] == (
-        "| Metric | Lexical-Only<sup>a</sup> | Vector-Only<sup>b</sup> | Hybrid<sup>c</sup> |"
+        "| Measure | Lexical-Only<sup>a</sup> | Vector-Only<sup>b</sup> | Hybrid<sup>c</sup> |"
     )
     assert lines[2] == (
         "| nDCG@10 | 0.3000 [0.270, 0.330]<sup>b</sup> | 0.1000 [0.070, 0.130] | "
         "**0.3333 [0.303, 0.363]**<sup>ab</sup> |"
     )
     assert "| –" in lines[3]
-    assert "significantly better than the mode with that letter" in text
+    assert "significantly better than the system with that letter" in text
 
 
 def test_latex_has_booktabs_rules_superscripts_and_intervals_below(make_report: Any) -> None:
     text = table_as_latex(report_table(make_report(MEANS)))
     header, means, intervals, *_ = latex_rows(text)
     assert header == [
-        "Metric",
+        "Measure",
         r"Lexical-Only\textsuperscript{a}",
         r"Vector-Only\textsuperscript{b}",
         r"Hybrid\textsuperscript{c}",
     ]
     assert means == [
         "nDCG@10",
-        r"0.3000\textsuperscript{b}",
+        r"\phantom{0}0.3000\textsuperscript{b}",
         "0.1000",
-        r"\textbf{0.3333}\textsuperscript{ab}",
+        r"\phantom{0}\textbf{0.3333}\textsuperscript{ab}",
     ]
     assert intervals[0] == ""
     assert intervals[3] == r"{\scriptsize [0.303, 0.363]}"
@@ -114,10 +116,86 @@ def test_many_modes_become_rows(make_report: Any, count: int) -> None:
     table = report_table(make_report(modes))
     header = latex_rows(table_as_latex(table))[0]
     assert len(header) == (2 if count == 1 else 3)
-    assert (header[0] == "Mode") == (count > 5)
+    assert (header[0] == "System") == (count > 5)
     assert ("superscript" in table_as_latex(table)) == (count == 6), "letters end at z"
     first = table_as_markdown(table).splitlines()[0]
     assert first.count("|") == len(header) + 1
+
+
+def test_tables_for_papers_have_the_headline_measures_or_those_requested(make_report: Any) -> None:
+    means = {mode: {f"P@{n}": n / 10 for n in range(1, 10)} for mode in ("x", "y")}
+    report = make_report(means)
+    assert len(latex_rows(table_as_latex(report_table(report)))) == 1 + 2 * 6
+    assert table_as_frame(report_table(report)).height == 2 * 9
+    two = report_table(report, ["p@3", "precision@2", "P@3"])
+    assert [row[0] for row in latex_rows(table_as_latex(two))] == ["Measure", "P@3", "", "P@2", ""]
+    assert set(table_as_frame(two)["measure"]) == {"P@2", "P@3"}
+    assert [cells[0] for cells in markdown_cells(table_as_markdown(two))] == [
+        "Measure",
+        "P@3",
+        "P@2",
+    ]
+    with pytest.raises(UsageError, match=r"the report has no measure 'RR' — it has P@1, P@2"):
+        report_table(report, ["RR"])
+
+
+def markdown_cells(text: str) -> list[list[str]]:
+    lines = [line for line in text.splitlines() if line.startswith("|") and "---" not in line]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+
+
+@pytest.mark.parametrize(("systems", "corner"), [("rows", "System"), ("columns", "Measure")])
+@pytest.mark.parametrize("count", [2, 7])
+def test_systems_are_rows_or_columns_as_requested(
+    make_report: Any, systems: Any, corner: str, count: int
+) -> None:
+    modes = {f"m{number}": {"nDCG@10": 0.12345, "P@5": 0.5} for number in range(count)}
+    layout = Layout(systems, decimals=2)
+    table = report_table(make_report(modes))
+    for rows in (
+        latex_rows(table_as_latex(table, layout)),
+        markdown_cells(table_as_markdown(table, layout)),
+    ):
+        assert rows[0][0] == corner
+        assert len(rows[0]) == (3 if systems == "rows" else count + 1)
+    text = table_as_markdown(table, layout)
+    assert "0.12 [0.09, 0.15]" in text
+    assert "0.1234" not in text
+
+
+def test_html_is_escaped_and_has_the_same_cells(make_report: Any) -> None:
+    report = make_report(MEANS)
+    mode = report.modes["vector"].model_copy(update={"label": "<script>&"})
+    odd = report.model_copy(update={"modes": {**report.modes, "vector": mode}})
+    page = table_as_html(report_table(odd), Layout(caption="A & <b>"))
+    assert "<script>" not in page
+    table = ET.fromstring(
+        "<table>" + page.partition("<table>")[2].partition("</table>")[0] + "</table>"
+    )
+    rows = [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]
+    assert rows[0] == ["Measure", "Lexical-Onlya", "<script>&b", "Hybridc"]
+    assert rows[1][3] == "0.3333ab[0.303, 0.363]"
+    assert "<h1>A &amp; &lt;b&gt;</h1>" in page
+    assert page.count("<strong>") == 2
+
+
+@pytest.mark.parametrize(
+    ("labels", "letters"),
+    [
+        (("a", "b"), "cd"),
+        (("run a", "run-B"), "cd"),
+        (("modelA", "x1"), "bc"),
+        (("k1", "lexical"), "ab"),
+        (("abc", "BM25"), "ab"),
+    ],
+)
+def test_a_letter_is_never_the_name_of_a_run(make_report: Any, labels: Any, letters: str) -> None:
+    report = make_report({label: {"P@5": 0.3 * n} for n, label in enumerate(labels)})
+    table = report_table(report)
+    assert "".join(table.paper_letters.values()) == letters
+    shown = "".join(table.letters().values())
+    assert unicodedata.normalize("NFKC", shown) == letters
+    assert f"textsuperscript{{{letters[0]}}}" in table_as_latex(table)
 
 
 def test_latex_is_balanced_whatever_the_names(make_report: Any) -> None:
@@ -133,7 +211,7 @@ def test_latex_is_balanced_whatever_the_names(make_report: Any) -> None:
     assert "<b>" not in table_as_markdown(report_table(odd))
 
 
-@pytest.mark.parametrize("ending", [".md", ".tex", ".csv", ".json", ".parquet"])
+@pytest.mark.parametrize("ending", [".md", ".tex", ".html", ".csv", ".json", ".parquet"])
 def test_a_table_is_written_as_its_ending_says(
     make_report: Any, tmp_path: Path, ending: str
 ) -> None:

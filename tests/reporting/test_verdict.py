@@ -261,11 +261,11 @@ def test_measures_with_equal_values_are_shown_once(make_report: Make) -> None:
     ("names", "marks"),
     [
         (["one", "two", "three"], "ᵃᵇᶜ"),
-        (["a", "two", "three"], "¹²³"),
-        (["A", "two", "three"], "¹²³"),
-        (["ᵇ", "two", "three"], "¹²³"),
+        (["a", "two", "three"], "ᵇᶜᵈ"),
+        (["A", "two", "three"], "ᵇᶜᵈ"),
+        (["ᵇ", "two", "three"], "ᵃᶜᵈ"),
         (["1", "2", "3"], "ᵃᵇᶜ"),
-        (["a", "1", "b"], ""),
+        (["a", "1", "b"], "ᶜᵈᵉ"),
     ],
 )
 def test_marks_never_equal_names_of_runs(make_report: Make, names: list[str], marks: str) -> None:

@@ -14,6 +14,8 @@ from trectools_plus.statistics import (
     adjust_p_values,
     group_letters,
     indistinguishable_groups,
+    mean_ranks,
+    nemenyi_difference,
     pairs_of,
     pairwise_differences,
     randomised_tukey,
@@ -146,3 +148,54 @@ def test_groups_need_a_symmetric_table():
         indistinguishable_groups([1.0, 2.0], [[1.0, 0.1], [0.2, 1.0]])
     with pytest.raises(UsageError, match="2 by 2"):
         indistinguishable_groups([1.0, 2.0], [[1.0]])
+
+
+# Demšar, JMLR 7 (2006), table 5(a): critical values of the two-tailed Nemenyi test for 2 to 10
+# systems at the levels 0.05 and 0.10.
+NEMENYI = {
+    0.05: [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164],
+    0.10: [1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920],
+}
+
+
+@pytest.mark.parametrize("level", [0.05, 0.10])
+def test_nemenyi_has_the_critical_values_of_the_paper(level):
+    for systems, expected in enumerate(NEMENYI[level], 2):
+        # With this number of queries, the square root is 1.
+        queries = systems * (systems + 1) / 6
+        value = nemenyi_difference(systems, queries, level=level)
+        assert value == pytest.approx(expected, abs=0.0011)
+
+
+def test_nemenyi_of_the_example_in_the_paper():
+    """Section 3.2.2: four classifiers on 14 data sets."""
+    assert nemenyi_difference(4, 14) == pytest.approx(1.25, abs=0.005)
+    assert nemenyi_difference(4, 14, level=0.10) == pytest.approx(1.12, abs=0.005)
+
+
+def test_mean_ranks_and_friedman_by_their_definitions():
+    generator = np.random.default_rng(5)
+    scores = generator.integers(0, 4, size=(30, 5)) / 4.0
+    found = mean_ranks(np.vstack([scores, [np.nan, 1, 1, 1, 1]]))
+    # 1 + the number of better systems + half the number of other equal ones.
+    better = (scores[:, None, :] > scores[:, :, None]).sum(axis=2)
+    equal = (scores[:, None, :] == scores[:, :, None]).sum(axis=2) - 1
+    ranks = 1 + better + equal / 2
+    assert found.ranks == pytest.approx(ranks.mean(axis=0))
+    # Conover 1999, (5.8.6): with ties, the variance of the ranks replaces k (k + 1) / 12.
+    n, k = scores.shape
+    spread = (ranks**2).sum() - n * k * (k + 1) ** 2 / 4
+    statistic = (k - 1) * ((ranks.sum(axis=0) - n * (k + 1) / 2) ** 2).sum() / spread
+    assert found.statistic == pytest.approx(statistic)
+    assert found.p_value == pytest.approx(stats.chi2.sf(statistic, k - 1))
+    assert found.queries == 30
+    assert found.critical_difference == nemenyi_difference(5, 30)
+
+
+def test_mean_ranks_of_equal_systems_and_of_two():
+    found = mean_ranks(np.ones((7, 3)))
+    assert (found.ranks, found.p_value) == ((2.0, 2.0, 2.0), 1.0)
+    with pytest.raises(UsageError, match="mean ranks need at least 3 systems and a query"):
+        mean_ranks(np.ones((7, 2)))
+    with pytest.raises(UsageError, match="0 queries with a score of each"):
+        mean_ranks([[np.nan, 1, 2]])

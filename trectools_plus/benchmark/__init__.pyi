@@ -3,6 +3,7 @@
 
 from trectools_plus.benchmark.compare.compare_reports import compare_reports as compare_reports
 from trectools_plus.benchmark.compare.comparisons import Comparisons as Comparisons
+from trectools_plus.benchmark.compare.comparisons import make_comparisons as make_comparisons
 from trectools_plus.benchmark.compare.reproduction import Reproduction as Reproduction
 from trectools_plus.benchmark.compare.reproduction import (
     compare_reproduction as compare_reproduction,

@@ -140,6 +140,10 @@ REVIEW = {
 }
 TOP = {
     "eval": Entry("eval:evaluate_runs", "Score run files against relevance judgments."),
+    "compare": Entry(
+        "compare:compare_runs",
+        "Compare run files: the best one, significance, a table for a paper.",
+    ),
     "explain": Entry(
         "explain:explain_name", "Explain what a measure computes, or what a validation rule checks."
     ),
@@ -210,6 +214,7 @@ app = _group(
     Start here:
       trectools-plus runs validate my.run --qrels qrels.txt      is my run file valid?
       trectools-plus eval qrels.txt my.run                       how good is it?
+      trectools-plus compare my.run other.run --qrels qrels.txt  which run is better?
       trectools-plus benchmark run --dataset DIR --modes lexical,vector,hybrid
                                                                  which mode is best here?
       trectools-plus explain nDCG@10                             what does that figure mean?

@@ -1,10 +1,14 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
+from trectools_plus.reporting.comparison import Layout as Layout
 from trectools_plus.reporting.comparison import report_table as report_table
+from trectools_plus.reporting.export import check_suffixes as check_suffixes
 from trectools_plus.reporting.export import render_json as render_json
 from trectools_plus.reporting.export import table_as_csv as table_as_csv
-from trectools_plus.reporting.export import table_as_latex as table_as_latex
+from trectools_plus.reporting.export import table_as_frame as table_as_frame
+from trectools_plus.reporting.export import table_as_html as table_as_html
+from trectools_plus.reporting.export import table_as_markdown as table_as_markdown
 from trectools_plus.reporting.export import write_table as write_table
 from trectools_plus.reporting.files import write_reports as write_reports
 from trectools_plus.reporting.github import PullRequest as PullRequest
@@ -13,13 +17,28 @@ from trectools_plus.reporting.github import find_pull_request as find_pull_reque
 from trectools_plus.reporting.github import post_comment as post_comment
 from trectools_plus.reporting.html.page import render_html as render_html
 from trectools_plus.reporting.ir_metadata import ir_metadata_header as ir_metadata_header
+from trectools_plus.reporting.latex import table_as_latex as table_as_latex
 from trectools_plus.reporting.markdown.report import render_markdown as render_markdown
+from trectools_plus.reporting.plots.figures import draw_plot as draw_plot
 from trectools_plus.reporting.plots.figures import write_plots as write_plots
 from trectools_plus.reporting.results.compare_reports import contrast_document as contrast_document
 from trectools_plus.reporting.results.compare_reports import print_contrast as print_contrast
 from trectools_plus.reporting.results.compare_reports import (
     render_contrast_markdown as render_contrast_markdown,
 )
+from trectools_plus.reporting.results.comparisons import (
+    comparisons_document as comparisons_document,
+)
+from trectools_plus.reporting.results.comparisons import (
+    render_comparisons_html as render_comparisons_html,
+)
+from trectools_plus.reporting.results.comparisons import (
+    render_comparisons_json as render_comparisons_json,
+)
+from trectools_plus.reporting.results.comparisons import (
+    render_comparisons_text as render_comparisons_text,
+)
+from trectools_plus.reporting.results.comparisons import write_comparisons as write_comparisons
 from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document
 from trectools_plus.reporting.results.extraction import comparison_document as comparison_document
 from trectools_plus.reporting.results.extraction import print_comparison as print_comparison
@@ -65,6 +84,7 @@ from trectools_plus.reporting.verification.signature import Signer as Signer
 from trectools_plus.reporting.verification.verify import Verification as Verification
 
 __all__ = [
+    "Layout",
     "ir_metadata_header",
     "print_report",
     "render_html",

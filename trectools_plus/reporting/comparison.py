@@ -5,15 +5,27 @@ Every rendering shows the same :class:`ComparisonTable`, so they cannot disagree
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from string import ascii_lowercase, digits
+from string import ascii_lowercase
+from typing import Literal
 
 from trectools_plus.benchmark.report import BenchmarkReport, Latency
 from trectools_plus.benchmark.report.parts import ConfidenceInterval, ends_of
 from trectools_plus.display import Content, Displayed
-from trectools_plus.reporting.table import NARROW, Cell, Column, Table, show, show_ci
+from trectools_plus.errors import UsageError
+from trectools_plus.reporting.table import (
+    NARROW,
+    Cell,
+    Column,
+    Table,
+    show,
+    show_ci,
+    show_interval,
+)
 from trectools_plus.reporting.wording import (
     denominator_line,
     describe_claim,
@@ -21,17 +33,51 @@ from trectools_plus.reporting.wording import (
 )
 from trectools_plus.text import plural
 
-SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰ"
-"""One letter per mode; with more modes than letters, the table marks only the best mode."""
-_MARKS = {
-    SUPERSCRIPTS: (("abcdefgh", SUPERSCRIPTS), ("12345678", "¹²³⁴⁵⁶⁷⁸")),
-    ascii_lowercase: ((ascii_lowercase, ascii_lowercase), (digits[1:], digits[1:])),
-}
-"""By alphabet, the marks in order of preference, each after the names that they collide with."""
+SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
+"""The letters of modes on the terminal and on the page."""
+MOST_MARKED = 8
+"""With more modes than this, tables to read mark only the best mode."""
 AHEAD_OF_ALL = "*"
 NOT_AHEAD_OF_ALL = "n.s."
 _MOST_COLUMNS = 5
 """With more modes than this, tables in files have modes as rows."""
+_LABEL = re.compile(r"[A-Za-z0-9:.+/_ -]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The layout of a table for a paper.
+
+    Attributes:
+        systems: The modes as ``rows`` or as ``columns``; by default columns, or rows if there are
+            more than five.
+        decimals: Decimals of means and intervals; by default four for means, three for intervals.
+        caption: The caption, instead of a description of the dataset. It is text; with a backslash
+            in it, it is LaTeX.
+        label: The name for LaTeX's ``\\ref``, for example ``tab:main``; by default none.
+    """
+
+    systems: Literal["rows", "columns"] | None = None
+    decimals: int | None = None
+    caption: str | None = None
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.decimals is not None and not 0 <= self.decimals <= 12:
+            raise UsageError(
+                f"expected decimals between 0 and 12 but got {self.decimals}",
+                remedy="use 3 or 4",
+            )
+        if self.systems not in (None, "rows", "columns"):
+            raise UsageError(
+                f"expected systems 'rows' or 'columns' but got {self.systems!r}",
+                remedy="use rows or columns",
+            )
+        if self.label is not None and not _LABEL.fullmatch(self.label):
+            raise UsageError(
+                f"invalid LaTeX label '{self.label}'",
+                remedy="use letters, digits and : . + / _ -, for example tab:main",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +116,20 @@ class Figure:
         """The text ``n = 19`` if the mean is not over all queries; else empty."""
         return "" if self.of_all or self.mean is None else f"n = {self.n:,}"
 
-    def as_cell(self, letters: Mapping[str, str]) -> Cell:
-        """Return the mean with four decimals and its interval with three.
+    def _interval_with(self, decimals: int) -> str:
+        mark = NARROW if self.interval.endswith(NARROW) else ""
+        return show_interval(self.low, self.high, decimals=decimals) + mark
+
+    def as_cell(self, letters: Mapping[str, str], decimals: int | None = None) -> Cell:
+        """Return the mean with its interval.
 
         Args:
             letters: The mark of each mode.
+            decimals: Of both; by default four for the mean and three for the interval.
         """
         return Cell(
-            show(self.mean),
-            detail=self.interval,
+            show(self.mean, decimals=4 if decimals is None else decimals),
+            detail=self.interval if decimals is None else self._interval_with(decimals),
             count=self.n_text,
             marks="".join(letters[mode] for mode in self.better_than if mode in letters),
             best=self.best,
@@ -99,6 +150,7 @@ class ComparisonTable(Displayed):
         best: By measure: the best mode's label with its mark; ``tie``; or a dash for a single
             mode and for means over different queries.
         latencies: Milliseconds per query, by mode.
+        headline: The measures of a table for a paper.
     """
 
     title: str
@@ -108,6 +160,7 @@ class ComparisonTable(Displayed):
     cells: dict[str, tuple[Figure, ...]]
     best: dict[str, Cell]
     latencies: dict[str, Latency | None]
+    headline: tuple[str, ...]
 
     def _content(self) -> Content:
         table = self.by_measure()
@@ -122,22 +175,27 @@ class ComparisonTable(Displayed):
         """The explanation of means and intervals."""
         return self.legend[0]
 
-    def letters(self, alphabet: str = SUPERSCRIPTS) -> dict[str, str]:
-        """Return the mark of each mode; empty if no mode is marked, or with too many modes.
+    def letters(self, alphabet: str = SUPERSCRIPTS, most: int = MOST_MARKED) -> dict[str, str]:
+        """Return the letter of each mode; empty if no mode is marked, or with too many modes.
 
-        The marks are letters. If a mode is called like a letter, for example ``a``, they are
-        digits.
+        A letter that is a word of its own in a label is not used: after ``run a``, it would look
+        like the name of that mode.
 
         Args:
-            alphabet: The letters: :data:`SUPERSCRIPTS`, or those of ASCII.
+            alphabet: The letters to choose from.
+            most: With more modes, none has a letter.
         """
-        if not self.test:
+        names = {
+            word.casefold()
+            for label in self.labels.values()
+            for word in re.findall(
+                r"[^\W\d_]?[^\WA-Z\d_]+|[A-Z]+", unicodedata.normalize("NFKC", label)
+            )
+        }
+        free = [one for one in alphabet if unicodedata.normalize("NFKC", one) not in names]
+        if not self.test or len(self.labels) > min(most, len(free)):
             return {}
-        names = {label.strip().casefold() for label in self.labels.values()}
-        for letters, marks in _MARKS[alphabet]:
-            if len(names) <= len(marks) and not names & {*letters, *marks}:
-                return dict(zip(self.labels, marks, strict=False))
-        return {}
+        return dict(zip(self.labels, free, strict=False))
 
     def by_measure(self, measures: Iterable[str] | None = None) -> Table:
         """Return the table with a row per measure, a column per mode, and the best mode.
@@ -158,20 +216,37 @@ class ComparisonTable(Displayed):
         ]
         return Table.of([*header, "Best Mode"], rows)
 
-    def for_paper(self, alphabet: str) -> Table:
-        """Return the table without the best modes, with the letter of each mode in its heading.
+    @property
+    def paper_letters(self) -> dict[str, str]:
+        """The letter of each mode in a table for a paper."""
+        return self.letters(ascii_lowercase, len(ascii_lowercase))
 
-        Modes are columns; more than five are rows.
-        """
-        letters = self.letters(alphabet)
+    @property
+    def paper_notes(self) -> list[str]:
+        """The explanations below a table for a paper: means, intervals and letters."""
+        notes = [self.note, *(line for line in self.legend if line.startswith(NARROW))]
+        if not self.paper_letters:
+            return notes
+        mark = f"A letter: significantly better than the system with that letter ({self.test})."
+        return [*notes, mark]
+
+    def for_paper(self, layout: Layout) -> Table:
+        """Return the headline measures, with the letter of each mode in its heading."""
+        letters = self.paper_letters
         modes = [
             Column(Cell(label, marks=letters.get(mode, ""))) for mode, label in self.labels.items()
         ]
         rows = [
-            [Cell(measure), *(cell.as_cell(letters) for cell in cells)]
-            for measure, cells in self.cells.items()
+            [
+                Cell(measure),
+                *(cell.as_cell(letters, layout.decimals) for cell in self.cells[measure]),
+            ]
+            for measure in self.headline
         ]
-        return fold(Table.of(["Metric", *modes], rows), len(modes))
+        table = Table.of(["Measure", *modes], rows)
+        if layout.systems is None:
+            return fold(table, len(modes), "System")
+        return table.transposed("System") if layout.systems == "rows" else table
 
 
 def fold(table: Table, modes: int, corner: str = "Mode") -> Table:
@@ -186,13 +261,17 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
 
     Args:
         report: A report of a benchmark, for example ``result.report``.
-        measures: Some of its measures, for example ``report.headline_measures``; all by default.
+        measures: The measures in order, in any spelling, for example ``report.headline_measures``.
+            By default all; tables for a paper then have the headline measures.
+
+    Raises:
+        UsageError: If the report does not have a measure.
     """
+    names = report.measure_names if measures is None else _choose(report, measures)
     beaten = _find_beaten(report)
-    shown = report.measure_names if measures is None else measures
     cells = {
         measure: tuple(_figure(report, mode, measure, beaten) for mode in report.modes)
-        for measure in shown
+        for measure in names
     }
     marked = any(cell.better_than for row in cells.values() for cell in row)
     table = ComparisonTable(
@@ -201,16 +280,31 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
         test=describe_test(report.comparisons[0], report.confidence) if marked else "",
         labels={mode: result.label for mode, result in report.modes.items()},
         cells=cells,
-        best={measure: _best_cell(report, measure) for measure in shown},
+        best={measure: _best_cell(report, measure) for measure in names},
         latencies={mode: result.latency_ms for mode, result in report.modes.items()},
+        headline=tuple(report.headline_measures if measures is None else names),
     )
     return replace(table, legend=_legend(report, table))
+
+
+def _choose(report: BenchmarkReport, measures: Sequence[str]) -> list[str]:
+    """Return the report's names of measures in any spelling."""
+    found = {one: report.find_measure(one) for one in measures}
+    for requested, name in found.items():
+        if name is None:
+            raise UsageError(
+                f"the report has no measure '{requested}'",
+                remedy=f"it has {', '.join(report.measure_names)}",
+            )
+    return list(dict.fromkeys(name for name in found.values() if name is not None))
 
 
 def describe_dataset(report: BenchmarkReport) -> str:
     """Return the dataset with its numbers of queries and documents, on one line."""
     dataset = report.manifest.dataset
-    parts = [dataset.id, plural(dataset.queries, "query", "queries")]
+    parts = [plural(dataset.queries, "query", "queries")]
+    if dataset.id:
+        parts.insert(0, dataset.id)
     if dataset.documents is not None:
         parts.append(plural(dataset.documents, "document"))
     return " · ".join(parts)

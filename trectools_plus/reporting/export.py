@@ -1,40 +1,30 @@
-"""The comparison of a report as a file: Markdown, LaTeX, CSV, JSON or Parquet."""
+"""The comparison of a report as a file: Markdown, LaTeX, HTML, CSV, JSON or Parquet."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import asdict
-from itertools import zip_longest
+from html import escape
 from pathlib import Path
-from string import ascii_lowercase
 
 import polars as pl
 from pydantic import BaseModel
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
-from trectools_plus.reporting.comparison import ComparisonTable
+from trectools_plus.reporting.comparison import ComparisonTable, Layout
+from trectools_plus.reporting.latex import DEFAULT_LAYOUT, table_as_latex
 from trectools_plus.reporting.markdown.tables import harmless, render_table, show_superscript
 from trectools_plus.reporting.table import Cell, Table
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_"},
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "·": r"\textperiodcentered{}",
-    "–": "--",
-    "−": r"\(-\)",
-    "≤": r"\(\leq\)",
-    "≥": r"\(\geq\)",
-}
-
+_STYLE = (
+    ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;"
+    "max-width:70rem;padding:0 1rem}main{overflow-x:auto}h1{font-size:1.2rem}"
+    "table{border-collapse:collapse;border-block:2px solid}thead{border-bottom:1px solid}"
+    "th,td{padding:.3rem .8rem;text-align:center}th:first-child{text-align:left}"
+    "tbody th{font-weight:normal}p{font-size:.85rem}"
+)
 _SCHEMA: dict[str, pl.DataType] = {
     "mode": pl.String(),
     "label": pl.String(),
@@ -49,71 +39,53 @@ _SCHEMA: dict[str, pl.DataType] = {
 }
 
 
-def table_as_markdown(comparison: ComparisonTable) -> str:
-    """Return the table as Markdown: mean, interval, letters of significantly worse modes."""
-    table = comparison.for_paper(ascii_lowercase)
-    notes = [harmless(note) for note in (comparison.title, *_notes(comparison))]
-    return render_table(table, show_superscript) + "\n\n" + "\n\n".join(notes) + "\n"
-
-
-def table_as_latex(comparison: ComparisonTable) -> str:
-    r"""Return the table as LaTeX for ``\usepackage{booktabs}``, with intervals below the means.
+def table_as_markdown(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) -> str:
+    """Return the table as Markdown: mean, interval, letters of significantly worse modes.
 
     Args:
         comparison: From :func:`report_table`.
+        layout: Systems as rows or columns, decimals and caption.
     """
-    caption = escape_latex(" ".join([f"{comparison.title}.", *_notes(comparison)]))
-    return "\n".join(
-        [
-            r"% \usepackage{booktabs}",
-            r"\begin{table}",
-            r"  \centering",
-            rf"  \caption{{{caption}}}",
-            *_latex_lines(comparison.for_paper(ascii_lowercase)),
-            r"\end{table}",
-            "",
-        ]
+    table = render_table(comparison.for_paper(layout), show_superscript)
+    notes = [layout.caption or comparison.title, *comparison.paper_notes]
+    return "\n\n".join([table, *map(harmless, notes)]) + "\n"
+
+
+def table_as_html(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) -> str:
+    """Return the table as a page of HTML: mean, interval, letters of significantly worse modes.
+
+    Args:
+        comparison: From :func:`report_table`.
+        layout: Systems as rows or columns, decimals and caption.
+    """
+    title = escape(layout.caption or comparison.title)
+    notes = "".join(f"<p>{escape(note)}</p>\n" for note in comparison.paper_notes)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<h1>{title}</h1>\n{html_of_table(comparison.for_paper(layout))}\n{notes}</main>\n"
+        "</body>\n</html>\n"
     )
 
 
-def _latex_lines(table: Table) -> list[str]:
-    lines = [
-        rf"  \begin{{tabular}}{{l{'c' * (len(table.columns) - 1)}}}",
-        r"    \toprule",
-        f"    {_latex_row([_latex_cell(column.heading) for column in table.columns])}",
-        r"    \midrule",
-    ]
-    for row in table.rows:
-        # A cell of two lines becomes two rows: \makecell would need another package.
-        halves = [_latex_cell(cell).split("\n") for cell in row.cells]
-        lines += [f"    {_latex_row(line)}" for line in zip_longest(*halves, fillvalue="")]
-    return [*lines, r"    \bottomrule", r"  \end{tabular}"]
+def html_of_table(table: Table) -> str:
+    """Return a table as an HTML element; the best cells are bold, and marks are superscripts."""
+    head = "".join(f'<th scope="col">{_html_cell(one.heading)}</th>' for one in table.columns)
+    rows = "".join(
+        f'<tr><th scope="row">{_html_cell(row.cells[0])}</th>'
+        + "".join(f"<td>{_html_cell(cell)}</td>" for cell in row.cells[1:])
+        + "</tr>\n"
+        for row in table.rows
+    )
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
 
 
-def escape_latex(text: str) -> str:
-    """Return text from outside as LaTeX on one line, without commands, comments and formulas."""
-    return " ".join("".join(_LATEX.get(sign, sign) for sign in text).split())
-
-
-def _notes(comparison: ComparisonTable) -> list[str]:
-    if not comparison.letters(ascii_lowercase):
-        return [comparison.note]
-    mark = f"A letter: significantly better than the mode with that letter ({comparison.test})."
-    return [comparison.note, mark]
-
-
-def _latex_cell(cell: Cell) -> str:
-    text = escape_latex(cell.text)
-    text = rf"\textbf{{{text}}}" if cell.best else text
-    text += rf"\textsuperscript{{{cell.marks}}}" if cell.marks else ""
-    below = " ".join(filter(None, (cell.detail, cell.bracketed_count)))
-    return f"{text}\n{{\\scriptsize {below}}}" if below else text
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    # After the end of a line, LaTeX reads a bracket or a star as its option.
-    guard = "{}" if cells[0].startswith(("[", "*")) else ""
-    return guard + " & ".join(cells) + r" \\"
+def _html_cell(cell: Cell) -> str:
+    text = escape(cell.text)
+    text = f"<strong>{text}</strong>" if cell.best else text
+    text += f"<sup>{escape(cell.marks)}</sup>" if cell.marks else ""
+    below = escape(" ".join(filter(None, (cell.detail, cell.bracketed_count))))
+    return f"{text}<br/><small>{below}</small>" if below else text
 
 
 def table_as_frame(comparison: ComparisonTable) -> pl.DataFrame:
@@ -144,41 +116,55 @@ def table_as_json(comparison: ComparisonTable) -> str:
     return json.dumps(table_as_frame(comparison).to_dicts(), indent=2, ensure_ascii=False) + "\n"
 
 
-_TEXTS = {
+_TEXTS: dict[str, Callable[[ComparisonTable, Layout], str]] = {
     ".md": table_as_markdown,
     ".tex": table_as_latex,
-    ".csv": table_as_csv,
-    ".json": table_as_json,
+    ".html": table_as_html,
+    ".csv": lambda table, _: table_as_csv(table),
+    ".json": lambda table, _: table_as_json(table),
 }
 
 
-def write_table(table: ComparisonTable, *paths: str | Path) -> None:
+def write_table(
+    table: ComparisonTable, *paths: str | Path, layout: Layout = DEFAULT_LAYOUT
+) -> None:
     """Write a table into one or several files; the suffix of each decides its format.
 
     Args:
         table: From :func:`report_table`.
-        paths: The files. ``.md`` and ``.tex`` have a row per measure; ``.csv``, ``.json`` and
+        paths: The files. ``.tex``, ``.md`` and ``.html`` have the layout; ``.csv``, ``.json`` and
             ``.parquet`` have a row per mode and measure.
+        layout: Systems as rows or columns, decimals, caption and label.
 
     Raises:
         UsageError: If a file has another suffix; then no file is written.
         InputError: If a file cannot be written.
     """
-    suffixes = [Path(path).suffix.lower() for path in paths]
-    for path, suffix in zip(paths, suffixes, strict=True):
+    check_suffixes(*paths)
+    for path in paths:
+        suffix = Path(path).suffix.lower()
+        if suffix == ".parquet":
+            with atomic_write(path, "wb") as stream:
+                table_as_frame(table).write_parquet(stream)
+        else:
+            with atomic_write(path) as stream:
+                stream.write(_TEXTS[suffix](table, layout))
+
+
+def check_suffixes(*paths: str | Path) -> None:
+    """Check that the suffix of every file is one of a table.
+
+    Raises:
+        UsageError: If one is not.
+    """
+    for path in paths:
+        suffix = Path(path).suffix.lower()
         if suffix != ".parquet" and suffix not in _TEXTS:
             raise UsageError(
                 f"unsupported table format: {suffix or 'a file without suffix'}",
                 where=str(path),
                 remedy=f"use {', '.join(_TEXTS)} or .parquet",
             )
-    for path, suffix in zip(paths, suffixes, strict=True):
-        if suffix == ".parquet":
-            with atomic_write(path, "wb") as stream:
-                table_as_frame(table).write_parquet(stream)
-        else:
-            with atomic_write(path) as stream:
-                stream.write(_TEXTS[suffix](table))
 
 
 def render_json(report: BaseModel) -> str:

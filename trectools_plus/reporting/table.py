@@ -159,9 +159,9 @@ def numeric_columns(rows: Sequence[Sequence[str]]) -> list[bool]:
     ]
 
 
-def show(value: float | None, sign: str = "") -> str:
+def show(value: float | None, sign: str = "", *, decimals: int = 4) -> str:
     """Return a figure with four decimals, or a dash if undefined; ``sign="+"`` adds plus signs."""
-    return "–" if value is None else f"{value:{sign},.4f}"
+    return "–" if value is None else f"{value:{sign},.{decimals}f}"
 
 
 def show_interval(

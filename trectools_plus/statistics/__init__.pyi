@@ -38,10 +38,13 @@ from trectools_plus.statistics.reproducibility import (
     root_mean_square_error as root_mean_square_error,
 )
 from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
+from trectools_plus.statistics.systems import MeanRanks as MeanRanks
 from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
 from trectools_plus.statistics.systems import compare_simultaneously as compare_simultaneously
 from trectools_plus.statistics.systems import group_letters as group_letters
 from trectools_plus.statistics.systems import indistinguishable_groups as indistinguishable_groups
+from trectools_plus.statistics.systems import mean_ranks as mean_ranks
+from trectools_plus.statistics.systems import nemenyi_difference as nemenyi_difference
 from trectools_plus.statistics.systems import pairs_of as pairs_of
 from trectools_plus.statistics.systems import pairwise_differences as pairwise_differences
 from trectools_plus.statistics.systems import randomised_tukey as randomised_tukey
@@ -53,6 +56,7 @@ __all__ = [
     "Agreement",
     "BayesianComparison",
     "Intervals",
+    "MeanRanks",
     "PairedComparison",
     "PairedTest",
     "Resampling",
@@ -70,6 +74,8 @@ __all__ = [
     "kendall_tau_union",
     "krippendorffs_alpha",
     "mean_intervals",
+    "mean_ranks",
+    "nemenyi_difference",
     "paired_difference",
     "pairwise_differences",
     "power_of_t_test",

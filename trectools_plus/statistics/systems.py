@@ -379,3 +379,76 @@ def group_letters(groups: list[tuple[int, ...]], systems: int) -> list[str]:
         for system in group:
             letters[system] += letter
     return letters
+
+
+@dataclass(frozen=True, slots=True)
+class MeanRanks:
+    """The mean ranks of systems over queries, with Friedman's test.
+
+    Attributes:
+        ranks: The mean rank of each system; 1 is the best.
+        queries: The number of queries.
+        statistic: Friedman's chi-square, corrected for ties; ``nan`` if all systems are equal on
+            every query.
+        p_value: Its p-value; 1 if all systems are equal.
+        critical_difference: Nemenyi's critical difference of two mean ranks.
+    """
+
+    ranks: tuple[float, ...]
+    queries: int
+    statistic: float
+    p_value: float
+    critical_difference: float
+
+
+def mean_ranks(scores: npt.ArrayLike, *, level: float = 0.05) -> MeanRanks:
+    """Return the mean rank of each system over the queries; equal scores share their mean rank.
+
+    Demšar, Statistical Comparisons of Classifiers over Multiple Data Sets, JMLR 7 (2006).
+
+    Args:
+        scores: Shape (queries, systems); the largest score of a query has rank 1. Queries with a
+            ``nan`` are left out.
+        level: The level of the critical difference, between 0 and 1.
+
+    Raises:
+        UsageError: If there are fewer than three systems, or no query has a score of each.
+    """
+    table = as_table(scores, "mean ranks", undefined=True)
+    table = table[~np.isnan(table).any(axis=1)]
+    queries, systems = table.shape
+    if systems < 3 or not queries:
+        raise UsageError(
+            f"mean ranks need at least 3 systems and a query, but there are {systems} systems and "
+            f"{queries} queries with a score of each",
+            remedy="compare two systems with paired_difference",
+        )
+    from scipy.stats import friedmanchisquare, rankdata
+
+    ranks = rankdata(-table, axis=1)
+    equal = bool((ranks == ranks[0, 0]).all())
+    statistic, p_value = (np.nan, 1.0) if equal else friedmanchisquare(*table.T)
+    return MeanRanks(
+        tuple(ranks.mean(axis=0).tolist()),
+        queries,
+        float(statistic),
+        float(p_value),
+        nemenyi_difference(systems, queries, level=level),
+    )
+
+
+def nemenyi_difference(systems: int, queries: int, *, level: float = 0.05) -> float:
+    """Return Nemenyi's critical difference: mean ranks of equal systems rarely differ by more.
+
+    The quantile of the studentised range divided by the square root of 2, times
+    ``sqrt(systems * (systems + 1) / (6 * queries))`` (Demšar 2006, section 3.2.2).
+
+    Args:
+        systems: The number of systems, at least 2.
+        queries: The number of queries, at least 1.
+        level: The probability that any two of equal systems differ by more, between 0 and 1.
+    """
+    from scipy.stats import studentized_range
+
+    quantile = float(studentized_range.ppf(1.0 - level, systems, np.inf)) / np.sqrt(2.0)
+    return float(quantile * np.sqrt(systems * (systems + 1) / (6.0 * queries)))

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from matplotlib.text import Text
 
-from trectools_plus import compare, evaluate, load_qrels, load_run
+from trectools_plus import (
+    BenchmarkConfig,
+    Run,
+    compare,
+    evaluate,
+    load_qrels,
+    load_run,
+    run_benchmark,
+    write_run,
+)
 from trectools_plus.benchmark import Comparisons
 from trectools_plus.benchmark.compare.compare import compare_evaluation
-from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.errors import IncomparableError, TrectoolsPlusError, UsageError
 from trectools_plus.validation import FindingsError
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
@@ -23,7 +37,7 @@ FAST = {"resamples": 200, "seed": 1}
 @pytest.fixture(name="expected", scope="module")
 def make_expected() -> list[Any]:
     runs = {"bm25": load_run(LEXICAL), "dense": load_run(VECTOR)}
-    return compare_evaluation(evaluate(load_qrels(QRELS), runs, MEASURES), "bm25", **FAST)
+    return compare_evaluation(evaluate(load_qrels(QRELS), runs, MEASURES), **FAST)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +66,7 @@ def test_an_evaluation_is_compared_with_its_means(expected: list[Any]) -> None:
     assert found.find("bm25", "dense", "AP") is found[1]
     with pytest.raises(UsageError, match="the pairs are dense − bm25"):
         found.find("dense", "bm25", "AP")
-    assert repr(found) == "<Comparisons of bm25, dense on nDCG@10, AP: 2 entries>"
+    assert found.entries == tuple(expected)
 
 
 def test_runs_in_a_list_have_the_names_of_their_tags() -> None:
@@ -93,3 +107,205 @@ def test_a_file_with_an_error_is_refused(tmp_path: Path) -> None:
     broken.write_text("q1 Q0 d1 1 nan x\n")
     with pytest.raises(FindingsError, match="NaN"):
         compare(QRELS, {"a": LEXICAL, "b": broken}, **FAST)
+
+
+def cranfield_like(names: list[str], queries: int = 40) -> tuple[Any, dict[str, Any]]:
+    """Return judgments and runs of which the later ones find the relevant document earlier."""
+    generator = np.random.default_rng(7)
+    qrels = {f"q{n}": {"good": 1, "other": 0} for n in range(queries)}
+    runs = {}
+    for place, name in enumerate(names):
+        ranks = generator.integers(1, max(2, 9 - 2 * place), size=queries)
+        runs[name] = {
+            f"q{n}": {
+                **{f"b{position}": 20.0 - position for position in range(1, 10)},
+                "good": 20.5 - rank,
+            }
+            for n, rank in enumerate(ranks.tolist())
+        }
+    return qrels, runs
+
+
+@pytest.fixture(name="report", scope="module")
+def make_report() -> Comparisons:
+    qrels, runs = cranfield_like(["bm25", "dpr", "a", "x & y"])
+    return compare(qrels, runs, ["ndcg@10", "AP", "MRR@10"], resamples=1000)
+
+
+def test_the_lines_that_users_write_work(tmp_path: Path) -> None:
+    qrels, runs = cranfield_like(["bm25", "dpr"])
+    path = tmp_path / "dpr.run"
+    write_run(Run(runs["dpr"], "dpr"), path)
+    report = compare(
+        qrels,
+        {"bm25": runs["bm25"], "dpr": str(path)},
+        ["ndcg@10", "AP", "MRR@10"],
+        baseline="bm25",
+        resamples=200,
+    )
+    text = report.to_latex(caption="c", label="tab:c", measures=["AP", "mrr@10"], decimals=3)
+    assert r"\label{tab:c}" in text
+    assert re.findall(r"^    (\S+) & \S*0\.\d{3}[}& ]", text, flags=re.M) == ["AP", "MRR@10"]
+    assert str(report).startswith("dpr scores highest on ndcg@10") or "is best" in str(report)
+    assert len(report.to_pandas()) == 2 * 3
+    assert [entry.baseline for entry in report] == ["bm25"] * 3
+    assert type(report.plot()).__name__.endswith("Figure")
+
+
+def test_frames_have_a_row_per_system_and_measure(report: Comparisons) -> None:
+    frame = report.to_polars()
+    assert report.to_pandas().to_dict("list")["mean"] == frame["mean"].to_list()
+    for row in frame.iter_rows(named=True):
+        figures = report.report.modes[row["mode"]].measures[row["measure"]]
+        assert (row["mean"], row["low"], row["high"], row["n"]) == (
+            report.means[row["mode"]][row["measure"]],
+            figures.ci.low,
+            figures.ci.high,
+            40,
+        )
+        pairs = [
+            (entry.contrast, entry.baseline)
+            if entry.difference > 0
+            else (entry.baseline, entry.contrast)
+            for entry in report
+            if entry.significant and entry.measure == row["measure"]
+        ]
+        worse = {second for first, second in pairs if first == row["mode"]}
+        assert set(row["better_than"]) == worse
+    assert report.to_csv().splitlines()[0] == ",".join(frame.columns)
+
+
+def test_the_result_is_what_a_benchmark_reports(tmp_path: Path) -> None:
+    """The same runs in a benchmark have the same verdict, comparisons and groups."""
+    found = compare(QRELS, {"bm25": LEXICAL, "dense": VECTOR}, MEASURES, baseline="bm25", **FAST)
+    config = BenchmarkConfig(
+        runs={"bm25": str(LEXICAL), "dense": str(VECTOR)},
+        qrels=str(QRELS),
+        measures=MEASURES,
+        baseline=["bm25"],
+        output_dir=str(tmp_path / "out"),
+        resamples=200,
+        seed=1,
+    )
+    report = run_benchmark(config).report
+    assert list(found) == report.comparisons
+    assert found.verdict.text == report.verdict.text
+    assert found.best_overall == report.best_overall
+    assert found.report.best_mode_significant == report.best_mode_significant
+    for name, result in report.modes.items():
+        for measure, figures in result.measures.items():
+            assert found.report.modes[name].measures[measure].ci == figures.ci
+
+
+def test_a_baseline_does_not_change_a_p_value(report: Comparisons) -> None:
+    against = compare(report.evaluation, baseline="bm25", resamples=1000)
+    assert len(against) == 3 * 3
+    for entry in against:
+        assert entry == report.find(entry.baseline, entry.contrast, entry.measure)
+    assert against.best_overall == report.best_overall
+
+
+def test_print_is_short_and_begins_with_the_verdict(report: Comparisons) -> None:
+    text = str(report)
+    assert text.splitlines()[0] == report.verdict.text
+    assert len(text.encode()) < 2000
+    header, *rows = text.splitlines()[2:7]
+    assert header.split() == ["System", "ndcg@10", "AP", "MRR@10"]
+    assert [row.split()[0] for row in rows] == ["bm25", "dpr", "a", "x"]
+    numbers = [row.index("0.") for row in rows]
+    assert len(set(numbers)) == 1, "aligned"
+    assert "A letter: significantly above that system (randomisation test" in text
+    assert "after Holm over 6 comparisons" in text
+    assert " ᵇ " in rows[0]
+    assert "ᵃ" not in text, "a is the name of a system"
+    names = [f"{'long ' * 30}{n} ÄÖÜ" for n in range(16)]
+    qrels, runs = cranfield_like(names, queries=6)
+    many = compare(qrels, runs, ["nDCG@10", "P@1", "P@2", "P@3", "P@5", "AP", "RR"], resamples=20)
+    assert len(str(many).encode()) < 2000
+    assert "4 further systems" in str(many)
+    assert "1 further measure" in str(many)
+    assert repr(many) == str(many)
+
+
+def test_a_notebook_shows_a_table(report: Comparisons) -> None:
+    root = ET.fromstring(report._repr_html_())
+    rows = [["".join(cell.itertext()) for cell in row] for row in root.iter("tr")]
+    assert rows[0] == ["System", "ndcg@10", "AP", "MRR@10"]
+    assert len(rows) == 5
+    assert rows[4][0].startswith("x & y")
+    assert "".join(root.find("p").itertext()) == report.verdict.text
+
+
+def test_json_has_the_keys_of_a_report(report: Comparisons) -> None:
+    document = json.loads(report.to_json())
+    assert document["verdict"] == report.verdict.model_dump(mode="json")
+    assert list(document["modes"]) == report.systems
+    assert len(document["comparisons"]) == 6 * 3
+    assert document["queries"] == 40
+    assert document["modes"]["dpr"]["measures"]["AP"]["mean"] == report.means["dpr"]["AP"]
+
+
+@pytest.mark.parametrize("ending", ["tex", "md", "html", "csv", "json", "parquet"])
+def test_the_suffix_decides_the_format_of_a_file(
+    report: Comparisons, tmp_path: Path, ending: str
+) -> None:
+    path = tmp_path / f"t.{ending}"
+    report.write(path)
+    texts = {"tex": report.to_latex(), "md": report.to_markdown(), "csv": report.to_csv()}
+    texts["json"] = report.to_json()
+    if ending in texts:
+        assert path.read_text("utf-8") == texts[ending]
+    else:
+        assert path.stat().st_size > 500
+    with pytest.raises(UsageError, match=r"unsupported table format: .docx"):
+        report.write(tmp_path / "a.csv", tmp_path / "t.docx")
+    assert not (tmp_path / "a.csv").exists()
+
+
+@pytest.mark.parametrize("kind", ["means", "differences", "critical_difference"])
+def test_plots_are_figures(report: Comparisons, kind: Any) -> None:
+    texts = [text.get_text() for text in report.plot("map", kind=kind).findobj(Text)]
+    assert any("AP" in text for text in texts)
+    assert not any("ndcg@10" in text for text in texts)
+    assert report.plot(kind=kind).axes
+
+
+def test_the_order_of_measures_is_the_requested_one(report: Comparisons) -> None:
+    found = compare(report.evaluation, primary_measure="mrr@10", resamples=20)
+    assert found.primary_measure == found.verdict.measure == "MRR@10"
+    assert found.report.headline_measures == ["MRR@10", "ndcg@10", "AP"]
+    assert report.report.headline_measures == ["ndcg@10", "AP", "MRR@10"]
+
+
+def test_one_system_has_means_and_no_comparison() -> None:
+    found = compare(QRELS, LEXICAL, MEASURES, **FAST)
+    assert (len(found), found.best_overall) == (0, None)
+    assert found.verdict.text.startswith(f"{found.systems[0]} has a mean of")
+    assert found.to_latex().count(r"\\") >= 3
+    with pytest.raises(UsageError, match="differences need two systems"):
+        found.plot(kind="differences")
+    with pytest.raises(UsageError, match="mean ranks need at least 3 systems"):
+        found.plot(kind="critical_difference")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"primary_measure": "RR"}, "primary measure RR is not one of the measures — use one of"),
+        ({"resample": 5}, "compare has no option resample — it has"),
+        ({"baseline": "none"}, "unknown baseline 'none'"),
+        ({"test": "z"}, "unknown test 'z'"),
+        ({"confidence": 95}, "confidence"),
+    ],
+)
+def test_wrong_options_are_refused(options: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        compare(QRELS, {"a": LEXICAL, "b": VECTOR}, MEASURES, **options)
+
+
+def test_means_over_different_queries_are_refused() -> None:
+    qrels, runs = cranfield_like(["a", "b"])
+    del runs["b"]["q1"]
+    evaluation = evaluate(qrels, runs, ["AP"], missing="drop")
+    with pytest.raises(IncomparableError, match="averaged over 40 queries and b over 39"):
+        compare(evaluation)

@@ -232,6 +232,16 @@ REPORTS = (
         ),
     ),
     Case(
+        "compare",
+        (
+            f"trectools-plus compare {RUNS}/lexical.run {RUNS}/hybrid.run {RUNS}/vector.run "
+            f"--qrels {QRELS} --baseline lexical --to table.tex --to table.json",
+            f"trectools-plus compare {QRELS} x={RUNS}/lexical.run y={RUNS}/vector.run "
+            "-m nDCG@10,AP --test t_test --format json",
+            f"trectools-plus compare x={RUNS}/lexical.run y={RUNS}/vector.run",
+        ),
+    ),
+    Case(
         "gate-failing",
         (
             f"benchmark run --runs one={RUNS}/lexical.run --qrels {QRELS} --output-dir good",

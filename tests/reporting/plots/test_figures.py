@@ -68,6 +68,7 @@ def all_plots(make_report: Any, count: int, **fields: Any) -> list[Plot]:
         {mode: {**measures, "nDCG@10": 0.3 + number / 100} for number, mode in enumerate(modes)},
         strata=strata(modes),
         similarity=similarity(modes) if count > 2 else None,
+        groups={"nDCG@10": [modes[:2], modes[1:]]},
         **fields,
     )
     table, runs = data(modes)
@@ -110,7 +111,7 @@ def _inside(box: Any, edge: Any) -> bool:
 @pytest.mark.parametrize("count", [1, 3, 10])
 def test_labels_do_not_overlap_for_any_number_of_modes(make_report: Any, count: int) -> None:
     plots = all_plots(make_report, count)
-    fewest = {"differences": 2, "run_similarity": 3}
+    fewest = {"differences": 2, "run_similarity": 3, "critical_difference": 5}
     expected = [name for name in PLOT_NAMES if count >= fewest.get(name, 1)]
     assert [plot.name for plot in plots] == expected
     for plot in plots:
@@ -118,12 +119,16 @@ def test_labels_do_not_overlap_for_any_number_of_modes(make_report: Any, count: 
 
 
 def test_every_figure_names_every_mode_and_is_described(make_report: Any) -> None:
-    for plot in all_plots(make_report, 3):
+    for plot in all_plots(make_report, 5):
         assert "m0" in plot.description
         assert plot.title in plot.figure.get_suptitle()
         if plot.name == "run_similarity":
             labels = plot.figure.axes[0].get_yticklabels()
             assert {"m0", "m2"} <= {label.get_text() for label in labels}
+            continue
+        if plot.name == "critical_difference":
+            texts = {text.get_text() for text in plot.figure.findobj(Text)}
+            assert {"m0 5.00", "2.00 m3"} & texts or {"5.00 m0", "m3 2.00"} <= texts
             continue
         shown = {text.get_text() for text in plot.figure.axes[0].get_yticklabels()}
         if plot.figure.legends:
@@ -132,7 +137,7 @@ def test_every_figure_names_every_mode_and_is_described(make_report: Any) -> Non
             assert shown >= {"first mode better", "second mode better"}
         else:
             assert {"m0", "m2"} <= shown
-            assert len(shown) == 3
+            assert len(shown) == 5
 
 
 def test_only_what_there_are_figures_for_is_drawn(make_report: Any) -> None:
@@ -263,9 +268,9 @@ def test_a_query_alone_is_drawn(make_report: Any) -> None:
 def test_files_have_the_same_bytes_twice_and_under_any_settings(
     make_report: Any, tmp_path: Path
 ) -> None:
-    first = save_plots(all_plots(make_report, 3), tmp_path / "a")
+    first = save_plots(all_plots(make_report, 5), tmp_path / "a")
     with mpl.rc_context({"font.size": 20, "svg.hashsalt": None, "axes.grid": True}):
-        second = save_plots(all_plots(make_report, 3), tmp_path / "b")
+        second = save_plots(all_plots(make_report, 5), tmp_path / "b")
     names = [f"{name}.{ending}" for name in PLOT_NAMES for ending in ("png", "svg")]
     assert [path.name for path in first] == [path.name for path in second] == names
     for one, two in zip(first, second, strict=True):
@@ -319,3 +324,17 @@ def test_drawing_leaves_pyplot_alone() -> None:
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_critical_difference_needs_complete_queries_and_groups(make_report: Any) -> None:
+    modes = [f"m{number}" for number in range(5)]
+    report = make_report({mode: {"nDCG@10": 0.3} for mode in modes}, groups={"nDCG@10": [modes]})
+    table = data(modes)[0]
+    names = [plot.name for plot in draw_plots(report, table)]
+    assert names == ["measures", "differences", "critical_difference"]
+    no_groups = report.model_copy(update={"groups": {}})
+    assert [plot.name for plot in draw_plots(no_groups, table)] == names[:2]
+    # Each query lacks a value of some mode.
+    holes = (pl.col("query_id").cast(pl.Int64) % 5).cast(pl.String) == pl.col("run").str.slice(1)
+    undefined = table.with_columns(value=pl.when(holes).then(None).otherwise(pl.col("value")))
+    assert [plot.name for plot in draw_plots(report, undefined)] == names[:2]

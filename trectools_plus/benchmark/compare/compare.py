@@ -79,7 +79,7 @@ def compare_evaluation(
         IncomparableError: If the runs are averaged over different queries (``missing="drop"``).
     """
     names = list(evaluation.run_names)
-    baselines = _check_baselines(baseline, names, correction)
+    baselines = check_baselines(baseline, names, correction)
     check_test(test, correction)
     refuse_different_queries(evaluation)
     pairs = pairs_of(len(names), [names.index(name) for name in baselines])
@@ -162,10 +162,15 @@ def compare_pairs(
     ]
 
 
-def _check_baselines(
+def check_baselines(
     baseline: str | Sequence[str] | None, names: list[str], correction: str
 ) -> list[str]:
-    """Return the baselines as a list; empty to compare every pair."""
+    """Return the baselines as a list; empty to compare every pair.
+
+    Raises:
+        UsageError: If one is not one of the runs, or the correction does not exist or compares
+            every pair.
+    """
     baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
     for name in baselines:
         if name not in names:

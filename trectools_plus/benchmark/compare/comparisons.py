@@ -4,19 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Unpack, overload
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from trectools_plus.arguments import checked
-from trectools_plus.benchmark.compare.compare import compare_evaluation
+from trectools_plus.benchmark.compare.compare import check_baselines, check_test
+from trectools_plus.benchmark.compare.differences import find_differences
 from trectools_plus.benchmark.compare.method import ADJUSTED_TEST, DEFAULT_CORRECTION
-from trectools_plus.benchmark.report import Comparison
+from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
+from trectools_plus.benchmark.compare.significance import (
+    find_best,
+    find_groups,
+    find_unranked,
+    is_best_significant,
+)
+from trectools_plus.benchmark.compare.summary import summarise
+from trectools_plus.benchmark.report import (
+    BenchmarkReport,
+    BestOverall,
+    Comparison,
+    DatasetInfo,
+    Diagnostics,
+    Manifest,
+    ModeResult,
+    RunInfo,
+    TieInfo,
+    Verdict,
+)
+from trectools_plus.benchmark.report.verdict import MOST_HEADLINES, add_result
+from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.display import Displayed
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from trectools_plus.measures.parser import match_name
 from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.validation.inputs import Input, as_qrels, is_path
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from matplotlib.figure import Figure
+
+PlotKind = Literal["means", "differences", "critical_difference"]
+
+
+class CompareOptions(IntervalOptions, total=False):
+    """Further settings of a comparison."""
+
+    primary_measure: str
+    rope: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -27,18 +64,27 @@ class Comparisons(Displayed, Sequence[Comparison]):
     (``contrast`` minus ``baseline``), its interval ``ci``, five paired tests, the adjusted p-value
     and ``significant``. Pairs are in the order of the systems, and each has all measures.
 
+    ``print`` shows the verdict and the means; in a notebook, the result is a table.
+
     Attributes:
         evaluation: The scores of all systems, per query.
-        entries: The comparisons.
+        report: Measures with intervals, comparisons, best systems, groups and verdict, as in the
+            report of a benchmark, for the functions of :mod:`trectools_plus.reporting`. It does
+            not describe files, so it cannot be verified.
     """
 
     evaluation: Evaluation
-    entries: tuple[Comparison, ...]
+    report: BenchmarkReport
 
     @property
     def systems(self) -> list[str]:
         """The names of the systems, in the given order."""
         return self.evaluation.run_names
+
+    @property
+    def entries(self) -> tuple[Comparison, ...]:
+        """The comparisons."""
+        return tuple(self.report.comparisons)
 
     @property
     def means(self) -> dict[str, dict[str, float]]:
@@ -50,6 +96,24 @@ class Comparisons(Displayed, Sequence[Comparison]):
             }
             for system in self.systems
         }
+
+    @property
+    def primary_measure(self) -> str:
+        """The measure of the verdict."""
+        return self.report.primary_measure
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The result on the primary measure: ``text``, one sentence, and its figures."""
+        return self.report.verdict
+
+    @property
+    def best_overall(self) -> BestOverall | None:
+        """The system with the best mean on the primary measure, and whether that is settled.
+
+        ``None`` with one system, on a tie, or if the systems are not ranked.
+        """
+        return self.report.best_overall
 
     @checked
     def find(self, baseline: str, contrast: str, measure: str) -> Comparison:
@@ -70,11 +134,121 @@ class Comparisons(Displayed, Sequence[Comparison]):
             f"{', '.join(self.evaluation.measure_names)}",
         )
 
+    @checked
+    def to_latex(
+        self,
+        caption: str | None = None,
+        label: str | None = None,
+        measures: Sequence[str] | None = None,
+        decimals: int | None = None,
+        systems: Literal["rows", "columns"] | None = None,
+    ) -> str:
+        r"""Return a table for a paper, for ``\usepackage{booktabs}``.
+
+        Best means are bold, intervals are below the means, and superscript letters name the systems
+        that are significantly worse.
+
+        Args:
+            caption: The caption; it is text, or, with a backslash in it, LaTeX.
+            label: The name for ``\ref``.
+            measures: The measures in order, in any spelling; by default the headline measures.
+            decimals: Decimals of means and intervals; by default four and three.
+            systems: ``rows`` or ``columns``; by default columns, or rows if there are more than
+                five.
+
+        Raises:
+            UsageError: If there is no such measure, or an argument is out of range.
+        """
+        from trectools_plus import reporting
+
+        layout = reporting.Layout(systems, decimals, caption, label)
+        return reporting.table_as_latex(reporting.report_table(self.report, measures), layout)
+
+    @checked
+    def to_markdown(
+        self,
+        measures: Sequence[str] | None = None,
+        decimals: int | None = None,
+        systems: Literal["rows", "columns"] | None = None,
+    ) -> str:
+        """Return the table of :meth:`to_latex` as Markdown."""
+        from trectools_plus import reporting
+
+        layout = reporting.Layout(systems, decimals)
+        return reporting.table_as_markdown(reporting.report_table(self.report, measures), layout)
+
+    def to_csv(self) -> str:
+        """Return :meth:`to_polars` as CSV; the systems of ``better_than`` are joined with ``;``."""
+        from trectools_plus import reporting
+
+        return reporting.table_as_csv(reporting.report_table(self.report))
+
+    def to_json(self) -> str:
+        """Return verdict, means, comparisons, best systems and groups as one JSON document.
+
+        The keys are those of ``BenchmarkReport.json``.
+        """
+        from trectools_plus import reporting
+
+        return reporting.render_comparisons_json(self)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a row per system and measure: mean, interval and significance.
+
+        Columns: ``mode`` and ``label``, the system; ``measure``, ``mean``, ``low``, ``high``,
+        ``level``, ``n``, ``best``, and ``better_than``, the systems that are significantly worse.
+        ``evaluation.means()`` has a row per system and a column per measure.
+        """
+        from trectools_plus import reporting
+
+        return reporting.table_as_frame(reporting.report_table(self.report))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return :meth:`to_polars` as a pandas table."""
+        return self.to_polars().to_pandas()
+
+    @checked
+    def write(self, *paths: str | Path) -> None:
+        """Write the table into files; the suffix of each decides its format.
+
+        Args:
+            paths: ``.tex``, ``.md`` or ``.html`` for people; ``.csv`` or ``.parquet`` with a row
+                per system and measure; ``.json`` with everything.
+
+        Raises:
+            UsageError: If a file has another suffix; then no file is written.
+            InputError: If a file cannot be written.
+        """
+        from trectools_plus import reporting
+
+        reporting.write_comparisons(self, *paths)
+
+    @checked
+    def plot(self, measure: str | None = None, *, kind: PlotKind = "means") -> Figure:
+        """Draw a plot.
+
+        Args:
+            measure: The measure; by default the headline measures for ``means``, and the primary
+                measure for the other plots.
+            kind: ``means``: every system's means with their intervals. ``differences``: the
+                differences between systems, query by query. ``critical_difference``: the mean ranks
+                of systems, with lines that join those that do not differ significantly.
+
+        Returns:
+            A Matplotlib figure; ``figure.savefig("plot.pdf")`` writes it.
+
+        Raises:
+            UsageError: If there is no such measure or plot.
+        """
+        from trectools_plus import reporting
+
+        return reporting.draw_plot(self.report, self.evaluation.per_query(), kind, measure).figure
+
     def __len__(self) -> int:
-        return len(self.entries)
+        return len(self.report.comparisons)
 
     def __iter__(self) -> Iterator[Comparison]:
-        return iter(self.entries)
+        return iter(self.report.comparisons)
 
     @overload
     def __getitem__(self, index: int) -> Comparison: ...
@@ -86,8 +260,16 @@ class Comparisons(Displayed, Sequence[Comparison]):
         return self.entries[index]
 
     def _text(self) -> str:
-        measures = ", ".join(self.evaluation.measure_names)
-        return f"<Comparisons of {', '.join(self.systems)} on {measures}: {len(self)} entries>"
+        """The verdict, and the headline measures of the first systems, in less than 2 kB."""
+        from trectools_plus import reporting
+
+        return reporting.render_comparisons_text(self.report)
+
+    def _repr_html_(self) -> str:
+        """The verdict, and the headline measures of all systems, for notebooks."""
+        from trectools_plus import reporting
+
+        return reporting.render_comparisons_html(self.report)
 
 
 def compare(
@@ -98,8 +280,7 @@ def compare(
     baseline: str | Sequence[str] | None = None,
     correction: str = DEFAULT_CORRECTION,
     test: str = ADJUSTED_TEST,
-    rope: float | None = None,
-    **options: Unpack[IntervalOptions],
+    **options: Unpack[CompareOptions],
 ) -> Comparisons:
     """Compare systems query by query on every measure, with intervals and tests.
 
@@ -107,27 +288,28 @@ def compare(
     ``compare(evaluation)`` compares runs that :func:`evaluate` has scored.
 
     Each difference has five paired tests. The p-values of one of them are adjusted for the family:
-    all comparisons on the same measure. A difference is significant if its adjusted
-    p-value is at most 1 - ``confidence``.
+    every pair of systems on the same measure, whichever baseline is given, as in a benchmark. A
+    difference is significant if its adjusted p-value is at most 1 - ``confidence``.
 
     Args:
         qrels: The judgments, in any form that :func:`evaluate` accepts; or an :class:`Evaluation`.
         runs: One or several runs, in any form that :func:`evaluate` accepts, by name or as a list.
             Runs in a list have the names of their tags, which must be different.
         measures: Names of measures, or measures.
-        baseline: Compare each other system with this one, or with each of several; by default
-            compare every pair.
+        baseline: Return the comparisons of each other system with this one, or with each of
+            several; by default those of every pair.
         correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``; ``max_t``, with simultaneous
             intervals that agree with the significance; or, for every pair only, ``tukey_hsd``: the
             randomised Tukey HSD test.
         test: The test whose p-values are adjusted: ``randomisation``, ``t_test``,
             ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
-        rope: Half the width of the region of practical equivalence, in the unit of the measures:
-            each comparison then has ``bayes``, the probability that the contrast is better than the
-            baseline by more than this, equivalent, or worse. ``None`` leaves it out.
-        **options: ``interval``, the method of the intervals: ``auto``, ``percentile``, ``bca`` or
-            ``t``; ``confidence``, their level between 0 and 1 (0.95); ``resamples``, their number
-            (10,000); ``seed`` of the draws (42).
+        **options: ``interval``, the method of the intervals: ``auto``, ``percentile``, ``bca``,
+            ``t`` or ``wilson``; ``confidence``, their level between 0 and 1 (0.95);
+            ``resamples``, their number (10,000); ``seed`` of the draws (42); ``primary_measure``,
+            the measure of the verdict (nDCG@10, or the first measure); ``rope``, half the width of
+            the region of practical equivalence, in the unit of the measures: each comparison then
+            has ``bayes``, the probability that the contrast is better than the baseline by more
+            than this, equivalent, or worse.
 
     Returns:
         The comparisons and the means of all systems.
@@ -136,8 +318,10 @@ def compare(
         FindingsError: If a file has an error that makes scores wrong or ambiguous.
         UsageError: If an argument has another type, the baseline is not one of the systems, or an
             option is out of range.
-        IncomparableError: If the means are over different queries (``missing="drop"``).
+        IncomparableError: If the means are over different queries (``missing="drop"``), or over
+            none.
     """
+    source = ""
     if isinstance(qrels, Evaluation):
         if runs != () or measures is not DEFAULT_MEASURES:
             raise UsageError(
@@ -146,9 +330,118 @@ def compare(
             )
         evaluation = qrels
     else:
+        source = Path(qrels).name if is_path(qrels) else ""
         judged = qrels if is_path(qrels) else as_qrels(qrels, "an Evaluation")
         evaluation = evaluate(judged, runs, measures)
-    entries = compare_evaluation(
-        evaluation, baseline, correction=correction, test=test, rope=rope, **options
+    baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
+    if unknown := set(options) - set(CompareOptions.__annotations__):
+        raise UsageError(
+            f"compare has no option {min(unknown)}",
+            remedy=f"it has {', '.join(CompareOptions.__annotations__)}",
+        )
+    settings: dict[str, Any] = {"correction": correction, "test": test, **options}
+    # The names of runs may be other than those of files, so the settings of data are not checked.
+    config = BenchmarkConfig.model_construct(baseline=tuple(baselines) or None, **settings)
+    return make_comparisons(evaluation, config, source)
+
+
+def make_comparisons(evaluation: Evaluation, config: BenchmarkConfig, source: str) -> Comparisons:
+    """Compare the runs of an evaluation; see :func:`compare`.
+
+    Args:
+        evaluation: The scores.
+        config: The settings, of which those that concern data are not used.
+        source: The name of the judgments' file; empty if there is none.
+    """
+    names = evaluation.run_names
+    check_baselines(config.baseline, names, config.correction)
+    check_test(config.test, config.correction)
+    refuse_different_queries(evaluation)
+    queries = max(map(len, evaluation.query_ids.values()), default=0)
+    if not queries:
+        raise IncomparableError(
+            "nothing was found for any judged query, so missing=drop leaves no query",
+            remedy="use missing=zero, which counts a query without results as 0",
+        )
+    differences = find_differences(config, None, evaluation, {})
+    unranked = find_unranked(evaluation)
+    best = find_best(evaluation, unranked)
+    report = BenchmarkReport(
+        manifest=_describe(evaluation, config, source, queries),
+        modes=_list_systems(evaluation, config),
+        comparisons=differences.shown,
+        best_mode=best,
+        best_mode_significant=is_best_significant(best, differences.every_pair),
+        unranked=unranked,
+        groups=find_groups(evaluation, differences.every_pair, config.confidence, unranked),
+        failing_queries=[],
     )
-    return Comparisons(evaluation, tuple(entries))
+    wanted = config.primary_measure
+    if wanted is not None and report.find_measure(wanted) is None:
+        raise UsageError(
+            f"the primary measure {wanted} is not one of the measures",
+            remedy=f"use one of {', '.join(report.measure_names)}",
+        )
+    # The measures in the order requested: they were chosen for this comparison.
+    headlines = dict.fromkeys([report.primary_measure, *report.measure_names])
+    report = report.model_copy(update={"headline_measures": list(headlines)[:MOST_HEADLINES]})
+    return Comparisons(evaluation, add_result(report, differences.every_pair))
+
+
+def _list_systems(evaluation: Evaluation, config: BenchmarkConfig) -> dict[str, ModeResult]:
+    measures = summarise(evaluation, config)
+    no_ties = TieInfo(pairs=0, pairs_64=0, queries=0, straddling={})
+    return {
+        name: ModeResult(
+            label=name,
+            run=RunInfo(
+                path=None,
+                sha256=None,
+                queries=evaluation.counts[name].n_run,
+                results=0,
+                depth=0,
+                ties=no_ties,
+            ),
+            measures=measures[name],
+            latency_ms=None,
+            diagnostics=Diagnostics(
+                findings=[],
+                queries_without_relevant=evaluation.queries_without_relevant,
+                missing_queries=[],
+                judged={},
+                shallow_queries=[],
+                status="incomplete" if evaluation.counts[name].n_missing else "complete",
+            ),
+        )
+        for name in evaluation.run_names
+    }
+
+
+def _describe(
+    evaluation: Evaluation, config: BenchmarkConfig, source: str, queries: int
+) -> Manifest:
+    """Describe the settings; without files, versions and times."""
+    settings = {
+        "measures": evaluation.measure_names,
+        "primary_measure": config.primary_measure,
+        "baseline": config.baseline and list(config.baseline),
+        "correction": config.correction,
+        "test": config.test,
+        "missing": evaluation.missing,
+        **config.resampling,
+    }
+    return Manifest(
+        experiment_id="",
+        created_at="",
+        dataset=DatasetInfo(
+            id=source, version=None, queries=queries, documents=None, sha256="", contents={}
+        ),
+        config=settings,
+        config_hash="",
+        index_snapshots={},
+        packages={},
+        python="",
+        platform="",
+        seed=config.seed,
+        command=None,
+    )

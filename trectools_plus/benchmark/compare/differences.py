@@ -62,20 +62,19 @@ class Differences:
 
 
 def find_differences(
-    config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
+    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
 ) -> Differences:
     """Compare the modes with each other, and each fusion with itself without a component.
 
     Args:
         config: Measures, correction, level, resamples, seed and baseline.
-        qrels: The judgments.
+        qrels: The judgments; ``None`` if there are no fusions.
         evaluation: The modes' scores.
         without: The fusions without each of their components.
     """
+    scored = {} if qrels is None else _score(config, qrels, evaluation, without)
     rest = {
-        key: table
-        for key, table in _score(config, qrels, evaluation, without).items()
-        if not _equals_mode(evaluation, key[0], table)
+        key: table for key, table in scored.items() if not _equals_mode(evaluation, key[0], table)
     }
     names = {key: _SEPARATOR.join(key) for key in rest}
     further = {names[key]: table for key, table in rest.items()}

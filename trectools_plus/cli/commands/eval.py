@@ -21,19 +21,16 @@ from trectools_plus.cli.options.common import (
     StrictInput,
     measure_option,
 )
-from trectools_plus.cli.printing import WIDTH, write_frame, write_json, write_text
-from trectools_plus.cli.verbosity import note, show_progress
+from trectools_plus.cli.printing import WIDTH, print_notes, write_frame, write_json, write_text
+from trectools_plus.cli.verbosity import show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import UsageError
-from trectools_plus.text import plural
 
 if TYPE_CHECKING:
     import polars as pl
 
     from trectools_plus import formats
 
-MAX_NAMED = 10
-"""The number of query ids that a note lists."""
 _LONGEST_NAME = 40
 _UNDEFINED = "–"
 _IN_TOP = re.compile(r"in_?top", re.IGNORECASE)
@@ -128,28 +125,7 @@ def evaluate_runs(
         write_text(as_table(evaluation, opened.qrels if per_query else None), output)
     else:
         write_frame(as_frame(evaluation, per_query=per_query), output_format, output)
-    _print_notes(evaluation)
-
-
-def _print_notes(evaluation: measures.Evaluation) -> None:
-    """Print notes on the input to stderr."""
-    without = evaluation.queries_without_relevant
-    if without:
-        word = "query" if len(without) == 1 else f"{len(without):,} queries:"
-        note(
-            f"no relevant document in the qrels, left out of every mean: {word} {_listed(without)}"
-        )
-    for name, counts in evaluation.counts.items():
-        if counts.n_extra:
-            of_all = f"of {plural(counts.n_run, 'query', 'queries')}"
-            note(f"{name}: not in the qrels, not scored: {counts.n_extra:,} {of_all}")
-    for text in evaluation.notes:
-        note(text)
-
-
-def _listed(query_ids: Sequence[str]) -> str:
-    more = ", …" if len(query_ids) > MAX_NAMED else ""
-    return ", ".join(query_ids[:MAX_NAMED]) + more
+    print_notes(evaluation)
 
 
 def as_frame(evaluation: measures.Evaluation, *, per_query: bool) -> pl.DataFrame:

@@ -159,18 +159,19 @@ Scheduler = Annotated[
 ]
 
 
-def measure_option(default: str) -> Any:
+def measure_option(default: str, noun: str = "Measure") -> Any:
     """Return the option ``--measure``, which may be repeated and takes comma-separated lists.
 
     Args:
         default: The default measures, for the help.
+        noun: The beginning of the help.
     """
     return typer.Option(
         "--measure",
         "--measures",
         "-m",
         metavar="NAME",
-        help="Measure, for example nDCG@10, AP(rel=2)@100, MRR@10 or ndcg_cut.10; several "
+        help=f"{noun}, for example nDCG@10, AP(rel=2)@100, MRR@10 or ndcg_cut.10; several "
         f"comma-separated, or repeat the option.  [default: {default}]",
         autocompletion=completion.complete_measures,
     )

@@ -3,8 +3,14 @@
 Matplotlib is imported when a plot is drawn. Its global state (``pyplot``) is never changed.
 """
 
+from trectools_plus.reporting.plots.critical_difference import (
+    CriticalDifference,
+    find_critical_difference,
+    plot_critical_difference,
+)
 from trectools_plus.reporting.plots.differences import plot_differences
 from trectools_plus.reporting.plots.figures import (
+    draw_plot,
     draw_plots,
     render_plot,
     save_plots,
@@ -21,8 +27,12 @@ from trectools_plus.reporting.plots.means import (
 from trectools_plus.reporting.plots.panels import plot_evaluation, plot_report
 
 __all__ = [
+    "CriticalDifference",
     "Plot",
+    "draw_plot",
     "draw_plots",
+    "find_critical_difference",
+    "plot_critical_difference",
     "plot_differences",
     "plot_evaluation",
     "plot_hit_rate",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from math import ceil
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
@@ -15,9 +17,16 @@ from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report.analyses import Similarity
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
+from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.reporting.comparison import describe_dataset
+from trectools_plus.reporting.plots.critical_difference import (
+    FEWEST_MODES,
+    LINE_INCHES,
+    find_critical_difference,
+    plot_critical_difference,
+)
 from trectools_plus.reporting.plots.differences import plot_differences, plot_mean_differences
 from trectools_plus.reporting.plots.layout import (
     HEADING,
@@ -32,10 +41,12 @@ from trectools_plus.reporting.plots.means import (
     plot_hit_rate,
     plot_precision_recall,
     plot_strata,
+    require_measure,
 )
 from trectools_plus.reporting.plots.panels import measures_plot
 from trectools_plus.reporting.plots.similarity import plot_similarity
 from trectools_plus.reporting.plots.style import house_style, label_text
+from trectools_plus.reporting.wording import describe_test
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -44,6 +55,8 @@ if TYPE_CHECKING:
 
 ImageFormat = Literal["png", "svg"]
 FORMATS: tuple[ImageFormat, ...] = ("png", "svg")
+KINDS = ("means", "differences", "critical_difference")
+"""The plots of :func:`draw_plot`."""
 
 # Without time and version, the same figure gives the same bytes.
 _NO_ORIGIN = {"Date": None, "Creator": None}
@@ -63,7 +76,8 @@ def draw_plots(
 
     There is always ``measures``; with judgments and runs ``precision_recall`` and ``hit_rate``; for
     compared modes ``differences`` on the primary measure; with strata ``strata`` on the
-    primary measure; for three modes or more ``run_similarity``.
+    primary measure; for three modes or more ``run_similarity``; for five or more, of which every
+    pair is compared, ``critical_difference``.
 
     Args:
         report: The report.
@@ -82,12 +96,49 @@ def draw_plots(
         if report.similarity is not None:
             labels = [report.modes[mode].label for mode in report.similarity.modes]
             plots.append(draw_similarity(report.similarity, labels, describe_dataset(report)))
+        if len(report.modes) >= FEWEST_MODES and report.groups.get(report.primary_measure):
+            with suppress(UsageError):  # no query for which every mode defines the measure
+                plots.append(_critical_difference(report, per_query))
     return plots
 
 
-def chosen_pairs(report: BenchmarkReport) -> list[Comparison]:
-    """Return six comparisons on the primary measure, those with the best mode first."""
-    measure = report.primary_measure
+def draw_plot(
+    report: BenchmarkReport, per_query: pl.DataFrame, kind: str, measure: str | None = None
+) -> Plot:
+    """Draw one plot of a report.
+
+    Args:
+        report: The report.
+        per_query: ``run, query_id, measure, value``; undefined values are null.
+        kind: ``means``, ``differences`` or ``critical_difference``.
+        measure: The measure, in any spelling; by default the headline measures for ``means``, and
+            the primary measure for the others.
+
+    Raises:
+        UsageError: If the report does not have the measure, the plot does not exist, or it needs
+            more modes.
+    """
+    if kind not in KINDS:
+        raise UsageError(f"there is no plot {kind!r}", remedy=f"use {', '.join(KINDS)}")
+    name = None if measure is None else require_measure(report, measure)
+    if kind == "differences" and not report.comparisons:
+        raise UsageError("differences need two systems", remedy="use the plot means")
+    with house_style():
+        if kind == "means":
+            return measures_plot(report, None if name is None else [name])
+        if kind == "differences":
+            return _differences(report, per_query, name)
+        return _critical_difference(report, per_query, name)
+
+
+def chosen_pairs(report: BenchmarkReport, measure: str | None = None) -> list[Comparison]:
+    """Return the comparisons to draw: six on one measure, those with the best mode first.
+
+    Args:
+        report: The report.
+        measure: The measure; by default the primary measure.
+    """
+    measure = measure or report.primary_measure
     entries = [entry for entry in report.comparisons if entry.measure == measure]
     if len(entries) <= _MOST_PAIRS:
         return entries
@@ -145,8 +196,10 @@ def _curves(report: BenchmarkReport, qrels: Qrels, runs: Mapping[str, Run]) -> I
         yield Plot(name, title, f"{shown}, for {_modes(report)}.", figure)
 
 
-def _differences(report: BenchmarkReport, per_query: pl.DataFrame) -> Plot:
-    entries = chosen_pairs(report)
+def _differences(
+    report: BenchmarkReport, per_query: pl.DataFrame, measure: str | None = None
+) -> Plot:
+    entries = chosen_pairs(report, measure)
     columns = min(len(entries), 2)
     lines = ceil(len(entries) / columns)
     heights = [0.2 * len(entries) + 0.6, *(2.6 for _ in range(lines))]
@@ -166,7 +219,7 @@ def _differences(report: BenchmarkReport, per_query: pl.DataFrame) -> Plot:
         axes.set_ylabel("")
     for axes in every.flat[len(entries) :]:
         axes.remove()
-    title = f"Differences in {report.primary_measure}, query by query"
+    title = f"Differences in {measure or report.primary_measure}, query by query"
     finish(figure, title, describe_dataset(report), (list(legend.values()), list(legend)))
     pairs = "; ".join(
         f"{report.modes[entry.contrast].label} minus {report.modes[entry.baseline].label}: "
@@ -194,6 +247,30 @@ def _strata(report: BenchmarkReport) -> Plot:
     finish(figure, title, data, legend)
     description = f"Mean {measure} with its interval by {', '.join(fields)}, for {_modes(report)}."
     return Plot("strata", title, description, figure)
+
+
+def _critical_difference(
+    report: BenchmarkReport, per_query: pl.DataFrame, measure: str | None = None
+) -> Plot:
+    found = find_critical_difference(report, per_query, measure)
+    lines = len(found.groups) + (len(found.ranks) + 1) // 2 + 3
+    figure = new_figure(LINE_INCHES * lines + HEADING)
+    plot_critical_difference(figure.subplots(), report, per_query, found.measure)
+    title = f"Mean ranks on {found.measure}"
+    joined = "Lines join modes without a significant difference"
+    test = next((one for one in report.comparisons if one.measure == found.measure), None)
+    if test is not None:
+        joined += f" ({describe_test(test, report.confidence)})"
+    figure.supxlabel(fill(f"{joined}.", 100), x=0.01, ha="left", fontsize="small")
+    finish(figure, title, describe_dataset(report))
+    ranks = ", ".join(
+        f"{report.modes[mode].label} {rank:.2f}" for mode, rank in found.ranks.items()
+    )
+    groups = "; ".join(
+        " and ".join(report.modes[mode].label for mode in group) for group in found.groups
+    )
+    description = f"{title}, the best first: {ranks}. {joined}: {groups or 'none'}."
+    return Plot("critical_difference", title, description, figure)
 
 
 def draw_similarity(similarity: Similarity, labels: Sequence[str], dataset: str) -> Plot:

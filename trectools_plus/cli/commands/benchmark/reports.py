@@ -8,10 +8,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from trectools_plus import benchmark, reporting
+from trectools_plus import benchmark, measures, reporting
 from trectools_plus.cli.options.benchmark import Everything
-from trectools_plus.cli.options.common import Report, TextOrJson
+from trectools_plus.cli.options.common import Report, TextOrJson, measure_option
+from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.signing import SignKey, ask_passphrase
+from trectools_plus.cli.options.table import TableOptions
 from trectools_plus.cli.printing import print_table, write_json
 from trectools_plus.cli.verbosity import inform, is_quiet, note, show_progress
 from trectools_plus.errors import UsageError
@@ -43,7 +45,9 @@ def benchmark_list(
         inform(f"no report in {folder}")
 
 
+@with_groups
 def benchmark_show(
+    *,
     report: Report,
     output_format: Annotated[
         Literal["text", "markdown", "json", "latex", "csv"],
@@ -57,25 +61,36 @@ def benchmark_show(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Write the comparison table to a file ending in .tex, .md, .csv, .json or "
+            help="Write the comparison table to a file ending in .tex, .md, .html, .csv, .json or "
             ".parquet, instead of printing the report; repeatable.",
         ),
     ] = None,
     everything: Everything = False,
+    measure: Annotated[
+        list[str] | None,
+        measure_option(
+            "the headline measures in .tex, .md and .html, all in other files",
+            "Measures of the table",
+        ),
+    ] = None,
+    paper: TableOptions,
 ) -> None:
     """\b
     Examples:
       benchmark show results/20250131-120000-0f3a9c21
       benchmark show results/today/BenchmarkReport.json --format markdown
       benchmark show results/today --table paper/table.tex --table figures.csv
+      benchmark show results/today --table t.tex -m nDCG@10,RR --systems rows --label tab:main
     """
     found = benchmark.ReportFolder(report).report
+    names = measures.split_names(",".join(measure)) if measure else None
     if table:
-        reporting.write_table(reporting.report_table(found), *table)
+        reporting.write_table(reporting.report_table(found, names), *table, layout=paper.layout())
     elif output_format == "latex":
-        typer.echo(reporting.table_as_latex(reporting.report_table(found)), nl=False)
+        shown = reporting.report_table(found, names)
+        typer.echo(reporting.table_as_latex(shown, paper.layout()), nl=False)
     elif output_format == "csv":
-        typer.echo(reporting.table_as_csv(reporting.report_table(found)), nl=False)
+        typer.echo(reporting.table_as_csv(reporting.report_table(found, names)), nl=False)
     elif output_format == "json":
         typer.echo(reporting.render_json(found), nl=False)
     elif output_format == "markdown":

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
 
-from trectools_plus import benchmark, formats, reporting
+from trectools_plus import benchmark, reporting
 from trectools_plus.choices import Missing
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.backends import BackendOptions
@@ -39,6 +38,7 @@ from trectools_plus.cli.options.common import (
 )
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions
+from trectools_plus.cli.options.runs import parse_runs
 from trectools_plus.cli.options.signing import SignKey, ask_passphrase
 from trectools_plus.cli.options.topics import IdField, TextFields, TopicsLanguage
 from trectools_plus.cli.verbosity import is_quiet, note, show_progress
@@ -52,7 +52,6 @@ _BACKENDS = ("backend", "retriever", "http", "milvus")
 """Settings of a backend, which may have its own documents."""
 _FILE_LINES = 6
 """Lines after the report: the names of its files, and a note."""
-_ENDING = re.compile(r"(\.(run|txt|trec|res|tsv))?(\.(gz|bz2|xz|zst))?$")
 
 
 @with_groups
@@ -164,7 +163,7 @@ def benchmark_run(
         id_field=id_field,
         text_fields=None if text_fields is None else split_list(text_fields),
         language=language,
-        runs=parse_runs(runs or [], further_runs or []),
+        runs=_given_runs(runs or [], further_runs or []),
         modes=None if modes is None else split_list(modes),
         output_dir=None if output_dir is None else str(output_dir),
         depth=depth,
@@ -192,37 +191,15 @@ def benchmark_run(
     )
 
 
-def parse_runs(options: list[str], further: list[str]) -> dict[str, str] | None:
-    """Return the files of ``NAME=FILE`` values by name; a ``FILE`` alone is named after the file.
-
-    Args:
-        options: Values of ``--runs``.
-        further: Arguments after them, which are further values.
+def _given_runs(options: list[str], further: list[str]) -> dict[str, str] | None:
+    """Return the files of ``--runs`` by name; arguments after them are further values.
 
     Raises:
-        UsageError: If a name or file is empty, a name is given twice, or there are arguments
-            without ``--runs``.
+        UsageError: If there are arguments without ``--runs``, or a value is wrong.
     """
     if further and not options:
         raise UsageError(f"unexpected argument '{further[0]}'", remedy="see --help")
-    runs: dict[str, str] = {}
-    for assignment in [*options, *further]:
-        name, equals, path = assignment.partition("=")
-        if not equals or formats.is_address(assignment):
-            file = assignment.partition("?")[0] if formats.is_address(assignment) else assignment
-            name, path = _ENDING.sub("", Path(file).name), assignment
-        if not name.strip() or not path:
-            raise UsageError(
-                f"expected NAME=FILE but got '{assignment}'",
-                where="--runs",
-                remedy="write --runs bm25=bm25.run",
-            )
-        if name in runs:
-            raise UsageError(
-                f"two runs are named '{name}'", where="--runs", remedy="write --runs NAME=FILE"
-            )
-        runs[name] = path
-    return runs or None
+    return parse_runs([*options, *further], "--runs") or None
 
 
 def report_benchmark(

@@ -1,0 +1,124 @@
+"""``trectools-plus compare``: runs, the verdict, tables in every format, and errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from harness.program import Done, Program
+
+from trectools_plus import compare
+
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+QRELS = FIXTURES / "garden-trec" / "qrels.txt"
+LEXICAL, VECTOR = FIXTURES / "runs" / "lexical.run", FIXTURES / "runs" / "vector.run"
+PAIR = (f"a={LEXICAL}", f"b={VECTOR}")
+
+
+@pytest.fixture(name="call")
+def make_call(program: Program, tmp_path: Path) -> Any:
+    def call(*words: object) -> Done:
+        return program(["trectools-plus", "compare", *map(str, words)], tmp_path)
+
+    return call
+
+
+def test_the_verdict_comes_first_and_the_rest_fits_on_a_screen(call: Any) -> None:
+    done = call(*PAIR, "--qrels", QRELS)
+    assert done.code == 0
+    found = compare(QRELS, {"a": LEXICAL, "b": VECTOR})
+    lines = done.text.splitlines()
+    assert " ".join(lines[:2]).startswith(found.verdict.text)
+    assert len(lines) <= 40
+    assert f"{found.means['a']['nDCG@10']:.4f}" in done.text
+
+
+def test_the_first_file_has_the_judgments_without_qrels(call: Any) -> None:
+    named = call(LEXICAL, VECTOR, "--qrels", QRELS)
+    assert call(QRELS, LEXICAL, VECTOR).text == named.text
+    assert "lexical" in named.text
+
+
+def test_many_runs_fit_on_a_screen(call: Any) -> None:
+    runs = [f"run{number}={(LEXICAL, VECTOR)[number % 2]}" for number in range(16)]
+    words = (*runs, "--qrels", QRELS, "--resamples", 100, "-m", "nDCG@10,AP,RR,P@5,R@5,P@1")
+    done = call(*words)
+    assert done.code == 0
+    assert len(done.text.splitlines()) <= 40
+    assert len(call(*words, "--all").text.splitlines()) > 40
+
+
+def test_every_format_has_the_figures_of_python(call: Any) -> None:
+    found = compare(QRELS, {"a": LEXICAL, "b": VECTOR}, ["AP", "RR"], baseline="a")
+    options = (*PAIR, "--qrels", QRELS, "-m", "AP,RR", "--baseline", "a")
+    assert json.loads(call(*options, "--format", "json").text) == json.loads(found.to_json())
+    assert call(*options, "--format", "csv").text == found.to_csv()
+    assert call(*options, "--format", "markdown").text == found.to_markdown()
+    latex = call(*options, "--format", "latex", "--label", "tab:x", "--decimals", 2).text
+    assert latex == found.to_latex(label="tab:x", decimals=2)
+
+
+def test_files_are_written_and_the_text_is_printed(call: Any, tmp_path: Path) -> None:
+    files = [f"paper.{ending}" for ending in ("tex", "md", "html", "csv", "json", "parquet")]
+    options = [word for file in files for word in ("--to", file)]
+    done = call(*PAIR, "--qrels", QRELS, *options, "--systems", "rows", "--caption", "50% & more")
+    assert done.code == 0
+    assert done.text.startswith(("a ", "b ", "Both "))
+    assert "\\caption{50\\% \\& more}" in (tmp_path / "paper.tex").read_text("utf-8")
+    assert "System" in (tmp_path / "paper.tex").read_text("utf-8")
+    assert pl.read_parquet(tmp_path / "paper.parquet").height == 2 * 6
+    assert json.loads((tmp_path / "paper.json").read_text("utf-8"))["verdict"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ((*PAIR,), 2, "no judgments given — --qrels — add --qrels FILE"),
+        ((LEXICAL,), 2, "no judgments given"),
+        ((LEXICAL, LEXICAL, "--qrels", QRELS), 2, "two runs are named 'lexical'"),
+        (("-", "x=-", "--qrels", QRELS), 2, "standard input can be read only once"),
+        ((*PAIR, "--qrels", QRELS, "--to", "x.docx"), 2, "unsupported table format: .docx"),
+        ((*PAIR, "--qrels", QRELS, "--baseline", "c"), 2, "unknown baseline 'c'"),
+        ((*PAIR, "--qrels", QRELS, "--confidence", "95"), 2, "confidence"),
+        ((*PAIR, "--qrels", QRELS, "--correction", "x"), 2, "unknown correction 'x'"),
+        ((*PAIR, "--qrels", QRELS, "--interval", "x"), 2, "x"),
+        ((*PAIR, "--qrels", QRELS, "--primary-measure", "P@99"), 2, "P@99 is not one of"),
+        ((*PAIR, "--qrels", QRELS, "--label", "}"), 2, "invalid LaTeX label"),
+        ((*PAIR, "--qrels", "none.txt"), 2, "none.txt"),
+    ],
+)
+def test_errors_are_one_line(call: Any, words: Any, code: int, message: str) -> None:
+    done = call(*words)
+    assert (done.code, done.text) == (code, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert message in line
+
+
+def test_runs_over_different_queries_are_not_comparable(call: Any, tmp_path: Path) -> None:
+    few = tmp_path / "few.run"
+    lines = VECTOR.read_text("utf-8").splitlines(keepends=True)
+    first = lines[0].split()[0]
+    few.write_text("".join(line for line in lines if line.split()[0] != first))
+    done = call(LEXICAL, few, "--qrels", QRELS, "--missing", "drop")
+    assert done.code == 3
+    assert "averaged over" in done.stderr
+    assert call(LEXICAL, few, "--qrels", QRELS).code == 0
+    assert call(LEXICAL, f"r={few}", "--qrels", QRELS, "--strict-input").code in (0, 1)
+
+
+def test_the_options_that_decide_reach_the_result(call: Any) -> None:
+    words = (*PAIR, "--qrels", QRELS, "-m", "AP", "--format", "json")
+    found = json.loads(
+        call(
+            *words, "--test", "t_test", "--correction", "bonferroni", "--confidence", 0.9,
+            "--resamples", 300, "--seed", 3, "--interval", "t",
+        ).text
+    )  # fmt: skip
+    entry = found["comparisons"][0]
+    assert (entry["test"], entry["correction"]) == ("t_test", "bonferroni")
+    assert (entry["ci"]["level"], entry["ci"]["method"]) == (0.9, "Student t")
+    assert entry["p_adjusted"] == entry["t_test"]["p"]

@@ -1,0 +1,122 @@
+"""Tables in LaTeX compile, whatever the names of systems."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus.errors import UsageError
+from trectools_plus.reporting import Layout, report_table
+from trectools_plus.reporting.latex import escape_latex, table_as_latex
+
+ODD = (
+    r"50% of {a}_b & $x$ #1 ~^ \input{x} | <b>",
+    "naïve Ærø Łódź Dvořák Ångström ß ő ệ",
+    "α-nDCG β λ Ω ω ϑ, 検索, 🔎, e\u0301, \u200b",
+    "a--b ---c ''d'' ,,e,, `f` ?` \" * [g] x² H₂ …“”‘’",
+    "[first] *",
+    "\\",
+)
+
+
+@pytest.fixture(scope="module")
+def pdflatex() -> str:
+    """Return the program; without it, skip, or fail if ``REQUIRE_LATEX=1``."""
+    found = shutil.which("pdflatex")
+    if found is None:
+        reason = "no pdflatex: apt-get install texlive-latex-base texlive-latex-recommended"
+        if os.environ.get("REQUIRE_LATEX") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
+
+
+def compile_tables(pdflatex: str, folder: Path, tables: list[str]) -> str:
+    """Compile tables in one document and return the log; every error fails."""
+    body = "\n".join(tables)
+    (folder / "paper.tex").write_text(
+        "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
+        f"See Table~\\ref{{tab:main_1}}.\n{body}\n\\end{{document}}\n",
+        "utf-8",
+    )
+    command = [pdflatex, "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    for _ in range(2):  # the second time, the reference is known
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            capture_output=True,
+            check=False,
+            timeout=120,
+            text=True,
+            errors="replace",
+        )
+        assert done.returncode == 0, done.stdout[-3000:]
+    assert (folder / "paper.pdf").read_bytes().startswith(b"%PDF")
+    return (folder / "paper.log").read_text("utf-8", "replace")
+
+
+@pytest.mark.process
+def test_tables_compile_with_odd_names(make_report: Any, tmp_path: Path, pdflatex: str) -> None:
+    modes = {f"m{place}": {"nDCG@10": 0.1 * place, "MeanRank": 9.5 + place} for place in range(6)}
+    report = make_report(modes)
+    named = {
+        mode: result.model_copy(update={"label": label})
+        for (mode, result), label in zip(report.modes.items(), ODD, strict=True)
+    }
+    report = report.model_copy(update={"modes": named})
+    table = report_table(report)
+    tables = [
+        table_as_latex(table, Layout("rows", label="tab:main_1", caption=r"\emph{Odd} names")),
+        table_as_latex(table, Layout("columns", 2, "50% of $5 & more_")),
+        table_as_latex(report_table(make_report(modes, groups={}))),
+    ]
+    assert all(r"\textsuperscript" in one and r"\textbf" in one for one in tables)
+    log = compile_tables(pdflatex, tmp_path, tables)
+    assert "undefined" not in log
+    assert not re.search("Missing character|not set up", log)
+
+
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ("a_b & 5%", r"a\_b \& 5\%"),
+        ("é ñ ü ő Å", r"\'{e} \~{n} \"{u} \H{o} \r{A}"),
+        ("e\u0301", r"\'{e}"),
+        ("α Σ λ ω", r"\(\alpha\) \(\Sigma\) \(\lambda\) \(\omega\)"),
+        ("検 🔎", "U+691C U+1F50E"),
+        ("x² H₂", r"x\textsuperscript{2} H\textsubscript{2}"),
+        ("a--b", "a-{}-b"),
+        ("a\n  b\x07", "a bU+0007"),
+        ("–", "--"),
+    ],
+)
+def test_text_is_escaped(text: str, latex: str) -> None:
+    assert escape_latex(text) == latex
+
+
+def test_caption_and_label_are_in_the_table(make_report: Any) -> None:
+    table = report_table(make_report())
+    text = table_as_latex(table, Layout(caption="50% better", label="tab:x-1"))
+    assert "\\caption{50\\% better}\n  \\label{tab:x-1}\n" in text
+    assert r"\label" not in table_as_latex(table)
+    assert r"\caption{See \cite{a_b}}" in table_as_latex(table, Layout(caption=r"See \cite{a_b}"))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"label": "a}b"}, r"invalid LaTeX label 'a}b' — use letters"),
+        ({"label": ""}, "invalid LaTeX label"),
+        ({"decimals": -1}, "expected decimals between 0 and 12 but got -1"),
+        ({"systems": "lines"}, "expected systems 'rows' or 'columns' but got 'lines'"),
+    ],
+)
+def test_a_wrong_layout_is_refused(values: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Layout(**values)

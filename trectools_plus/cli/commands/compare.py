@@ -1,0 +1,200 @@
+"""``trectools-plus compare``: runs compared query by query, as a table with significance."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from trectools_plus import benchmark, measures, reporting
+from trectools_plus.choices import DEFAULT_MEASURES, Missing
+from trectools_plus.cli.options.benchmark import (
+    Confidence,
+    Correction,
+    Everything,
+    Interval,
+    PrimaryMeasure,
+    Resamples,
+    Rope,
+    Seed,
+    Test,
+)
+from trectools_plus.cli.options.common import (
+    FIGURES,
+    USUAL_MEASURES,
+    WORK,
+    AnnotationsFile,
+    OntologyFile,
+    Scheduler,
+    StrictInput,
+    measure_option,
+)
+from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.runs import parse_runs
+from trectools_plus.cli.options.table import TableOptions
+from trectools_plus.cli.printing import print_notes, write_json
+from trectools_plus.cli.verbosity import is_quiet, show_progress
+from trectools_plus.distributed import use_scheduler
+from trectools_plus.errors import UsageError
+from trectools_plus.text import split_list
+
+
+@with_groups
+def compare_runs(
+    *,
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN...",
+            help="Run files, or NAME=FILE; without NAME=, a run is named after its file. - is "
+            "standard input.",
+        ),
+    ],
+    qrels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Judgments: TREC or BEIR qrels, or another format of eval.  [default: the first "
+            "file, as in eval]",
+        ),
+    ] = None,
+    measure: Annotated[list[str] | None, measure_option(USUAL_MEASURES)] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Compare every other run with this run, or with several, comma-separated.  "
+            "[default: compare every pair]",
+        ),
+    ] = None,
+    to: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write the table to a file ending in .tex, .md, .html, .csv or .parquet, or "
+            "everything to one ending in .json; repeatable.",
+        ),
+    ] = None,
+    output_format: Annotated[
+        Literal["text", "json", "csv", "markdown", "latex"],
+        typer.Option(
+            "--format",
+            help="Output format: text to read, json for everything, the others for the table.",
+        ),
+    ] = "text",
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            help="Judged queries without results: zero counts them as 0 (trec_eval -c), drop "
+            "leaves them out of the means.",
+            rich_help_panel=FIGURES,
+        ),
+    ] = "zero",
+    primary_measure: PrimaryMeasure = None,
+    test: Test = None,
+    correction: Correction = None,
+    interval: Interval = None,
+    rope: Rope = None,
+    confidence: Confidence = None,
+    resamples: Resamples = None,
+    seed: Seed = None,
+    paper: TableOptions,
+    everything: Everything = False,
+    strict_input: StrictInput = False,
+    low_memory: Annotated[
+        bool,
+        typer.Option(
+            "--low-memory",
+            help="Read runs in chunks, for runs larger than memory; the results are the same.",
+            rich_help_panel=WORK,
+        ),
+    ] = False,
+    ontology: OntologyFile = None,
+    annotations: AnnotationsFile = None,
+    scheduler: Scheduler = None,
+) -> None:
+    """Print which run is best and whether that is significant, then the means with their intervals.
+    A letter after a mean names a run that is significantly worse. The figures are those of
+    benchmark run, which also writes a report. Exit code 3: the means are over different queries.
+
+    \b
+    Examples:
+      trectools-plus compare bm25.run dense.run --qrels qrels.txt
+      trectools-plus compare bm25=a.run mine=b.run --qrels qrels.txt --baseline bm25 -m nDCG@10,AP
+      trectools-plus compare qrels.txt runs/*.run --to paper.tex --to figures.csv
+      trectools-plus compare a.run b.run --qrels qrels.txt --format latex --label tab:main
+      trectools-plus compare a.run b.run --qrels qrels.txt --test t_test --format json
+    """
+    judgments, named = _split(qrels, runs)
+    names = [name for text in measure or () for name in measures.split_names(text)]
+    chosen = measures.parse_measures(names if measure else DEFAULT_MEASURES)
+    if ontology is not None or annotations is not None:
+        measures.check_files_used(chosen, ontology, annotations)
+        chosen = measures.bind_files(chosen, ontology, annotations)
+    given: dict[str, Any] = {
+        "baseline": None if baseline is None else tuple(split_list(baseline)),
+        "primary_measure": primary_measure,
+        "test": test,
+        "correction": correction,
+        "interval": interval,
+        "rope": rope,
+        "confidence": confidence,
+        "resamples": resamples,
+        "seed": seed,
+    }
+    # The names of runs may be other than those of files, so the settings of data are not checked.
+    config = benchmark.BenchmarkConfig.model_construct(
+        **{name: value for name, value in given.items() if value is not None}
+    )
+    reporting.check_suffixes(*(to or ()))
+    with use_scheduler(scheduler), show_progress() as progress:
+        opened = measures.open_files(
+            judgments,
+            list(named.values()),
+            chosen,
+            low_memory=low_memory,
+            strict_input=strict_input,
+            progress=progress,
+        )
+        tables = dict(zip(named, opened.runs, strict=True))
+        evaluation = measures.score_runs(opened.qrels, tables, chosen, missing, notes=opened.notes)
+    found = benchmark.make_comparisons(evaluation, config, Path(judgments).name)
+    reporting.write_comparisons(found, *(to or ()), layout=paper.layout())
+    _print(found, output_format, paper, everything=everything)
+    print_notes(evaluation)
+
+
+def _split(qrels: str | None, runs: list[str]) -> tuple[str, dict[str, str]]:
+    """Return the judgments and the runs by name; without ``--qrels``, the first file is the former.
+
+    Raises:
+        UsageError: If there are no judgments or no run, or standard input is named twice.
+    """
+    files = list(runs)
+    if qrels is None:
+        if len(files) < 2 or "=" in files[0]:
+            raise UsageError("no judgments given", where="--qrels", remedy="add --qrels FILE")
+        qrels = files.pop(0)
+    named = parse_runs(files, "RUN")
+    if [qrels, *named.values()].count("-") > 1:
+        raise UsageError("standard input can be read only once", remedy="name a file instead of -")
+    return qrels, named
+
+
+def _print(
+    found: benchmark.Comparisons, output_format: str, paper: TableOptions, *, everything: bool
+) -> None:
+    """Print the result in the format."""
+    table = reporting.report_table(found.report)
+    if output_format == "text":
+        reporting.print_report(found.report, sys.stdout, full=everything, notes=not is_quiet())
+    elif output_format == "json":
+        write_json(reporting.comparisons_document(found))
+    elif output_format == "csv":
+        typer.echo(reporting.table_as_csv(table), nl=False)
+    elif output_format == "markdown":
+        typer.echo(reporting.table_as_markdown(table, paper.layout()), nl=False)
+    else:
+        typer.echo(reporting.table_as_latex(table, paper.layout()), nl=False)

@@ -1,0 +1,161 @@
+"""The result of ``compare`` as text, HTML, JSON and files."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.reporting.comparison import ComparisonTable, Layout, report_table
+from trectools_plus.reporting.export import check_suffixes, html_of_table, write_table
+from trectools_plus.reporting.latex import DEFAULT_LAYOUT
+from trectools_plus.reporting.wording import describe_test
+from trectools_plus.text import plural, visible
+
+if TYPE_CHECKING:
+    from trectools_plus.benchmark.compare.comparisons import Comparisons
+
+_MOST_BYTES = 1_900
+_MOST_ROWS = 12
+_LONGEST_NAME = 28
+
+_IN_DOCUMENT = (
+    "primary_measure",
+    "headline_measures",
+    "verdict",
+    "best_overall",
+    "comparisons",
+    "best_mode",
+    "best_mode_significant",
+    "unranked",
+    "groups",
+)
+
+
+def comparisons_document(found: Comparisons) -> dict[str, Any]:
+    """Return the result as JSON values, with the keys of ``BenchmarkReport.json``.
+
+    ``modes`` has label and measures of each system. Undefined figures are null.
+    """
+    report = found.report
+    whole = report.model_dump(mode="json")
+    modes = {
+        mode: {"label": result["label"], "measures": result["measures"]}
+        for mode, result in whole["modes"].items()
+    }
+    return {
+        "qrels": report.manifest.dataset.id or None,
+        "queries": report.manifest.dataset.queries,
+        "config": report.manifest.config,
+        "modes": modes,
+        **{key: whole[key] for key in _IN_DOCUMENT},
+        "notes": found.evaluation.notes,
+    }
+
+
+def render_comparisons_json(found: Comparisons) -> str:
+    """Return :func:`comparisons_document` as text."""
+    document = comparisons_document(found)
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_comparisons(
+    found: Comparisons, *paths: str | Path, layout: Layout = DEFAULT_LAYOUT
+) -> None:
+    """Write the result into files; the suffix of each decides its format.
+
+    Args:
+        found: The result.
+        paths: ``.json`` has the whole result; the others are those of :func:`write_table`.
+        layout: The layout of ``.tex``, ``.md`` and ``.html``.
+
+    Raises:
+        UsageError: If a file has another suffix; then no file is written.
+        InputError: If a file cannot be written.
+    """
+    check_suffixes(*paths)
+    table = report_table(found.report)
+    for path in paths:
+        if Path(path).suffix.lower() == ".json":
+            with atomic_write(path) as stream:
+                stream.write(render_comparisons_json(found))
+        else:
+            write_table(table, path, layout=layout)
+
+
+def render_comparisons_html(report: BenchmarkReport) -> str:
+    """Return the verdict and the headline measures, a row per system, without styles."""
+    table = report_table(report)
+    shown = html_of_table(table.for_paper(Layout("rows")))
+    notes = "".join(f"<p>{escape(note)}</p>" for note in table.paper_notes)
+    return f"<div><p><strong>{escape(_verdict(report))}</strong></p>\n{shown}\n{notes}</div>"
+
+
+def render_comparisons_text(report: BenchmarkReport) -> str:
+    """Return the verdict and the headline means, a line per system, in less than 2 kB."""
+    table = report_table(report)
+    lines = [_verdict(report), "", *_means(report, table), "", _legend(report, table)]
+    measures = len(report.headline_measures)
+    while len("\n".join(lines).encode()) > _MOST_BYTES and measures > 1:  # of very long names
+        measures -= 1
+        lines[2:-2] = _means(report, table, measures)
+    text = "\n".join(lines).encode()
+    return text.decode() if len(text) <= _MOST_BYTES else text[:_MOST_BYTES].decode(errors="ignore")
+
+
+def _verdict(report: BenchmarkReport) -> str:
+    return "" if report.verdict is None else report.verdict.text
+
+
+def _means(report: BenchmarkReport, table: ComparisonTable, measures: int = 6) -> list[str]:
+    """Return aligned lines: the header, and the means of the first systems with their letters."""
+    letters = table.letters()
+    names = report.headline_measures[:measures]
+    modes = list(report.modes)[:_MOST_ROWS]
+    columns = [["System", *(_label(table, mode, letters) for mode in modes)]]
+    for name in names:
+        figures = {figure.mode: figure for figure in table.cells[name]}
+        cells = [figures[mode].as_cell(letters) for mode in modes]
+        numbers = [cell.text for cell in cells]
+        marks = [
+            f"{cell.marks}{cell.bracketed_count and f' {cell.bracketed_count}'}" for cell in cells
+        ]
+        wide = max(map(len, numbers))
+        most = max(map(len, marks))
+        shown = [
+            f"{number:>{wide}}{mark:<{most}}" for number, mark in zip(numbers, marks, strict=True)
+        ]
+        columns.append([name, *shown])
+    widths = [max(map(len, column)) for column in columns]
+    lines = []
+    for first, *rest in zip(*columns, strict=True):
+        cells_of_row = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *cells_of_row]).rstrip())
+    if len(report.modes) > len(modes):
+        lines.append(f"… and {plural(len(report.modes) - len(modes), 'further system')}")
+    return lines
+
+
+def _label(table: ComparisonTable, mode: str, letters: dict[str, str]) -> str:
+    shown = visible(table.labels[mode], _LONGEST_NAME)
+    return f"{shown} {letters[mode]}" if mode in letters else shown
+
+
+def _legend(report: BenchmarkReport, table: ComparisonTable) -> str:
+    """Explain the means and letters, or state that no difference is significant."""
+    queries = plural(report.manifest.dataset.queries, "query", "queries")
+    further = len(report.measure_names) - len(report.headline_measures)
+    more = f"; {plural(further, 'further measure')} in to_pandas()" if further else ""
+    line = f"Means over {queries}{more}."
+    if not report.comparisons:
+        return line
+    test = describe_test(report.comparisons[0], report.confidence)
+    if table.letters():
+        return f"{line} A letter: significantly above that system ({test})."
+    found = (
+        "to_pandas() lists significant differences" if table.test else "No significant difference"
+    )
+    return f"{line} {found} ({test})."
