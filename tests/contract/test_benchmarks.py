@@ -66,7 +66,7 @@ def test_a_gate_against_a_frozen_baseline_passes(observed):
 def test_no_text_of_a_collection_is_stored(name):
     lines = (FROZEN / f"{name}.json").read_text("utf-8").splitlines()
     texts = [line for line in lines if re.search(r'"(text|title|description)":', line)]
-    assert all(re.search(r'": ("…"|null)', line) for line in texts)
+    assert all(re.search(r'": ("…"|null|\["String", )', line) for line in texts)
 
 
 @pytest.mark.parametrize("path", sorted(FROZEN.glob("*.json")), ids=lambda path: path.stem)

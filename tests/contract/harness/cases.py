@@ -182,6 +182,7 @@ REPORTS = (
         "report-given-1.0",
         (
             "benchmark verify given",
+            "benchmark verify given --format json",
             "benchmark show given --format json",
             f"benchmark merge given --run more={RUNS}/extra-query.run",
             f"benchmark merge given --run bm25={RUNS}/tied.run",
