@@ -316,10 +316,10 @@ def test_a_copy_of_the_report_under_another_name_is_not_covered(report: Path) ->
 def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
     small: Any, tmp_path: Path
 ) -> None:
-    """Components adjusted alone, a best mode whatever the queries, an interval of one query,
+    """Components adjusted alone, an interval of one query,
     percentile intervals, a bootstrap test that is not studentised."""
     out = tmp_path / "out"
-    options = {**small.options, "modes": "hybrid,bm25", "measures": "nDCG@10,MeanRank"}
+    options = {**small.options, "modes": "hybrid", "measures": "nDCG@10,MeanRank"}
     options |= {"resamples": 200, "output_dir": str(out)}
     config = load_config(options=options).model_copy(update={"interval": "1.0"})
     write_reports(run_benchmark(config), plots=False)
@@ -335,11 +335,6 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
         }},
     )  # fmt: skip
 
-    p_of_1_0 = {
-        (one.baseline, one.contrast, one.measure): one.paired_bootstrap.model_dump()
-        for one in found.shown
-    }
-
     def as_1_0(document: dict[str, Any]) -> None:
         document["schema_version"] = "1.0"
         manifest = document["manifest"]
@@ -349,8 +344,7 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
         for name in ("unranked", "primary_measure", "headline_measures", "verdict"):
             del document[name]
         del document["best_overall"], document["equal_measures"]
-        for one in document["comparisons"]:
-            one["paired_bootstrap"] = p_of_1_0[one["baseline"], one["contrast"], one["measure"]]
+        document["comparisons"] = [one.model_dump(mode="json") for one in found.shown]
         for one in document["components"]:
             measures = found.components["hybrid", one["component"]]
             one["measures"] = {
