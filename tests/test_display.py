@@ -35,7 +35,7 @@ PACKAGES = sorted(
 )
 NAME = '<b title="x">&\n]]>' + "\x00é" * 400
 LIMIT = 2_000
-TAGS = {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+TAGS = {"table", "caption", "thead", "tbody", "tr", "th", "td", "br", "small"}
 ENTRIES = 40
 
 NOT_RESULTS = {
@@ -44,6 +44,7 @@ NOT_RESULTS = {
     "ConfigOptions",
     "ExtractionOptions",
     "Extractor",
+    "Layout",
     "FixOptions",
     "GateRules",
     "Measure",

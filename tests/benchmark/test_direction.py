@@ -80,7 +80,7 @@ def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
     assert [cell.marks for cell in cells] == [table.letters()["far"], ""]
     assert best.marked == "near *"
     assert report.verdict.text.startswith("near is best on Cost")
-    assert "| **2.0000 [2.000, 2.000]** ᵇ | 6.0000" in render_markdown(report)
+    assert "| **2.0000** ᵇ | 6.0000" in render_markdown(report)
     assert "fail in every mode" not in render_markdown(report)
     assert component_lines(report) == []
     axes = plot_measures(Figure().add_subplot(), report)

@@ -75,7 +75,7 @@ def test_sweep_writes_the_plot(call, words, tmp_path):
         (["--similarity", "none"], 2, "formula"),
         (["--predictions", "none.jsonl"], 2, "none.jsonl"),
         (["--predictions", "x", "--method", "both"], 2, "--method is a setting of the built-in"),
-        (["--resamples", "0"], 2, "bootstrap"),
+        (["--resamples", "0"], 2, "at least 1 resample but got 0"),
     ],
 )
 def test_what_cannot_be_run_is_one_line(call, words, further, code, said):

@@ -68,8 +68,9 @@ def table_as_html(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) 
     )
 
 
-def html_of_table(table: Table) -> str:
+def html_of_table(table: Table, caption: str = "") -> str:
     """Return a table as an HTML element; the best cells are bold, and marks are superscripts."""
+    above = f"<caption>{escape(caption)}</caption>\n" if caption else ""
     head = "".join(f'<th scope="col">{_html_cell(one.heading)}</th>' for one in table.columns)
     rows = "".join(
         f'<tr><th scope="row">{_html_cell(row.cells[0])}</th>'
@@ -77,7 +78,7 @@ def html_of_table(table: Table) -> str:
         + "</tr>\n"
         for row in table.rows
     )
-    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
+    return f"<table>\n{above}<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
 
 
 def _html_cell(cell: Cell) -> str:

@@ -381,8 +381,8 @@ def group_letters(groups: list[tuple[int, ...]], systems: int) -> list[str]:
     return letters
 
 
-@dataclass(frozen=True, slots=True)
-class MeanRanks:
+@dataclass(frozen=True, slots=True, repr=False)
+class MeanRanks(Displayed):
     """The mean ranks of systems over queries, with Friedman's test.
 
     Attributes:

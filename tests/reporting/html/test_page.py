@@ -127,7 +127,7 @@ def test_modes_measures_and_queries_are_there(make_report: Any) -> None:
     assert data["measures"] == report.measure_names
     assert data["modes"] == [result.label for result in report.modes.values()]
     assert data["queries"] == [["q1", "first words", 2], ["q2", "second", 2]]
-    assert values_of(data, 0) == [[0, 0], [2500, 2500], [5000, 5000]]
+    assert values_of(data, 0) == [[0, 0], [250_000, 250_000], [500_000, 500_000]]
 
 
 def test_a_mode_without_a_time_has_no_value_to_sort_by(make_report: Any) -> None:

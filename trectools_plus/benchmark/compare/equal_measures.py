@@ -27,7 +27,7 @@ def find_equal_measures(evaluation: Evaluation, qrels: Qrels) -> list[list[str]]
 
     Measures with the same values and cutoff are also computed for random rankings of the judged
     documents. So measures that are equal by accident, for example because nothing was found, are
-    not in a group.
+    not in a group. Measures that see document ids are not either, as random documents are no terms.
 
     Args:
         evaluation: The scored runs.
@@ -36,11 +36,15 @@ def find_equal_measures(evaluation: Evaluation, qrels: Qrels) -> list[list[str]]
     Returns:
         Names as requested, in the order of the evaluation; each group has at least two.
     """
-    names = evaluation.measure_names
+    cutoffs = {
+        one.requested_name: (one.cutoff, one.aggregate)
+        for one in evaluation.measures
+        if not one.provider.sees_documents
+    }
+    names = [name for name in evaluation.measure_names if name in cutoffs]
     columns = {
         name: [evaluation.values(run, name) for run in evaluation.run_names] for name in names
     }
-    cutoffs = {one.requested_name: (one.cutoff, one.aggregate) for one in evaluation.measures}
     candidates = _group(names, lambda name: (cutoffs[name], *map(_key, columns[name])))
     if not candidates:
         return []

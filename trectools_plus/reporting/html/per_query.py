@@ -21,7 +21,7 @@ from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.ranking import rank_documents
 
-PARTS = 10_000
+PARTS = 1_000_000
 """Values are rounded to 1/PARTS."""
 DEEPEST = 10
 """Maximum number of results of a query in the page."""

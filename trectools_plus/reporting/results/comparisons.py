@@ -89,9 +89,9 @@ def write_comparisons(
 def render_comparisons_html(report: BenchmarkReport) -> str:
     """Return the verdict and the headline measures, a row per system, without styles."""
     table = report_table(report)
-    shown = html_of_table(table.for_paper(Layout("rows")))
+    shown = html_of_table(table.for_paper(Layout("rows")), _verdict(report))
     notes = "".join(f"<p>{escape(note)}</p>" for note in table.paper_notes)
-    return f"<div><p><strong>{escape(_verdict(report))}</strong></p>\n{shown}\n{notes}</div>"
+    return f"<div>{shown}\n{notes}</div>"
 
 
 def render_comparisons_text(report: BenchmarkReport) -> str:
