@@ -92,7 +92,10 @@ def test_verify(call: Call, reports: tuple[Path, Path]) -> None:
     code, out, _ = call("verify", reports[0] / "BenchmarkReport.json")
     assert code == 1
     assert "bm25.run: the file changed" in out
-    assert "per_query.parquet: bm25 q0 R@10: reported 1.0, recomputed 0.0" in out
+    assert "runs/bm25.run: line 1: reported 'q0 Q0 bad 1" in out
+    code, out, _ = call("verify", reports[0], "--format", "json")
+    assert code == 1
+    assert json.loads(out)["signature"] is None
     path.unlink()
     code, out, err = call("verify", reports[0])
     assert (code, out) == (2, "")
