@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +49,8 @@ class ReportFolder:
     """A report and the files beside it.
 
     Args:
-        path: ``BenchmarkReport.json``, its folder, or the report of a mode in ``reports/``.
+        path: ``BenchmarkReport.json``, its folder, a folder of such folders, of which the newest
+            report is used, or the report of a mode in ``reports/``.
 
     Attributes:
         path: The report's file.
@@ -60,7 +62,7 @@ class ReportFolder:
 
     def __init__(self, path: str | Path) -> None:
         given = Path(path)
-        self.path = given / REPORT_FILE if given.is_dir() else given
+        self.path = _find_report(given) if given.is_dir() else given
         self.report: BenchmarkReport = load_report(self.path)
         if not self.report.modes or not self.report.measure_names:
             raise InputError(
@@ -462,3 +464,18 @@ def _is_same(topics: Topics, source: ReportFolder) -> bool:
     return contents.get("topics") == hash_topics(topics) and contents.get(
         "query_fields"
     ) == hash_query_fields(topics)
+
+
+def _find_report(folder: Path) -> Path:
+    """Return the report in a folder, or the newest one in the folders below it."""
+    path = folder / REPORT_FILE
+    below = [] if path.is_file() else sorted(folder.glob(f"*/{REPORT_FILE}"))
+    return max(below, key=_created_at, default=path)
+
+
+def _created_at(path: Path) -> str:
+    """Return when a report was made; an empty text if it cannot be read."""
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["manifest"]["created_at"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

@@ -171,3 +171,28 @@ def test_results_come_back_unless_told_otherwise(call: Call, bench: Any) -> None
     assert "Nothing was computed anew" not in call(*arguments)[1]
     assert "Nothing was computed anew" in call(*arguments)[1]
     assert "Nothing was computed anew" not in call(*arguments, "--no-cache")[1]
+
+
+def test_of_a_folder_of_results_the_newest_report_is_used(
+    call: Call, reports: tuple[Path, Path], tmp_path: Path
+) -> None:
+    first, second = reports
+    results = tmp_path / "results"
+    results.mkdir()
+    for name, folder, created in (("b", first, "2026-03-01"), ("a", second, "2026-03-02")):
+        path = folder.rename(results / name) / "BenchmarkReport.json"
+        document = json.loads(path.read_text())
+        document["manifest"]["created_at"] = f"{created}T12:00:00Z"
+        document["manifest"]["experiment_id"] = f"made-{created}"
+        path.write_text(json.dumps(document))
+    (results / "damaged").mkdir()
+    (results / "damaged" / "BenchmarkReport.json").write_text("{")
+    code, out, err = call("show", results, "--format", "json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["manifest"]["experiment_id"] == "made-2026-03-02"
+    code, out, _ = call("gate", "--current", results, "--baseline", results / "b")
+    assert code in (0, 1)
+    (tmp_path / "empty").mkdir()
+    code, out, err = call("show", tmp_path / "empty")
+    assert (code, out) == (2, "")
+    assert "no such file" in err
