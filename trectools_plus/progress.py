@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from contextvars import copy_context
@@ -68,7 +69,10 @@ def notebook_progress(progress: Progress | None = None) -> Iterator[Progress]:
         return
     bar = _NotebookBar()
     try:
-        yield bar
+        with warnings.catch_warnings():
+            # tqdm, which bm25s imports, suggests to install widgets, which this bar does not need.
+            warnings.filterwarnings("ignore", "IProgress not found")
+            yield bar
     finally:
         bar.close()
 

@@ -8,7 +8,6 @@ Robertson and Zaragoza 2009; the exact variant is "Lucene (accurate)" of Kamphui
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -144,10 +143,7 @@ def _new_bm25(settings: RetrievalSettings) -> Any:
 
 
 def _import_bm25s() -> Any:
-    with warnings.catch_warnings():
-        # In notebooks without widgets, tqdm, which bm25s imports, suggests to install them.
-        warnings.filterwarnings("ignore", "IProgress not found")
-        import bm25s
+    import bm25s
 
     # Importing bm25s sets its logger to DEBUG.
     logging.getLogger("bm25s").setLevel(logging.WARNING)
