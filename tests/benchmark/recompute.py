@@ -21,7 +21,7 @@ import numpy as np
 from scipy import stats
 
 EXACT = 1e-9
-DRAWS = 40_000
+DRAWS = 15_000
 GIVEN = (
     r"schema_version",
     # Settings, and what only the machine and the search knew.
