@@ -13,6 +13,8 @@ from trectools_plus.distributed.files import place_of
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import query_chunks
 from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.interchange.reading import lex_run
 from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
@@ -218,11 +220,21 @@ def write_qrels(folder, n_queries=12):
     return str(folder / "qrels")
 
 
+def is_table(run):
+    """Whether a header names the columns of another layout, which --low-memory does not read."""
+    try:
+        return lex_run(read_source(run)).origin is not None
+    except TrectoolsPlusError:
+        return False
+
+
 def assert_agreed(qrels, run):
     plain = plain_outcome(qrels, run)
     assert outcome(qrels, run) == plain
     low = outcome(qrels, run, low_memory=True)
-    if plain[0] == 1 and "F110" in plain[1]:
+    if low[0] == 2 and plain[0] != 2:
+        assert is_table(run)
+    elif plain[0] == 1 and "F110" in plain[1]:
         # Among scattered queries, what stands above an endless line is not known.
         assert low[0] == 1
         assert "F110" in low[1]
@@ -298,12 +310,14 @@ def test_all_ways_name_the_same_findings(tmp_path, thorough, monkeypatch):
         except TrectoolsPlusError:
             continue
         errors = {one.code for one in found if one.severity is Severity.ERROR}
+        # A chunk does not see that the line ends of another one differ, which is a warning.
+        codes = {one.code for one in found}
         _, of_qrels = load_qrels_with_findings(qrels)
         for low_memory in (False, True):
             options = {"low_memory": low_memory}
             notes = open_files(qrels, [run], MEASURES, **options).notes
             assert errors <= {code for text in notes for code in re.findall(r"[FRP]\d{3}", text)}
-            if not low_memory:
+            if not low_memory and "F104" not in codes:
                 assert notes == notes_on_findings(found, of_qrels)
             if errors:
                 with pytest.raises(FindingsError) as strict:

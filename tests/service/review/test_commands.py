@@ -121,8 +121,9 @@ def test_stopping_is_no_error(serve: Any, report: Path) -> None:
 
 
 def test_mistakes_are_one_line(call: Call, report: Path, tmp_path: Path) -> None:
-    text = tmp_path / "text.db"
+    text, empty = tmp_path / "text.db", tmp_path / "empty"
     text.write_text("no database " * 100)
+    empty.mkdir()
     for arguments, code, word in (
         (("serve", report, "--host", "0.0.0.0"), 2, "there is no key"),
         (("serve", report, "--key-from-env", "SHORT_KEY"), 2, "SHORT_KEY does not contain"),
@@ -136,11 +137,11 @@ def test_mistakes_are_one_line(call: Call, report: Path, tmp_path: Path) -> None
             2,
             "listen",
         ),
-        (("serve", tmp_path), 2, "BenchmarkReport.json"),
+        (("serve", empty), 2, "BenchmarkReport.json"),
         (("show", text), 2, "text.db"),
         (("show", tmp_path / "missing.db"), 2, "missing.db"),
         (("export", tmp_path / "missing.db"), 2, "missing.db"),
-        (("show", tmp_path), 2, "review.db"),
+        (("show", empty), 2, "review.db"),
     ):
         done = call(*arguments, SHORT_KEY="short")
         assert (done.code, done.text) == (code, ""), arguments
