@@ -22,6 +22,7 @@ from trectools_plus.cli.options.benchmark import (
 )
 from trectools_plus.cli.options.common import (
     FIGURES,
+    MISSING_HELP,
     SEARCH,
     WORK,
     AnnotationsFile,
@@ -91,8 +92,7 @@ def benchmark_run(
         str | None,
         typer.Option(
             metavar="zero|drop",
-            help="Judged queries without results: zero counts them as 0 (trec_eval -c), drop "
-            "leaves them out of the means.  [default: zero]",
+            help=f"{MISSING_HELP}  [default: zero]",
             rich_help_panel=FIGURES,
             autocompletion=completion.complete_words(get_args(Missing)),
         ),
