@@ -8,7 +8,9 @@ from trectools_plus.retrieval.backends.embedded.modes import check_modes as chec
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes as expand_modes
 from trectools_plus.retrieval.backends.embedded.modes import puts_exact_first as puts_exact_first
 from trectools_plus.retrieval.backends.embedded.modes import unused_settings as unused_settings
-from trectools_plus.retrieval.backends.embedded.modes import uses_vectors as uses_vectors
+from trectools_plus.retrieval.backends.embedded.modes import (
+    uses_builtin_embeddings as uses_builtin_embeddings,
+)
 from trectools_plus.retrieval.backends.registry import EMBEDDED as EMBEDDED
 from trectools_plus.retrieval.backends.registry import list_backends as list_backends
 from trectools_plus.retrieval.backends.settings import BackendSettings as BackendSettings

@@ -49,20 +49,24 @@ def _describe(topics: Topics, corpus: Corpus | None) -> str:
         others = sorted({name for name in declared if primary_language(name) != "en"})
         which = "The queries are" if len(others) == len(set(declared)) else "Some queries are"
         return f"{which} not in English ({', '.join(others)})" if others else ""
-    guessed = Counter(filter(None, map(guess_language, texts)))
+    guessed = Counter(language for language in map(guess_language, texts) if language)
     guessed.pop("en", None)
-    if guessed:
-        subject = _subject(guessed.total(), len(texts), "seems", "seem")
-        return f"{subject} not to be in English ({', '.join(sorted(guessed))})"
+    unknown = _count_unknown(texts, corpus)
+    if unknown > guessed.total():
+        subject = _subject(unknown, len(texts), "shares", "share")
+        return f"{subject} no word with the documents, which suggests another language"
+    subject = _subject(guessed.total(), len(texts), "seems", "seem")
+    return f"{subject} not to be in English ({', '.join(sorted(guessed))})" if guessed else ""
+
+
+def _count_unknown(texts: pl.Series, corpus: Corpus | None) -> int:
+    """Count the queries that share no word with the documents; 0 if most of them share one."""
     if corpus is None or not 0 < len(corpus) <= _MOST_DOCUMENTS:
-        return ""
+        return 0
     words = _words(pl.Series(corpus.searchable_texts())).explode().unique()
     shared = _words(texts).list.eval(pl.element().is_in(words.implode())).list.any()
     unknown = shared.len() - int(shared.sum() or 0)
-    if shared.len() and unknown / shared.len() > 1 - _FEW_KNOWN:
-        subject = _subject(unknown, len(texts), "shares", "share")
-        return f"{subject} no word with the documents, which suggests another language"
-    return ""
+    return unknown if unknown > (1 - _FEW_KNOWN) * shared.len() else 0
 
 
 def _declared(topics: Topics) -> list[str]:

@@ -7,9 +7,8 @@ from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.retrieval.backends.embedded.modes import (
     kind_of,
-    model_of,
     unused_settings,
-    uses_vectors,
+    uses_builtin_embeddings,
 )
 from trectools_plus.retrieval.languages import language_note
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -27,9 +26,7 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
     settings = config.retrieval
     notes = []
     modes = [
-        config.label(mode)
-        for mode in config.mode_keys
-        if uses_vectors(mode) and settings.for_model(model_of(mode)).model_folder is None
+        config.label(mode) for mode in config.mode_keys if uses_builtin_embeddings(mode, settings)
     ]
     corpus = dataset.corpus if isinstance(dataset.corpus, Corpus) else None
     if dataset.topics is not None and (note := language_note(dataset.topics, corpus, modes)):

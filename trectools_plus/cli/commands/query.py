@@ -95,7 +95,7 @@ def _language_notes(
     text: str, documents: formats.Corpus, mode: str, settings: retrieval.RetrievalSettings
 ) -> list[str]:
     """Return a note if the query is in a language that the embeddings do not know."""
-    if not retrieval.uses_vectors(mode) or settings.model_folder is not None:
+    if not retrieval.uses_builtin_embeddings(mode, settings):
         return []
     topics = formats.Topics.from_dict({"query": text})
     found = retrieval.language_note(topics, documents, [mode])
