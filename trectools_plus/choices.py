@@ -38,7 +38,7 @@ STRATEGIES: tuple[AggregationName, ...] = get_args(AggregationName)
 MERGED_MODES = ("lexical", "vector", "splade")
 """The modes that ``hybrid`` can merge, in the order of its weights."""
 MODE_ALIASES = {"bm25": "lexical", "dense": "vector"}
-ALL_MODES = (*MODES, "splade", *STRATEGIES, *MODE_ALIASES)
+ALL_MODES = (*MODES, "ngram", "splade", *STRATEGIES, *MODE_ALIASES)
 
 Dedup = Literal["best", "first", "last"]
 """The row to keep of a repeated document."""

@@ -58,6 +58,8 @@ class RetrievalSettings(Model):
         b: BM25 length normalisation, 0 to 1.
         stemmer: Name of a Snowball stemmer; ``None`` disables stemming.
         stopwords: Language of a stop word list, or the words; ``None`` keeps every word.
+        ngram_min: Characters of the shortest n-grams of the mode ``ngram``.
+        ngram_max: Characters of its longest n-grams, 20 at most.
         fusion: The fusion method of ``hybrid``; ``fusion_method`` is another name of it.
         rrf_k: Constant of reciprocal rank fusion, ``1 / (rrf_k + rank)``, ranks from 1.
         weights: Weights of the rankings that ``hybrid`` merges (lexical, vector, and splade if
@@ -91,6 +93,8 @@ class RetrievalSettings(Model):
     b: Number = Field(default=0.4, ge=0, le=1)
     stemmer: str | None = "english"
     stopwords: str | tuple[str, ...] | None = "english"
+    ngram_min: WholeNumber = Field(default=3, ge=1)
+    ngram_max: WholeNumber = Field(default=5, le=20)
     fusion: FusionMethod = "rrf"
     rrf_k: WholeNumber = Field(default=60, ge=0)
     weights: tuple[Number, ...] | None = None
@@ -218,6 +222,15 @@ class RetrievalSettings(Model):
         shown = ",".join(f"{kind}={weight:g}" for kind, weight in weights.items()) or "none"
         _check_weights(weights.values(), shown, _EXAMPLE)
         return weights
+
+    @model_validator(mode="after")
+    def _check_ngrams(self) -> Self:
+        if self.ngram_min > self.ngram_max:
+            raise ValueError(
+                f"ngram_min is {self.ngram_min}, above ngram_max, which is {self.ngram_max}"
+                " — write for example ngram_min=3 and ngram_max=5"
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_reranker_model(self) -> Self:

@@ -28,6 +28,7 @@ from trectools_plus.retrieval.index.cache import cache_folder
 from trectools_plus.retrieval.index.encoder import Encoder, make_encoder
 from trectools_plus.retrieval.index.lexical import LexicalRetriever
 from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.index.ngram import NgramRetriever
 from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.index.sparse import SparseRetriever
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever, VectorRetriever
@@ -311,6 +312,8 @@ class _RetrieverFactory:
     def _build_indexed(self, kind: str, model: str) -> Retriever:
         if kind == "lexical":
             return LexicalRetriever(self._documents, self._settings, self._progress)
+        if kind == "ngram":
+            return NgramRetriever(self._documents, self._settings, self._progress)
         if kind == "splade":
             return SparseRetriever(self._documents, self._settings, self._progress)
         settings = self._settings.for_model(model)
@@ -335,7 +338,7 @@ class BuiltIndex(Displayed):
     """An index on disk.
 
     Attributes:
-        kind: ``lexical``, ``vector``, ``multi-vector`` or ``splade``.
+        kind: ``lexical``, ``vector``, ``multi-vector``, ``ngram`` or ``splade``.
         key: Hash of everything that determines its content.
         folder: Its folder.
         bytes: Its size.

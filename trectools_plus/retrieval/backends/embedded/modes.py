@@ -34,7 +34,7 @@ def model_of(mode: str) -> str:
 
 def uses_vectors(mode: str) -> bool:
     """Return whether a mode embeds texts; ``hybrid`` does too."""
-    return kind_of(mode) not in ("lexical", "splade")
+    return kind_of(mode) not in ("lexical", "ngram", "splade")
 
 
 def expand_modes(modes: Sequence[str], settings: RetrievalSettings) -> tuple[str, ...]:
