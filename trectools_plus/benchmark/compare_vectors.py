@@ -65,7 +65,8 @@ def compare_vectors_options(
             where="--strategies",
             remedy="give at least one strategy, or two with --no-single",
         )
-    settings: ConfigOptions = {**options, "modes": modes}
+    single_vector = {**(options.get("retrieval") or {}), "multi_vector": False}
+    settings: ConfigOptions = {**options, "modes": modes, "retrieval": single_vector}
     if single:
         settings = {**settings, "baseline": (SINGLE,), "mode_names": {SINGLE: SINGLE_LABEL}}
     return settings

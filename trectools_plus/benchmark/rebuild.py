@@ -65,7 +65,12 @@ from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions
-from trectools_plus.retrieval.backends.embedded.modes import kind_of, merged_modes, model_of
+from trectools_plus.retrieval.backends.embedded.modes import (
+    kind_of,
+    merged_modes,
+    model_of,
+    puts_exact_first,
+)
 from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.statistics.intervals import OF_1_0
 
@@ -319,7 +324,7 @@ def _list_components(source: ReportFolder, mode: str) -> dict[str, RunInfo | Non
         one.component: one.run for one in source.report.components if one.mode == mode
     }
     config = source.config
-    if config.is_embedded and kind_of(mode) == "hybrid":
+    if config.is_embedded and kind_of(mode) == "hybrid" and not puts_exact_first(mode):
         named = merged_modes(config.mode_keys, model_of(mode)).values()
         # Without one of two components, the other is left: a mode, or an entry of the report.
         implied = len(named) == 2 and source.report.schema_version != "1.0"

@@ -6,8 +6,8 @@ Column names are those of ``ir_measures`` and ``ir_datasets``. Ids are always st
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import polars as pl
@@ -230,11 +230,14 @@ class Corpus(_Table):
         path: The file as the user named it.
         parts: ``doc_id, kind, text``: the parts of each document, for example label, synonyms and
             definition of a term; ``None`` if the source does not divide documents into parts.
+        find_exact: Returns the ids of the documents that a text names exactly, best first; ``None``
+            if documents have no names.
     """
 
     frame: pl.DataFrame
     path: str | None = None
     parts: pl.DataFrame | None = None
+    find_exact: Callable[[str], list[str]] | None = None
     _sha256: str = field(default="", init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -300,7 +303,7 @@ class Corpus(_Table):
                 where=self.path,
                 remedy="keep one document for each id",
             )
-        ordered = type(self)(frame, self.path, self.parts)
+        ordered = replace(self, frame=frame)
         object.__setattr__(ordered, "_sha256", self.sha256())
         return ordered
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -64,12 +65,14 @@ class TermIds:
 
         Live terms and their alternative ids take precedence over obsolete ids.
         """
-        wanted = _normalize(text)
-        for known in (self._number, self._alternatives, self._terms):
-            for term_id in known:
-                if _normalize(term_id) == wanted:
-                    return self.resolve(term_id).term_id
-        return None
+        term_id = self._spellings.get(_normalize(text))
+        return None if term_id is None else self.resolve(term_id).term_id
+
+    @cached_property
+    def _spellings(self) -> dict[str, str]:
+        """Every id by its normalised form; of several, the first of the order of precedence."""
+        known = [*self._number, *self._alternatives, *self._terms]
+        return {_normalize(term_id): term_id for term_id in reversed(known)}
 
     def _live_replacement(self, replaced_by: tuple[str, ...]) -> str | None:
         """Follow ``replaced_by`` to a live term, as long as it is a single id."""

@@ -6,9 +6,12 @@ from trectools_plus.retrieval.backends.embedded.backend import build_indexes as 
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers as build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import check_modes as check_modes
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes as expand_modes
+from trectools_plus.retrieval.backends.embedded.modes import puts_exact_first as puts_exact_first
+from trectools_plus.retrieval.backends.embedded.modes import unused_settings as unused_settings
 from trectools_plus.retrieval.backends.registry import EMBEDDED as EMBEDDED
 from trectools_plus.retrieval.backends.registry import list_backends as list_backends
 from trectools_plus.retrieval.backends.settings import BackendSettings as BackendSettings
+from trectools_plus.retrieval.exact_matches import find_named as find_named
 from trectools_plus.retrieval.fetch.answering import FetchOptions as FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest as FetchRequest
 from trectools_plus.retrieval.fetch.run_files import FetchedFile as FetchedFile
@@ -20,7 +23,6 @@ from trectools_plus.retrieval.index.models import has_cuda as has_cuda
 from trectools_plus.retrieval.index.parts import TextParts as TextParts
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever as MultiVectorRetriever
 from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
-from trectools_plus.retrieval.ontology_terms import find_named as find_named
 from trectools_plus.retrieval.run_fusion import fuse as fuse
 from trectools_plus.retrieval.run_fusion import fuse_runs as fuse_runs
 from trectools_plus.retrieval.run_info import RunInfo as RunInfo

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
+from functools import partial
 
 import polars as pl
 
 from trectools_plus.formats.tables import CORPUS_SCHEMA, PARTS_SCHEMA, Corpus
 from trectools_plus.ontology.obo import Term
 from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.retrieval.exact_matches import find_named
 
 
 def corpus_of(ontology: Ontology) -> Corpus:
@@ -23,7 +23,12 @@ def corpus_of(ontology: Ontology) -> Corpus:
     """
     rows = [(term.term_id, term.name, _text_of(term)) for term in ontology.terms.values()]
     frame = pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row")
-    return Corpus(frame, path=ontology.path, parts=parts_of(ontology))
+    return Corpus(
+        frame,
+        path=ontology.path,
+        parts=parts_of(ontology),
+        find_exact=partial(find_named, ontology),
+    )
 
 
 def parts_of(ontology: Ontology) -> pl.DataFrame:
@@ -43,36 +48,6 @@ def parts_of(ontology: Ontology) -> pl.DataFrame:
         if text
     ]
     return pl.DataFrame(rows, schema=PARTS_SCHEMA, orient="row")
-
-
-def find_named(ontology: Ontology, text: str) -> list[str]:
-    """Find the terms with a label or synonym that equals a text.
-
-    The comparison ignores letter case, hyphens, white space, Unicode compatibility forms, and
-    quotation marks and full stops around the text. It ignores obsolete terms.
-
-    Returns:
-        Term ids: first matches of the label, then of an exact synonym, then of another synonym;
-        each group in the order of ids.
-    """
-    target, ranks = _normalise_name(text), dict[str, int]()
-    if not target:
-        return []
-    for term in ontology.terms.values():
-        names = [(0, term.name), *((1 + (s.scope != "EXACT"), s.text) for s in term.synonyms)]
-        found = [rank for rank, name in names if _normalise_name(name) == target]
-        if found:
-            ranks[term.term_id] = min(found)
-    return sorted(ranks, key=ranks.__getitem__)
-
-
-_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015\u2212]+")
-_QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
-
-
-def _normalise_name(name: str) -> str:
-    folded = unicodedata.normalize("NFKC", name).casefold().translate(_QUOTES)
-    return _SEPARATORS.sub(" ", folded).strip(" .?!'\"\u201c\u201d")
 
 
 def _text_of(term: Term) -> str:

@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from trectools_plus.choices import (
+    DEFAULT_STRATEGY,
     MERGED_MODES,
     MODE_ALIASES,
     AggregationName,
@@ -71,7 +72,8 @@ class RetrievalSettings(Model):
         candidates: Minimum depth of the rankings that ``hybrid`` merges.
         batch_size: Queries searched at once; 1 measures the latency of each query exactly.
         multi_vector: Whether ``vector`` (and therefore ``hybrid``) uses one vector for each part
-            of a document instead of one for the whole document.
+            of a document instead of one for the whole document; ``None`` for documents that come in
+            parts, which are the terms of an ontology.
         aggregation_strategy: How ``multi_vector`` combines the scores of a document's parts.
         aggregation_weights: Weights of the kinds of parts, for ``all_weighted``.
         embedding_model: Folder of a sentence-transformers model for the vectors; ``None`` uses
@@ -102,8 +104,8 @@ class RetrievalSettings(Model):
     missing_documents: MissingDocuments = "last"
     candidates: WholeNumber = Field(default=100, ge=1)
     batch_size: WholeNumber = Field(default=1, ge=1)
-    multi_vector: Flag = False
-    aggregation_strategy: AggregationName = "label_synonyms_max"
+    multi_vector: Flag | None = None
+    aggregation_strategy: AggregationName = DEFAULT_STRATEGY
     aggregation_weights: dict[str, Number] = Field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
     embedding_model: str | dict[str, NamedModel] | None = None
     query_prompt: str | None = None
@@ -162,6 +164,11 @@ class RetrievalSettings(Model):
         model = self.embedding_model[name]
         given = model.model_dump(exclude={"path"}, exclude_none=True)
         return self.model_copy(update={**given, "embedding_model": model.folder})
+
+    def for_documents(self, *, has_parts: bool) -> Self:
+        """Return the settings for documents that come in parts, or that do not."""
+        chosen = has_parts if self.multi_vector is None else self.multi_vector
+        return self.model_copy(update={"multi_vector": chosen})
 
     @model_serializer(mode="wrap")
     def _without_usual_score(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from trectools_plus.choices import DEFAULT_STRATEGY
 from trectools_plus.cli.app import app
 from trectools_plus.errors import TrectoolsPlusError
 
@@ -43,9 +44,9 @@ def refusal(*arguments: str) -> str:
 
 
 def test_single_and_multi_vector_indexes_coexist(cache: Path) -> None:
-    first = document("index", "build", "--ontology", TOY)
+    first = document("index", "build", "--ontology", TOY, "--no-multi-vector")
     assert [one["kind"] for one in first["indexes"]] == ["lexical", "vector"]
-    second = document("index", "build", "--ontology", TOY, "--multi-vector")
+    second = document("index", "build", "--ontology", TOY)
     assert [(one["kind"], one["reused"]) for one in second["indexes"]] == [
         ("lexical", True),
         ("multi-vector", False),
@@ -190,12 +191,6 @@ def test_nothing_found_is_said_on_stderr() -> None:
     ("arguments", "message"),
     [
         (["query", " "], "the text is empty — TEXT"),
-        (["query", "x", "--aggregation-strategy", "all_max"], "needs --multi-vector"),
-        (["query", "x", "--set", "aggregation_strategy=all_max"], "needs --multi-vector"),
-        (
-            ["query", "x", "--set", "multi_vector=false", "--aggregation-strategy", "all_max"],
-            "--aggregation-strategy needs --multi-vector",
-        ),
         (
             ["query", "x", "--multi-vector", "--set", "multi_vector=false"],
             "--multi-vector and --set multi_vector set the same value",
@@ -221,10 +216,6 @@ def test_nothing_found_is_said_on_stderr() -> None:
         (["index", "build", "--modes", "lexical,bm25"], "a mode is given twice"),
         (["index", "build", "--set", "k1"], "has no '='"),
         (["benchmark", "compare-vectors", "--strategies", "best"], "unknown strategy 'best'"),
-        (
-            ["benchmark", "run", "--dataset", GARDEN, "--aggregation-strategy", "all_max"],
-            "needs --multi-vector",
-        ),
         (
             ["benchmark", "run", "--dataset", GARDEN, "--set", "rerank_depth=0"],
             "expected at least 1 but got 0 — retrieval.rerank_depth",
@@ -320,14 +311,17 @@ def test_a_strategy_may_stand_beside_a_configuration_that_has_multi_vector(
     assert report["manifest"]["config"]["retrieval"]["aggregation_strategy"] == "all_max"
 
 
-def test_settings_without_effect_are_noted(dogs: list[str]) -> None:
+def test_settings_of_a_file_without_effect_are_noted(dogs: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "benchmark.yaml"
+    path.write_text("retrieval: {multi_vector: false, aggregation_weights: {label: 1}}\n")
     words = ["benchmark", "run", *dogs, "-m", "RR", "--resamples", "200"]
-    words += ["--set", "aggregation_weights=label=1", "--multi-vector"]
-    notes = document(*words, "--modes", "lexical", "--output-dir", "a")["notes"]
+    given = ["--config", str(path), "--modes", "lexical", "--output-dir", "a"]
+    notes = document(*words, *given)["notes"]
     assert [note for note in notes if "no effect" in note] == [
         "The setting multi_vector has no effect: no mode is vector or hybrid.",
         "The setting aggregation_weights has no effect: no mode aggregates by all_weighted.",
     ]
+    words += ["--set", "aggregation_weights=label=1"]
     heeded = ["--aggregation-strategy", "all_weighted", "--modes", "lexical,vector"]
     notes = document(*words, *heeded, "--output-dir", "b")["notes"]
     assert [note for note in notes if "no effect" in note] == []
@@ -343,3 +337,81 @@ def test_fetch_over_any_ontology_with_models_and_strategies(
     settings = fetched["runs"][0]["settings"]
     assert (settings["multi_vector"], settings["reranker"]) == (True, "lexical")
     assert "TOY:0006 1 " in (tmp_path / "runs" / "vector.run").read_text("utf-8")
+
+
+UNUSED = {
+    "--aggregation-strategy all_max": ["lexical", "splade", "label_only"],
+    "--multi-vector": ["lexical", "all_max"],
+    "--no-multi-vector": ["lexical", "all_max"],
+    "--embedding-model m": ["lexical"],
+    "--device cpu": ["lexical", "vector", "hybrid"],
+    "--splade-model m": ["lexical", "vector", "hybrid"],
+    "--set k1=1": ["vector", "all_max"],
+    "--set fusion=rrf": ["lexical", "vector"],
+    "--set rrf_k=1": ["lexical"],
+    "--set query_prompt=x": ["vector"],
+    "--set max_length=9": ["vector"],
+    "--set rerank_depth=9": ["hybrid"],
+    "--set aggregation_weights=label=1": ["vector", "all_max"],
+}
+"""Options with modes that ignore them."""
+
+
+@pytest.mark.parametrize("option", UNUSED)
+def test_an_option_that_the_mode_ignores_is_refused(option: str) -> None:
+    words = option.split()
+    shown = " ".join(words[:2]).partition("=")[0] if words[0] == "--set" else words[0]
+    for mode in UNUSED[option]:
+        message = refusal("query", "x", "--ontology", TOY, "--mode", mode, *words)
+        expected = "--multi-vector" if shown == "--no-multi-vector" else shown
+        assert message.startswith(f"{expected} has no effect: "), mode
+
+
+def test_every_command_refuses_an_option_that_no_mode_uses(tmp_path: Path) -> None:
+    lexical = ["--modes", "lexical", "--aggregation-strategy", "all_max"]
+    plain = ["--dataset", GARDEN, "--aggregation-strategy", "all_max"]
+    output = ["--output-dir", str(tmp_path / "out")]
+    for words in (
+        ["benchmark", "run", *lexical],
+        ["benchmark", "run", *plain],
+        ["benchmark", "multilingual", "hpo-en-tiny", "hpo-de-tiny", *lexical],
+        ["runs", "fetch", "--test-file", "hpo-en-tiny", *lexical, *output],
+        ["runs", "fetch", *plain, *output],
+        ["query", "x", *plain],
+        ["query", "x", "--set", "multi_vector=false", "--aggregation-strategy", "all_max"],
+        ["index", "build", "--modes", "lexical", "--set", "aggregation_strategy=all_max"],
+        ["benchmark", "compare-vectors", "--set", "k1=1"],
+        ["serve", "--dataset", "none", "--set", "aggregation_strategy=all_max"],
+    ):
+        assert "has no effect: " in refusal(*words), words
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_exact_lists_what_search_finds() -> None:
+    words = ["query", "beast", "--ontology", TOY, "--mode", "lexical"]
+    found = document(*words, "--no-exact")["results"]
+    assert not any(one["exact"] for one in found)
+    assert all(one["score"] is not None for one in found)
+    assert document("query", "TOY:0009", *words[2:], "--no-exact")["results"] == []
+    for words, why in (
+        (["--dataset", GARDEN], "no document has a name"),
+        (["--ontology", TOY, "--mode", "hybrid+exact"], "the mode is hybrid+exact"),
+    ):
+        assert refusal("query", "x", "--no-exact", *words).startswith(
+            f"--no-exact has no effect: {why}"
+        )
+
+
+def test_terms_have_a_vector_for_each_part_by_default() -> None:
+    for mode in ("vector", "hybrid"):
+        words = ["query", "wild hound", "--ontology", TOY, "--mode", mode]
+        found = document(*words)["results"]
+        parts = ["--multi-vector", "--aggregation-strategy", DEFAULT_STRATEGY]
+        assert document(*words, *parts)["results"] == found
+        assert document(*words, "--no-multi-vector")["results"] != found
+    assert (
+        document(*words[:-1], DEFAULT_STRATEGY)["results"]
+        == document(*words[:-1], "vector")["results"]
+    )
+    plain = ["query", "roses", "--dataset", GARDEN]
+    assert document(*plain)["results"] == document(*plain, "--no-multi-vector")["results"]

@@ -7,7 +7,12 @@ import polars as pl
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.backends.embedded.modes import kind_of, model_of, uses_vectors
+from trectools_plus.retrieval.backends.embedded.modes import (
+    kind_of,
+    model_of,
+    unused_settings,
+    uses_vectors,
+)
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 _MOST_DOCUMENTS = 100_000
@@ -59,22 +64,12 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
 
 def _without_effect(config: BenchmarkConfig) -> list[str]:
     """List changed settings that no mode uses."""
-    settings, modes = config.retrieval, {*map(kind_of, config.mode_keys)}
-    vectors = any(uses_vectors(mode) for mode in modes)
-    switched = bool(modes & {"vector", "hybrid"})
-    weighted = "all_weighted" in modes or (
-        switched and settings.multi_vector and settings.aggregation_strategy == "all_weighted"
-    )
-    used = {
-        "multi_vector": (switched, "no mode is vector or hybrid"),
-        "aggregation_weights": (weighted, "no mode aggregates by all_weighted"),
-        "embedding_model": (vectors, "no mode searches by vectors"),
-        "splade_model": ("splade" in modes, "no mode is splade"),
-    }
+    settings = config.retrieval
+    default = RetrievalSettings().for_documents(has_parts=config.has_terms)
     return [
         f"The setting {name} has no effect: {why}."
-        for name, (has_effect, why) in used.items()
-        if not has_effect and getattr(settings, name) != getattr(RetrievalSettings(), name)
+        for name, why in unused_settings(config.mode_keys, settings).items()
+        if getattr(settings, name) != getattr(default, name)
     ]
 
 

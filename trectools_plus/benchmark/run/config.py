@@ -229,6 +229,7 @@ DEFAULT_MODE_NAMES = {
     "lexical": "Lexical-Only",
     "vector": "Vector-Only",
     "hybrid": "Hybrid",
+    "hybrid+exact": "Hybrid + exact matches",
     "splade": "SPLADE",
 }
 
@@ -346,7 +347,7 @@ class BenchmarkConfig(DataSettings):
     resamples: WholeNumber = Field(default=DEFAULT_RESAMPLES, ge=100, le=10_000_000)
     seed: WholeNumber = Field(default=DEFAULT_SEED, ge=0)
     targets: dict[str, Target | None] = Field(default_factory=dict)
-    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
+    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings, validate_default=True)
     output_dir: FileName | None = Field(default=None, exclude=True)
 
     @field_validator("measures")
@@ -356,6 +357,14 @@ class BenchmarkConfig(DataSettings):
             raise ValueError("no measure is given — give one, or leave `measures` out")
         _parsed(names)
         return names
+
+    @field_validator("retrieval")
+    @classmethod
+    def _for_documents(cls, settings: RetrievalSettings, info: ValidationInfo) -> RetrievalSettings:
+        """Choose between one vector per document and per part: the hash shall show the choice."""
+        is_embedded = info.data.get("backend", EMBEDDED) == EMBEDDED
+        has_terms = is_embedded and info.data.get("dataset") == "hpo"
+        return settings.for_documents(has_parts=has_terms)
 
     @field_validator("confidence")
     @classmethod
@@ -499,7 +508,7 @@ class BenchmarkConfig(DataSettings):
                 self.check_backend_modes(self.modes)
         except UsageError as error:
             raise ValueError(f"`modes`: {error}") from error
-        if not self.needs_corpus and self.retrieval != RetrievalSettings():
+        if not self.needs_corpus and self.retrieval != RetrievalSettings(multi_vector=False):
             raise ValueError(
                 f"`retrieval`: the backend {self.backend} has its own settings — leave out "
                 "those of the embedded modes (--set, --multi-vector, --enable-reranker, models)"
@@ -542,6 +551,11 @@ class BenchmarkConfig(DataSettings):
                 "`correction`: tukey_hsd compares every pair, not baselines — use holm, or leave "
                 "`baseline` out"
             )
+
+    @property
+    def has_terms(self) -> bool:
+        """True if the embedded modes search the terms of an ontology."""
+        return self.is_embedded and self.dataset == "hpo"
 
     @property
     def resampling(self) -> IntervalOptions:

@@ -11,12 +11,11 @@ import json
 import secrets
 import shutil
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from trectools_plus.benchmark.report.parts import RunInfo
 from trectools_plus.errors import InputError, TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
 
@@ -226,21 +225,6 @@ def read_checksums(folder: Path) -> list[tuple[str, str]]:
 def mode_report_name(mode: str) -> str:
     """Return the file of a mode's report, relative to the folder of the benchmark."""
     return f"{MODE_REPORTS_FOLDER}/{mode}.json"
-
-
-def find_report_files(folder: Path, runs: Iterable[RunInfo], modes: Iterable[str]) -> list[str]:
-    """List the files of a report in its folder, without ``SHA256SUMS`` and files of the user.
-
-    Args:
-        folder: The folder of the report.
-        runs: The runs of the report.
-        modes: The modes of the report.
-    """
-    written = [run.path for run in runs if run.path is not None]
-    annotated = [f"{ANNOTATED_FOLDER}/{Path(name).name}" for name in written]
-    names = [REPORT_FILE, MARKDOWN_FILE, HTML_FILE, PER_QUERY_FILE, QRELS_FILE]
-    names += [*_OPTIONAL_FILES, *written, *annotated, *map(mode_report_name, modes), *_PLOT_FILES]
-    return [name for name in names if (folder / name).is_file()]
 
 
 def _read_modes(report: Path) -> list[str]:

@@ -23,12 +23,14 @@ from trectools_plus.cli.options.benchmark import (
 )
 from trectools_plus.cli.options.common import (
     FIGURES,
+    MISSING_HELP,
     USUAL_MEASURES,
     WORK,
     AnnotationsFile,
     OntologyFile,
     Scheduler,
     StrictInput,
+    low_memory_option,
     measure_option,
 )
 from trectools_plus.cli.options.groups import with_groups
@@ -86,11 +88,7 @@ def compare_runs(
     ] = "text",
     missing: Annotated[
         Missing,
-        typer.Option(
-            help="Judged queries without results: zero counts them as 0 (trec_eval -c), drop "
-            "leaves them out of the means.",
-            rich_help_panel=FIGURES,
-        ),
+        typer.Option(help=MISSING_HELP, rich_help_panel=FIGURES),
     ] = "zero",
     primary_measure: PrimaryMeasure = None,
     test: Test = None,
@@ -103,14 +101,7 @@ def compare_runs(
     paper: TableOptions,
     everything: Everything = False,
     strict_input: StrictInput = False,
-    low_memory: Annotated[
-        bool,
-        typer.Option(
-            "--low-memory",
-            help="Read runs in chunks, for runs larger than memory; the results are the same.",
-            rich_help_panel=WORK,
-        ),
-    ] = False,
+    low_memory: Annotated[bool, low_memory_option(WORK)] = False,
     ontology: OntologyFile = None,
     annotations: AnnotationsFile = None,
     scheduler: Scheduler = None,

@@ -14,11 +14,13 @@ import typer
 from trectools_plus import measures, reporting
 from trectools_plus.choices import DEFAULT_MEASURES, Missing
 from trectools_plus.cli.options.common import (
+    MISSING_HELP,
     USUAL_MEASURES,
     AnnotationsFile,
     OntologyFile,
     Scheduler,
     StrictInput,
+    low_memory_option,
     measure_option,
 )
 from trectools_plus.cli.printing import WIDTH, print_notes, write_frame, write_json, write_text
@@ -55,18 +57,9 @@ def evaluate_runs(
     ] = False,
     missing: Annotated[
         Missing,
-        typer.Option(
-            help="Judged queries without results: zero counts them as 0 (trec_eval -c), drop "
-            "leaves them out of the means."
-        ),
+        typer.Option(help=MISSING_HELP),
     ] = "zero",
-    low_memory: Annotated[
-        bool,
-        typer.Option(
-            "--low-memory",
-            help="Read runs in chunks, for runs larger than memory; the results are the same.",
-        ),
-    ] = False,
+    low_memory: Annotated[bool, low_memory_option()] = False,
     strict_input: StrictInput = False,
     ontology: OntologyFile = None,
     annotations: AnnotationsFile = None,

@@ -35,7 +35,7 @@ def index_build(
             autocompletion=completion.complete_modes,
         ),
     ] = "lexical,vector",
-    multi_vector: MultiVector = False,
+    multi_vector: MultiVector = None,
     embedding_model: EmbeddingModel = None,
     splade_model: SpladeModel = None,
     device: DeviceName = None,
@@ -44,12 +44,13 @@ def index_build(
 ) -> None:
     """Indexes are stored in the user's cache folder, or in the folder that TRECTOOLS_PLUS_CACHE
     names, under a key computed from documents, settings and versions. An existing index is not
-    built again. Single-vector and multi-vector indexes can exist at the same time.
+    built again. The terms of an ontology get a vector for each label, synonym and definition, other
+    documents one vector each; both kinds of index can exist at the same time.
 
     \b
     Examples:
       trectools-plus index build --dataset hpo
-      trectools-plus index build --dataset hpo --multi-vector
+      trectools-plus index build --dataset hpo --no-multi-vector
       trectools-plus index build --corpus corpus.jsonl --modes lexical --set stemmer=german
     """
     names = split_list(modes)
@@ -63,6 +64,8 @@ def index_build(
     )
     settings = retrieval.make_settings(options.values())
     documents = open_documents(dataset, corpus, ontology)
+    settings = settings.for_documents(has_parts=documents.parts is not None)
+    options.check_used(names, settings)
     with show_progress() as progress:
         built = retrieval.build_indexes(documents, names, settings, progress)
     if output_format == "json":

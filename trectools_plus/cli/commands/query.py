@@ -40,6 +40,10 @@ def query_text(
             "--depth", "--num-results", min=1, metavar="N", help="Maximum number of results."
         ),
     ] = 10,
+    no_exact: Annotated[
+        bool,
+        typer.Option("--no-exact", help="Do not list the terms that the text names exactly first."),
+    ] = False,
     searching: RetrievalOptions,
     output_format: Annotated[
         Literal["table", "json"],
@@ -48,13 +52,14 @@ def query_text(
 ) -> None:
     """The first search builds the index; later ones reuse it. A term whose label, synonym or id
     equals the text (upper and lower case are the same) is listed first and marked as an exact
-    match. If the text is an id, the command searches for the term's label.
+    match. If the text is an id, the command searches for the term's label. --no-exact turns both
+    off.
 
     \b
     Examples:
       trectools-plus query "short stature"
       trectools-plus query HP:0001250 --mode hybrid
-      trectools-plus query "fits" --multi-vector --aggregation-strategy label_synonyms_max
+      trectools-plus query "fits" --aggregation-strategy label_synonyms_max --no-exact
       trectools-plus query "wing flutter" --corpus corpus.jsonl --mode hybrid --format json
     """
     if not text.strip():
@@ -62,7 +67,13 @@ def query_text(
     settings = retrieval.make_settings(searching.values())
     retrieval.check_modes([mode], settings)
     documents = open_documents(dataset, corpus, ontology)
-    exact, searched = _find_exact(text, ontology) if documents.parts is not None else ([], text)
+    settings = settings.for_documents(has_parts=documents.parts is not None)
+    searching.check_used([mode], settings)
+    use_exact = documents.find_exact is not None and not no_exact
+    if no_exact and (documents.find_exact is None or retrieval.puts_exact_first(mode)):
+        why = "no document has a name" if documents.find_exact is None else f"the mode is {mode}"
+        raise UsageError(f"--no-exact has no effect: {why}", remedy="leave it out")
+    exact, searched = _find_exact(text, ontology) if use_exact else ([], text)
     with show_progress() as progress:
         retriever = retrieval.build_retrievers(documents, [mode], settings, progress)[mode]
         # Deep enough for the scores of exact matches; the depth does not change the ranking.
@@ -80,9 +91,8 @@ def _find_exact(text: str, path: str | None) -> tuple[list[str], str]:
     """Return the ids of the terms that the text names, and the text to search for."""
     terms = ontologies.load_ontology(path)
     term_id = terms.ids.find(text)
-    if term_id is None:
-        return retrieval.find_named(terms, text), text
-    return [term_id], terms.term(term_id).name or text
+    searched = text if term_id is None else terms.term(term_id).name or text
+    return retrieval.find_named(terms, text), searched
 
 
 def _results(

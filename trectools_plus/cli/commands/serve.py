@@ -72,7 +72,7 @@ def serve(
         ),
     ] = None,
     depth: Depth = None,
-    multi_vector: MultiVector = False,
+    multi_vector: MultiVector = None,
     embedding_model: EmbeddingModel = None,
     splade_model: SpladeModel = None,
     device: DeviceName = None,
@@ -163,7 +163,7 @@ def serve(
     if dataset or corpus:
         values = {name: value for name, value in values.items() if name not in _DOCUMENTS}
     values |= {name: value for name, value in search.items() if value is not None}
-    given = {**values.pop("retrieval", {}), **options.values(has_config=config is not None)}
+    given = {**values.pop("retrieval", {}), **options.values()}
     settings = service.ServiceSettings(
         **values,
         retrieval=retrieval.make_settings(given),
@@ -177,5 +177,7 @@ def serve(
             workers=workers,
         ),
     )
+    has_terms = settings.corpus is None and settings.dataset in (None, "hpo")
+    options.check_used(settings.modes, settings.retrieval.for_documents(has_parts=has_terms))
     key = None if key_from_env is None else service.read_key(key_from_env)
     service.run_server(settings, host, port, key)

@@ -139,6 +139,10 @@ Interval = Annotated[
     IntervalMethod | None,
     typer.Option("--interval", metavar="NAME", help=f"{INTERVAL_HELP}  [default: auto]"),
 ]
+MISSING_HELP = (
+    "Judged queries without results: zero counts them as 0 (trec_eval -c), drop leaves them out of "
+    "the means."
+)
 StrictInput = Annotated[
     bool,
     typer.Option(
@@ -146,6 +150,17 @@ StrictInput = Annotated[
         help="Refuse every error of the files (exit code 1), also those that change no figure.",
     ),
 ]
+
+
+def low_memory_option(panel: str | None = None) -> Any:
+    """``--low-memory``, in a panel of a command's help."""
+    return typer.Option(
+        "--low-memory",
+        help="Read runs in chunks, for runs larger than memory; the results are the same.",
+        rich_help_panel=panel,
+    )
+
+
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random numbers.")]
 Scheduler = Annotated[
     str | None,

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus import benchmark, formats
-from trectools_plus.choices import RANK_FUSION, AggregationName, Device
+from trectools_plus import benchmark, formats, retrieval
+from trectools_plus.choices import DEFAULT_STRATEGY, RANK_FUSION, AggregationName, Device
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import MODELS, SEARCH
 from trectools_plus.errors import UsageError
@@ -18,19 +18,20 @@ SettingValue = str | bool | list[str] | None
 """A value of ``RetrievalSettings`` before it is checked: a text of ``--set``, or an option."""
 
 MultiVector = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--multi-vector",
+        "--multi-vector/--no-multi-vector",
         help="Vector search with one vector for each part of a document (an ontology term's "
-        "label, each synonym, the definition) instead of one for the whole document.",
+        "label, each synonym, the definition), or with one for the whole document.  "
+        "[default: for the terms of an ontology]",
         rich_help_panel=SEARCH,
     ),
 ]
 AggregationStrategy = Annotated[
     AggregationName | None,
     typer.Option(
-        help="For --multi-vector: how a document's score is computed from the scores of its "
-        "parts.  [default: label_synonyms_max]",
+        help="With a vector for each part: how a document's score is computed from the scores of "
+        f"its parts.  [default: {DEFAULT_STRATEGY}]",
         rich_help_panel=SEARCH,
     ),
 ]
@@ -82,7 +83,7 @@ Setting = Annotated[
         " stopwords=english (or none, or comma-separated words), fusion=rrf (or another method of"
         " runs fuse), rrf_k=60, normalisation=min-max (or z-score, none),"
         " missing_documents=last (or zero), candidates=100, batch_size=1,"
-        " multi_vector=false, aggregation_strategy=label_synonyms_max, rerank_depth=50, device=cpu."
+        f" aggregation_strategy={DEFAULT_STRATEGY}, rerank_depth=50, device=cpu."
         " Further settings: weights=bm25=0.5,dense=0.5 (and splade if it is a mode),"
         " aggregation_weights=label=1,synonym=1, embedding_model=DIR,"
         " query_prompt=TEXT, document_prompt=TEXT, max_length=TOKENS, splade_model=DIR,"
@@ -97,7 +98,7 @@ Setting = Annotated[
 class RetrievalOptions:
     """Options of retrieval, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
 
-    multi_vector: MultiVector = False
+    multi_vector: MultiVector = None
     aggregation_strategy: AggregationStrategy = None
     enable_reranker: EnableReranker = False
     reranker_model: RerankerModel = None
@@ -106,21 +107,17 @@ class RetrievalOptions:
     device: DeviceName = None
     setting: Setting = None
 
-    def values(self, *, has_config: bool = False) -> dict[str, SettingValue]:
+    def values(self) -> dict[str, SettingValue]:
         """Return the options that were given, as fields of ``RetrievalSettings``.
 
-        Args:
-            has_config: Whether there is a configuration file, which may set ``multi_vector``.
-
         Raises:
-            UsageError: If ``--set`` cannot be read or repeats an option, or an option has no
-                effect.
+            UsageError: If ``--set`` cannot be read or repeats an option.
         """
         values = parse_assignments(self.setting or [])
         if self.reranker_model and not self.enable_reranker:
             raise UsageError("--reranker-model needs --enable-reranker")
         given: dict[str, SettingValue] = {
-            "multi_vector": self.multi_vector or None,
+            "multi_vector": self.multi_vector,
             "aggregation_strategy": self.aggregation_strategy,
             "reranker_model": self.reranker_model,
             "embedding_model": ",".join(self.embedding_model or []) or None,
@@ -135,13 +132,27 @@ class RetrievalOptions:
             raise UsageError(
                 f"{option} and --set {name} set the same value", remedy="leave one of them out"
             )
-        values |= options
-        multi_vector = values.get("multi_vector", has_config)
-        if "aggregation_strategy" in values and str(multi_vector).lower() == "false":
-            name = "--set aggregation_strategy"
-            name = "--aggregation-strategy" if self.aggregation_strategy else name
-            raise UsageError(f"{name} needs --multi-vector")
-        return values
+        return values | options
+
+    def check_used(self, modes: Sequence[str], settings: retrieval.RetrievalSettings) -> None:
+        """Check that at least one mode uses each of the options.
+
+        Args:
+            modes: The modes of the embedded backend, with the names of several embedding models.
+            settings: All settings, with the choice of vectors for the documents.
+
+        Raises:
+            UsageError: If no mode uses an option.
+        """
+        unused = retrieval.unused_settings(modes, settings)
+        for name in self.values():
+            if name in unused:
+                is_option = getattr(self, name, None) is not None
+                option = f"--{name.replace('_', '-')}" if is_option else f"--set {name}"
+                raise UsageError(
+                    f"{option} has no effect: {unused[name]}",
+                    remedy="leave it out, or choose a mode that uses it",
+                )
 
 
 _SCORE_SETTINGS = ("normalisation", "missing_documents")

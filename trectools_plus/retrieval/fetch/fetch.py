@@ -69,6 +69,11 @@ class FetchRequest:
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     backend: Backend = field(default_factory=EmbeddedBackend)
 
+    def __post_init__(self) -> None:
+        is_embedded = isinstance(self.backend, EmbeddedBackend)
+        has_parts = is_embedded and getattr(self.corpus, "parts", None) is not None
+        object.__setattr__(self, "settings", self.settings.for_documents(has_parts=has_parts))
+
     @property
     def facts(self) -> dict[str, Any]:
         """Everything that determines the answers, as JSON; identifies a journal."""

@@ -23,6 +23,7 @@ from trectools_plus.service.review.positions import ModePositions, find_position
 from trectools_plus.service.review.store import Store, Study
 from trectools_plus.statistics.agreement import Agreement, cohens_kappa
 from trectools_plus.statistics.arrays import Resampling, check_level
+from trectools_plus.statistics.intervals import wilson_intervals
 from trectools_plus.testsets.agreement import GradeAgreement, grade_agreement
 
 METHOD = "Wilson over queries"
@@ -62,22 +63,15 @@ def wilson_share(value: float, n: int, confidence: float = 0.95) -> Share:
     Raises:
         UsageError: If an argument is out of range.
     """
-    from scipy.stats import norm
-
     check_level(confidence, "share")
     if n < 1 or not 0.0 <= value <= 1.0:
         raise UsageError(
             "expected a proportion from 0 to 1 and at least 1 query "
             f"but got the proportion {value} and {n} queries"
         )
-    z = float(norm.ppf(0.5 + confidence / 2.0))
-    centre = (value + z * z / (2 * n)) / (1 + z * z / n)
-    reach = z / (1 + z * z / n) * math.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
-    # Rounding errors must not exclude the proportion from its own interval, nor keep an end that is
-    # exactly 0 or 1 away from it.
-    low, high = max(0.0, min(value, centre - reach)), min(1.0, max(value, centre + reach))
-    if value in (0.0, 1.0):
-        low, high = (0.0, high) if value == 0.0 else (low, 1.0)
+    low, high = map(float, wilson_intervals(value * n, n, confidence))
+    # Rounding errors must not exclude the proportion from its own interval.
+    low, high = min(value, low), max(value, high)
     return Share(value, low, high, n, confidence)
 
 

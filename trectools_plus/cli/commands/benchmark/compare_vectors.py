@@ -115,6 +115,7 @@ def benchmark_compare_vectors(
     chosen = None if strategies is None else split_list(strategies)
     settings = benchmark.compare_vectors_options(settings, chosen, single=not no_single)
     config = benchmark.load_config(options=settings)
+    searching.check_used(config.mode_keys, config.retrieval)
     report_benchmark(
         config, cached=not no_cache, as_json=output_format == "json", everything=everything
     )

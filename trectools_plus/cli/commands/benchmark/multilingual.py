@@ -61,7 +61,7 @@ def benchmark_multilingual(
       benchmark multilingual hpo-en-tiny hpo-de-tiny hpo-fr-tiny
       benchmark multilingual hpo-en-standard mine-de.json --modes lexical,vector -m RR@10
       benchmark multilingual all-languages.json --unknown-terms drop
-      benchmark multilingual hpo-en-tiny hpo-de-tiny --multi-vector --embedding-model models/e5
+      benchmark multilingual hpo-en-tiny hpo-de-tiny --embedding-model models/e5
     """
     options = benchmark.ConfigOptions(
         modes=None if modes is None else split_list(modes),
@@ -73,6 +73,8 @@ def benchmark_multilingual(
         output_dir=str(output_dir),
         **figures.settings(),
     )
+    settings = benchmark.load_config(options={**options, "dataset": "hpo"})
+    searching.check_used(settings.mode_keys, settings.retrieval)
     with show_progress() as progress:
         result = benchmark.run_multilingual(
             sets,

@@ -22,6 +22,7 @@ from trectools_plus.cli.options.benchmark import (
 )
 from trectools_plus.cli.options.common import (
     FIGURES,
+    MISSING_HELP,
     SEARCH,
     WORK,
     AnnotationsFile,
@@ -91,8 +92,7 @@ def benchmark_run(
         str | None,
         typer.Option(
             metavar="zero|drop",
-            help="Judged queries without results: zero counts them as 0 (trec_eval -c), drop "
-            "leaves them out of the means.  [default: zero]",
+            help=f"{MISSING_HELP}  [default: zero]",
             rich_help_panel=FIGURES,
             autocompletion=completion.complete_words(get_args(Missing)),
         ),
@@ -149,7 +149,7 @@ def benchmark_run(
       benchmark run --dataset irds:cranfield --runs bm25=bm25.run --runs mine=mine.run
       benchmark run --runs a.run b.run c.run --qrels qrels.txt --scheduler tcp://10.0.0.1:8786
       benchmark run --config benchmark.yaml --output-dir results/today
-      benchmark run --dataset hpo --modes bm25,dense,hybrid --multi-vector --enable-reranker
+      benchmark run --dataset hpo --modes bm25,dense,hybrid,hybrid+exact --enable-reranker
       benchmark run --dataset DIR --backend python --retriever my_search:search
       benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
@@ -172,15 +172,18 @@ def benchmark_run(
         annotations=annotations,
         missing=missing,
         baseline=None if baseline is None else split_list(baseline),
-        retrieval=searching.values(has_config=config is not None) or None,
+        retrieval=searching.values() or None,
         **figures.settings(),
         **backend.settings(),
     )
     if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
         settings["dataset"] = "hpo"
         note("no data given; comparing on the HPO demo set (--dataset hpo)")
+    configuration = benchmark.load_config(config, settings)
+    if configuration.runs is None and configuration.needs_corpus:
+        searching.check_used(configuration.mode_keys, configuration.retrieval)
     report_benchmark(
-        benchmark.load_config(config, settings),
+        configuration,
         cached=not no_cache,
         strict_input=strict_input,
         ir_metadata=ir_metadata,

@@ -65,7 +65,8 @@ def runs_fetch(
         typer.Option(
             metavar="NAMES",
             help="Modes to fetch, comma-separated: lexical (or bm25), vector (or dense), hybrid, "
-            "splade, or an aggregation strategy of multi-vector search; with --backend, the modes "
+            "hybrid+exact (hybrid with exact matches first), splade, or an aggregation strategy of "
+            "multi-vector search; with --backend, the modes "
             "of the backend; each --retriever is a mode.  [default: lexical,vector,hybrid, or "
             "every --retriever]",
             autocompletion=completion.complete_modes,
@@ -111,7 +112,7 @@ def runs_fetch(
       runs fetch --dataset hpo --modes lexical,vector,hybrid --output-dir runs
       runs fetch --corpus corpus.jsonl --topics topics.tsv --modes lexical --output-dir runs
       runs fetch --dataset irds:cranfield --set k1=1.2 --set stopwords=none --output-dir runs
-      runs fetch --dataset hpo --modes bm25,dense --multi-vector --output-dir runs
+      runs fetch --dataset hpo --modes bm25,dense,hybrid+exact --output-dir runs
       runs fetch --topics topics.tsv --config service.yaml --modes hybrid --output-dir runs --resume
       runs fetch --corpus corpus.jsonl --topics topics.tsv --milvus-uri my.db --output-dir runs
     """
@@ -146,6 +147,8 @@ def runs_fetch(
             embedded,
             settings.make_backend(),
         )
+        if settings.needs_corpus:
+            searching.check_used(names, request.settings)
         files = retrieval.fetch_to_dir(
             request,
             output_dir,

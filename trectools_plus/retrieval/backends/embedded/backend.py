@@ -10,19 +10,20 @@ from time import perf_counter
 from typing import Any
 
 from trectools_plus.display import Displayed
-from trectools_plus.errors import InputError
+from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions
 from trectools_plus.retrieval.backends.embedded.modes import (
-    canonical_mode,
     check_modes,
     expand_modes,
     kind_of,
     merged_modes,
     model_of,
     models_used,
+    puts_exact_first,
 )
+from trectools_plus.retrieval.exact_matches import ExactFirstRetriever
 from trectools_plus.retrieval.fusion import HybridRetriever, fusion_of
 from trectools_plus.retrieval.index.cache import cache_folder
 from trectools_plus.retrieval.index.encoder import Encoder, make_encoder
@@ -261,21 +262,32 @@ def build_retrievers(
         The retrievers by mode.
 
     Raises:
-        UsageError: If there is no mode, a mode is unknown or repeated, or the model of a mode is
-            missing.
+        UsageError: If there is no mode, a mode is unknown or repeated, the model of a mode is
+            missing, or a mode puts exact matches first and the documents have no names.
         MissingExtraError: If a setting names a model and the extra ``neural`` is not installed.
         InputError: If the corpus is empty or an id is repeated, an index cannot be written, or a
             model cannot be opened.
     """
-    settings = settings or RetrievalSettings()
+    settings = (settings or RetrievalSettings()).for_documents(has_parts=corpus.parts is not None)
     check_modes(modes, settings)
+    if corpus.find_exact is None and any(map(puts_exact_first, modes)):
+        raise UsageError(
+            f"{next(filter(puts_exact_first, modes))} needs documents with names",
+            where=corpus.path,
+            remedy="search the terms of an ontology, or use the mode hybrid",
+        )
     factory = _RetrieverFactory(corpus, settings, progress)
     retrievers = {mode: factory.build(mode, merged_modes(modes, model_of(mode))) for mode in modes}
     reranker = make_reranker(settings, corpus)
-    if reranker is None:
-        return retrievers
+    if reranker is not None:
+        retrievers = {
+            mode: RerankingRetriever(retriever, reranker, settings.rerank_depth)
+            for mode, retriever in retrievers.items()
+        }
     return {
-        mode: RerankingRetriever(retriever, reranker, settings.rerank_depth)
+        mode: ExactFirstRetriever(retriever, corpus.find_exact)
+        if corpus.find_exact is not None and puts_exact_first(mode)
+        else retriever
         for mode, retriever in retrievers.items()
     }
 
@@ -293,7 +305,7 @@ class _RetrieverFactory:
         self._multi: dict[str, MultiVectorRetriever] = {}
 
     def build(self, name: str, merged: dict[str, str]) -> Retriever:
-        mode = canonical_mode(name)
+        mode = "-".join(filter(None, (kind_of(name), model_of(name))))
         if mode not in self._built:
             self._built[mode] = (
                 self._build_hybrid(merged)

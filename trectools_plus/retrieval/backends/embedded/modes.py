@@ -3,13 +3,20 @@
 ``bm25`` is an alias of ``lexical``, and ``dense`` of ``vector``. A run is named as the user named
 its mode. Each aggregation strategy is a mode too: it searches a multi-vector index with that
 strategy. With several embedding models, ``vector-<model>`` is the mode ``vector`` with that model.
+``hybrid+exact`` is ``hybrid`` with exact matches first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trectools_plus.choices import ALL_MODES, MERGED_MODES, MODE_ALIASES
+from trectools_plus.choices import (
+    ALL_MODES,
+    EXACT_FIRST,
+    MERGED_MODES,
+    MODE_ALIASES,
+    RANK_FUSION,
+)
 from trectools_plus.choices import MODES as MODES
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.index.models import ModelRecord, record_models
@@ -23,13 +30,18 @@ def canonical_mode(mode: str) -> str:
 
 
 def kind_of(mode: str) -> str:
-    """Return the canonical name of a mode without the name of its embedding model."""
-    return canonical_mode(mode).partition("-")[0]
+    """Return the canonical name of a mode without ``+exact`` and its embedding model."""
+    return canonical_mode(mode).partition("-")[0].removesuffix(EXACT_FIRST)
 
 
 def model_of(mode: str) -> str:
     """Return the name of the embedding model in a mode's name; empty without one."""
     return mode.partition("-")[2]
+
+
+def puts_exact_first(mode: str) -> bool:
+    """Return whether a mode puts exact matches first."""
+    return mode.partition("-")[0].endswith(EXACT_FIRST)
 
 
 def uses_vectors(mode: str) -> bool:
@@ -89,6 +101,56 @@ def name_default_modes(settings: RetrievalSettings) -> tuple[str, ...]:
     if settings.weights is None or len(settings.weights) < len(MERGED_MODES):
         return MODES
     return (*MERGED_MODES, "hybrid")
+
+
+def unused_settings(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, str]:
+    """Return the settings that none of these modes uses, by name, each with the reason.
+
+    Args:
+        modes: The modes.
+        settings: Settings from :meth:`RetrievalSettings.for_documents`.
+    """
+    modes = expand_modes(modes, settings)
+    kinds = {*map(kind_of, modes)}
+    fuses = "hybrid" in kinds
+    kinds |= {*merged_modes(modes)} if fuses else set()
+    vectors = [mode for mode in modes if uses_vectors(mode)]
+    has_model = "splade" in kinds or settings.reranker == "cross-encoder"
+    has_encoder = any(settings.for_model(model_of(mode)).model_folder for mode in vectors)
+    aggregates = "vector" in kinds and bool(settings.multi_vector)
+    by_score = settings.fusion not in RANK_FUSION
+    no_hybrid = "no mode is hybrid"
+    checks = {
+        ("k1", "b", "stemmer", "stopwords"): ("lexical" in kinds, "no mode is lexical or hybrid"),
+        ("fusion", "candidates"): (fuses, no_hybrid),
+        ("rrf_k",): (fuses and settings.fusion == "rrf", f"{no_hybrid} with fusion=rrf"),
+        ("weights",): (
+            fuses and settings.fusion == "weighted",
+            f"{no_hybrid} with fusion=weighted",
+        ),
+        ("normalisation", "missing_documents"): (
+            fuses and by_score,
+            f"{no_hybrid} with a fusion by scores",
+        ),
+        ("multi_vector",): ("vector" in kinds, "no mode is vector or hybrid"),
+        ("aggregation_strategy",): (
+            aggregates,
+            "no mode uses a vector for each part of a document (multi_vector)",
+        ),
+        ("aggregation_weights",): (
+            "all_weighted" in kinds
+            or (aggregates and settings.aggregation_strategy == "all_weighted"),
+            "no mode aggregates by all_weighted",
+        ),
+        ("embedding_model",): (bool(vectors), "no mode searches by vectors"),
+        ("query_prompt", "document_prompt"): (has_encoder, "no mode uses a local embedding model"),
+        ("max_length", "device"): (has_encoder or has_model, "no mode uses a local model"),
+        ("splade_model",): ("splade" in kinds, "no mode is splade"),
+        ("rerank_depth",): (settings.reranker is not None, "there is no reranker"),
+    }
+    return {
+        name: reason for names, (is_used, reason) in checks.items() if not is_used for name in names
+    }
 
 
 def check_modes(modes: Sequence[str], settings: RetrievalSettings | None = None) -> None:
