@@ -20,7 +20,7 @@ from trectools_plus.retrieval.fetch.fetch import fetch
 from trectools_plus.retrieval.index.cache import IndexRecipe, open_index
 from trectools_plus.retrieval.index.encoder import DIMENSIONS, MODEL, TextEncoder
 
-MODES = ("lexical", "vector", "hybrid", "all_max", "label_synonyms_max")
+MODES = ("lexical", "vector", "ngram", "hybrid", "all_max", "label_synonyms_max")
 WORDS = ("seizure", "short", "stature", "crâne", "e\u0301le\u0301vation", "größe", "iga", "žuljić")
 TEXTS = {
     "d1": "short stature",
@@ -102,7 +102,9 @@ def test_upper_case_queries_find_the_same_on_a_real_collection(
 
     def rows(topics: Topics) -> dict[str, list[Any]]:
         assert collection.corpus is not None
-        fetched = fetch(collection.corpus, topics, ["lexical", "vector", "hybrid"], depth=10)
+        fetched = fetch(
+            collection.corpus, topics, ["lexical", "vector", "ngram", "hybrid"], depth=10
+        )
         return {mode: result.run.frame.rows() for mode, result in fetched.items()}
 
     topics = Topics(collection.topics.frame.head(40))

@@ -1,14 +1,14 @@
 """The mode ``ngram``: cosine of TF-IDF vectors of character n-grams, after folding of spellings.
 
-Medical words of most European languages come from Greek and Latin and differ mainly in spelling:
-*Makrozephalie*, *macrocéphalie* and *macrocephaly* have the same letters after :func:`fold_spelling`.
-So the mode finds terms for queries in languages that the ontology does not have, and words with
+Medical words of many languages come from Greek and Latin and differ only in their spelling:
+*Makrozephalie*, *macrocéphalie* and *macrocephaly* are equal after :func:`fold_spelling`. So the
+mode finds terms for queries in languages that the documents do not have, and for words with
 spelling errors, without a model.
 
-The n-grams are those of each word with one space before and after it. Term weight
-``(1 + ln tf) * idf`` with ``idf = ln((1 + N) / (1 + df)) + 1``, vectors of length 1: the definitions
-of scikit-learn's ``TfidfVectorizer(analyzer="char_wb", sublinear_tf=True)``. A document's score is
-the highest of its names.
+The n-grams are those of each word, with one space before and after it. The weight of an n-gram is
+``(1 + ln tf) * idf`` with ``idf = ln((1 + N) / (1 + df)) + 1``, and vectors have the length 1: the
+definitions of scikit-learn's ``TfidfVectorizer(analyzer="char_wb", sublinear_tf=True)``. The score
+of a document is the highest of its names.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ _SPELLINGS = [
         ("(?<=[rt])h", ""),
         ("[eiy]+", "i"),
         (r"([^\W\d_])\1+", r"\1"),
-        (r"(?<=\w{4})(?:[aou]|ia|us|um)\b", ""),
+        (r"(?<=\w{4})(?:[aou]|us|um)\b", ""),
     )
 ]
-# Indexes with other rules are other indexes.
-_RULES = [(pattern.pattern, letters) for pattern, letters in _SPELLINGS]
+# Part of the index key.
+_RULES = [[pattern.pattern, letters] for pattern, letters in _SPELLINGS]
 
 Values = npt.NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def fold_spelling(text: str) -> str:
 
     Accents are removed, and doubled letters become one. Equal are: ä, ae, ö, oe, y, e and i; ü, ue
     and u; ph and f; c, k and z; x, ks and cs; w and v; r and rh; t and th. Words of more than four
-    letters lose the endings -a, -o, -u, -ia (and -ie, -ya), -us and -um.
+    letters lose the endings -a, -o, -u, -us and -um.
 
     >>> fold_spelling("Makrozephalie") == fold_spelling("MACROCEPHALY")
     True
@@ -108,7 +108,7 @@ class NgramRetriever:
         facts = {
             "corpus_sha256": documents.sha256(),
             "parts_sha256": None if parts is None else parts.sha256,
-            "settings": settings.model_dump(include={"ngram_min", "ngram_max"}, mode="json"),
+            "ngrams": [settings.ngram_min, settings.ngram_max],
             "folding": _RULES,
             "unicode": unicodedata.unidata_version,
         }
@@ -200,9 +200,7 @@ def _dampen(counts: Sequence[int]) -> Values:
     return 1 + np.log(np.array(counts, dtype=np.float64))
 
 
-def _build(
-    folder: Path, names: Sequence[Sequence[str]], sizes: range, progress: Progress
-) -> None:
+def _build(folder: Path, names: Sequence[Sequence[str]], sizes: range, progress: Progress) -> None:
     """Write an index of the names of each document."""
     from scipy.sparse import csr_array
 
