@@ -100,7 +100,7 @@ def test_german_texts_come_with_advice(
 def test_figures_and_conclusions_of_the_page_on_terms() -> None:
     """The page docs/terms.md holds; ``scripts/docs --measured`` writes its table again."""
     page = (ROOT / "docs" / "terms.md").read_text("utf-8")
-    measured = runpy.run_path(str(ROOT / "scripts" / "docs"))["terms_page"]()
+    measured = runpy.run_path(str(ROOT / "scripts" / "docs"))["measured_page"]("terms.md")
     number = re.compile(r"\b[01]\.\d{3,4}\b")
     assert number.sub("x", page) == number.sub("x", measured)
     figures, expected = ([float(one) for one in number.findall(text)] for text in (page, measured))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import statistics
 from pathlib import Path
@@ -12,18 +13,24 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from trectools_plus.benchmark.multilingual import (
+    PARALLEL_SETS,
     MultilingualReport,
+    MultilingualResult,
     languages_of,
     multilingual_report_schema,
     run_multilingual,
     summarise,
 )
+from trectools_plus.benchmark.parallel import describe_differences
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Qrels
 from trectools_plus.reporting.results.multilingual import (
+    print_multilingual,
     render_multilingual_markdown,
     write_multilingual,
 )
@@ -98,6 +105,38 @@ def test_a_set_in_several_languages_is_the_set_of_each(tmp_path: Path) -> None:
     assert [*languages_of(["hpo-fr-tiny", str(path)])] == ["fr", "en", "de"]
 
 
+def _qrels(**terms: dict[str, dict[str, int]]) -> dict[str, Qrels]:
+    return {language: Qrels.from_dict(judged) for language, judged in terms.items()}
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"1": {"A": 3, "B": 2}, "2": {"C": 3}}, None),
+        ({"1": {"A": 3, "C": 1}, "2": {"C": 3, "D": 2}}, None),  # lower grades may differ
+        ({"1": {"A": 3}}, "de lacks 1 query of en (2)"),
+        ({"1": {"A": 3}, "2": {"C": 3}, "3": {"C": 3}}, "en lacks 1 query of de (3)"),
+        ({"1": {"A": 3, "D": 3}, "2": {"C": 3}}, "query 1 expects A in en and A and D in de"),
+        (
+            {"1": {"B": 3}, "2": {"A": 3}},
+            "query 1 expects A in en and B in de, and 1 more",
+        ),
+        ({"3": {"A": 3}}, "de lacks 2 queries of en (1, 2); en lacks 1 query of de (3)"),
+    ],
+)
+def test_why_sets_are_not_parallel(other: dict[str, dict[str, int]], message: str | None) -> None:
+    first = {"1": {"A": 3, "B": 2}, "2": {"C": 3}}
+    assert describe_differences(_qrels(en=first, de=other)) == message
+
+
+def test_every_language_is_compared_with_the_first() -> None:
+    one, other = {"1": {"A": 3}}, {"2": {"A": 1}}
+    assert describe_differences(_qrels(en=one, de=one, fr=other, es=other)) == (
+        "fr lacks 1 query of en (1); en lacks 1 query of fr (2); "
+        "es lacks 1 query of en (1); en lacks 1 query of es (2)"
+    )
+
+
 def test_one_language_is_refused() -> None:
     with pytest.raises(UsageError, match="at least two languages"):
         run_multilingual(["hpo-en-tiny"])
@@ -131,7 +170,7 @@ def test_an_unsplit_set_has_the_figures_of_its_parts(tmp_path: Path) -> None:
 
 @needs_hpo
 def test_every_language_is_its_own_benchmark(tmp_path: Path) -> None:
-    sets = ["hpo-en-tiny", "hpo-de-tiny"]
+    sets = ["hpo-en-tiny@1", "hpo-de-tiny@1"]
     result = run_multilingual(sets, {**OPTIONS, "output_dir": tmp_path / "all"})
     files = write_multilingual(result)
     report = MultilingualReport.model_validate_json(files["json"].read_text("utf-8"))
@@ -153,11 +192,115 @@ def test_every_language_is_its_own_benchmark(tmp_path: Path) -> None:
         assert {query_id[:2] for query_id in ids} == {language}
     across = report.across["lexical"]["RR@10"]
     assert across == summarise(means)
+    assert report.parallel is False
+    assert report.differences == {}
+    assert report.not_parallel == (
+        "de lacks 9 queries of en (en-001, en-002, en-003, … (6 more)); "
+        "en lacks 9 queries of de (de-001, de-002, de-003, … (6 more))"
+    )
     assert report.average_mrr == {"lexical": report.across["lexical"]["MRR"].mean}
     markdown = files["markdown"].read_text("utf-8")
     assert markdown == render_multilingual_markdown(report)
     assert f"{across.mean:.4f}" in markdown
     assert " en–de |" in markdown
+    assert f"gap and variance have no intervals: {report.not_parallel}." in markdown
+
+
+PARALLEL = {
+    "en": ["seizures", "Short stature", "fever", "Abnormality of the eye", "hand", "tall stature"],
+    "de": ["Seizure", "Kleinwuchs", "Fieber", "Abnormality of eye", "hand", "Hochwuchs"],
+    "fr": ["seizure disorder", "stature", "febris", "eye", "main", "tall"],
+}
+TERMS = ["HP:0001250", "HP:0004322", "HP:0001945", "HP:0000478", "HP:0001155", "HP:0000098"]
+
+
+@pytest.fixture(scope="module")
+def parallel(tmp_path_factory: pytest.TempPathFactory) -> MultilingualResult:
+    """Three languages with the same six meanings."""
+    folder = tmp_path_factory.mktemp("languages")
+    for language, texts in PARALLEL.items():
+        cases = [
+            {"query_id": f"{at}", "text": text, "relevant": {term: 3}, "language": language}
+            for at, (text, term) in enumerate(zip(texts, TERMS, strict=True))
+        ]
+        (folder / f"{language}.json").write_text(json.dumps(cases))
+    options = {**OPTIONS, "measures": ["RR@10", "P@5"], "output_dir": folder / "all"}
+    result = run_multilingual([str(folder / f"{one}.json") for one in PARALLEL], options)
+    write_multilingual(result)
+    return result
+
+
+@needs_hpo
+def test_differences_on_parallel_sets_are_paired(parallel: MultilingualResult) -> None:
+    report = parallel.report
+    assert (report.parallel, report.not_parallel) == (True, None)
+    compared = report.differences["lexical"]
+    assert len(compared) == 3 * 2
+    for one in compared:
+        values = [
+            parallel.results[language]
+            .per_query.filter(measure=one.measure)
+            .sort("query_id")["value"]
+            .to_numpy()
+            for language in (one.contrast, one.baseline)
+        ]
+        assert one.n == len(TERMS)
+        assert one.difference == pytest.approx(values[0].mean() - values[1].mean())
+        if values[0].tolist() != values[1].tolist():
+            assert one.t_test.p == pytest.approx(stats.ttest_rel(*values).pvalue)
+        assert one.p_adjusted >= one.randomisation.p
+    for measure, across in report.across["lexical"].items():
+        (pair,) = (
+            one
+            for one in compared
+            if one.measure == measure
+            and {one.baseline, one.contrast} == {across.best_language, across.worst_language}
+        )
+        assert across.gap == pytest.approx(abs(pair.difference))
+        assert across.gap_p_adjusted == pair.p_adjusted
+        assert across.gap_ci.low <= across.gap <= across.gap_ci.high
+        assert (abs(across.gap_ci.low), abs(across.gap_ci.high)) in (
+            (abs(pair.ci.low), abs(pair.ci.high)),
+            (abs(pair.ci.high), abs(pair.ci.low)),
+        )
+        assert 0 <= across.variance_ci.low < across.variance < across.variance_ci.high
+
+
+@needs_hpo
+def test_the_report_shows_the_paired_figures(parallel: MultilingualResult) -> None:
+    report = parallel.report
+    document = json.loads((parallel.output_dir / "MultilingualReport.json").read_text("utf-8"))
+    jsonschema.validate(document, multilingual_report_schema())
+    assert MultilingualReport.model_validate(document) == report
+    markdown = render_multilingual_markdown(report)
+    stream = io.StringIO()
+    print_multilingual(report, stream)
+    across = report.across["lexical"]["RR@10"]
+    for shown in (markdown, stream.getvalue()):
+        assert "The sets are parallel" in shown
+        assert f"[{across.gap_ci.low:.3f}, {across.gap_ci.high:.3f}]" in shown
+        assert f"[{across.variance_ci.low:.5f}, {across.variance_ci.high:.5f}]" in shown
+    assert "| de − en |" in markdown
+    assert max(map(len, stream.getvalue().splitlines())) <= 100
+
+
+def test_reports_of_schema_version_1_0_are_read(parallel: MultilingualResult) -> None:
+    document = json.loads(parallel.report.model_dump_json())
+    document["schema_version"] = "1.0"
+    for name in ("parallel", "not_parallel", "differences"):
+        del document[name]
+    for figures in document["across"]["lexical"].values():
+        for name in ("variance_ci", "gap_ci", "gap_p_adjusted"):
+            del figures[name]
+    report = MultilingualReport.model_validate(document)
+    assert (report.parallel, report.differences) == (None, {})
+    assert "parallel" not in render_multilingual_markdown(report)
+
+
+def test_the_default_is_the_parallel_core() -> None:
+    assert languages_of(PARALLEL_SETS) == {
+        language: f"hpo-{language}-standard" for language in ("en", "de", "fr", "es", "nl")
+    }
 
 
 @needs_hpo

@@ -19,6 +19,7 @@ from trectools_plus.statistics import (
     pairs_of,
     pairwise_differences,
     randomised_tukey,
+    variance_of_means,
 )
 
 
@@ -199,3 +200,44 @@ def test_mean_ranks_of_equal_systems_and_of_two():
         mean_ranks(np.ones((7, 2)))
     with pytest.raises(UsageError, match="0 queries with a score of each"):
         mean_ranks([[np.nan, 1, 2]])
+
+
+@pytest.mark.parametrize(("interval", "method"), [("auto", "BCa"), ("percentile", "percentile")])
+def test_variance_of_means_is_that_of_scipy(interval, method):
+    """SciPy's paired bootstrap of the same statistic, with other draws."""
+    scores = np.random.default_rng(5).beta(1, 2, (60, 4)) + np.array([0.4, 0.2, 0.1, 0.0])
+
+    def variance(*columns, axis):
+        return np.var([column.mean(axis=axis) for column in columns], axis=0, ddof=1)
+
+    expected = stats.bootstrap(
+        scores.T, variance, paired=True, n_resamples=9999, method=method, rng=1
+    ).confidence_interval
+    found = variance_of_means(scores, interval=interval)
+    width = expected.high - expected.low
+    assert found.estimate[0] == pytest.approx(np.var(scores.mean(axis=0), ddof=1))
+    assert found.low[0] == pytest.approx(expected.low, abs=0.06 * width)
+    assert found.high[0] == pytest.approx(expected.high, abs=0.06 * width)
+
+
+@given(scores=arrays(float, (7, 3), elements=st.floats(0, 1).map(lambda one: round(one, 3))))
+@settings(max_examples=25)
+def test_variance_of_means_ignores_order_and_level(scores):
+    """The order of systems, and a number added to all scores, change nothing."""
+    found, other = (
+        variance_of_means(one, resamples=200) for one in (scores, scores[:, [2, 0, 1]] + 1)
+    )
+    assert found.estimate[0] == pytest.approx(np.var(scores.mean(axis=0), ddof=1))
+    for name in ("low", "high"):
+        one, two = getattr(found, name)[0], getattr(other, name)[0]
+        assert one == pytest.approx(two, abs=1e-9, nan_ok=True)
+
+
+def test_variance_of_means_without_an_interval():
+    """Equal differences on every query, and a single query, leave nothing to vary."""
+    found = variance_of_means(np.linspace(0, 1, 9)[:, None] + [0.0, 0.5])
+    assert found.estimate[0] == pytest.approx(0.125)
+    assert np.isnan([found.low[0], found.high[0]]).all()
+    assert np.isnan(variance_of_means([[0.1, 0.9]]).low[0])
+    with pytest.raises(UsageError, match="at least two systems"):
+        variance_of_means([0.1, 0.9])

@@ -11,6 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trectools_plus.choices import TestSetForm
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.tables import Qrels, Topics
@@ -44,7 +45,7 @@ def queries(draw: st.DrawFn, query_id: str) -> TestQuery:
         query_id=query_id,
         text=draw(TEXTS),
         relevant=tuple(
-            RelevantTerm(doc_id=doc_id, grade=grade)
+            RelevantTerm(doc_id=doc_id, grade=grade, span=draw(NOTES))
             for doc_id, grade in zip(ids, grades, strict=True)
         ),
         category=draw(optional("exact_match", "synonym", "complex")),
@@ -104,7 +105,8 @@ def test_tsv_keeps_ids_texts_and_grades(
     assert back.metadata == test_set.metadata
     assert read_qrels(folder / "qrels.txt").to_dict() == qrels_of(test_set).to_dict()
     for one, other in zip(back.queries, test_set.queries, strict=True):
-        assert (one.query_id, one.relevant) == (other.query_id, other.relevant)
+        without_spans = [term.model_copy(update={"span": None}) for term in other.relevant]
+        assert (one.query_id, [*one.relevant]) == (other.query_id, without_spans)
         assert one.text == " ".join(other.text.split())
 
 
@@ -135,6 +137,24 @@ def test_a_shipped_set_as_beir_and_trec(tmp_path: Path) -> None:
     for qrels in ("beir/qrels/test.tsv", "trec/qrels.txt"):
         assert read_qrels(tmp_path / qrels).to_dict() == qrels_of(test_set).to_dict()
     assert read_folder(tmp_path / "beir") == test_set
+
+
+@pytest.mark.parametrize("form", ["json", "yaml", "trec-jsonl", "beir"])
+def test_spans_are_kept(tmp_path: Path, form: TestSetForm) -> None:
+    named = RelevantTerm(doc_id="HP:2", grade=1, span="a fever")
+    query = TestQuery(
+        query_id="1",
+        text="a rash and a fever",
+        relevant=(RelevantTerm(doc_id="HP:1", grade=3), named),
+    )
+    metadata = TestSetMetadata(dataset_id="x")
+    test_set = TestSet(metadata=metadata, queries=(query,))
+    path = tmp_path / (f"x.{form}" if form in ("json", "yaml") else form)
+    assert convert_test_set(test_set, path, form).dropped == ()
+    read = read_folder(path) if path.is_dir() else read_test_set(path)
+    assert [term.span for term in read.queries[0].relevant] == [None, "a fever"]
+    assert read == test_set
+    assert convert_test_set(test_set, tmp_path / "tsv", "trec").dropped == ("spans",)
 
 
 def test_tsv_says_what_it_leaves_out(tmp_path: Path) -> None:

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.topic_schema import DOC_ID_KEYS, GRADE_KEYS, GRADED_KEYS
-from trectools_plus.testsets.loading import read_test_set
+from trectools_plus.testsets.loading import (
+    load_test_set,
+    read_test_set,
+    shipped_editions,
+    shipped_names,
+)
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.validation import validate_topics
 
@@ -50,6 +55,71 @@ def test_own_form_as_a_list(tmp_path):
     test_set = read_test_set(written(tmp_path, OWN["queries"]))
     assert test_set.metadata.dataset_id == "cases"
     assert len(test_set.queries) == 3
+
+
+def test_an_edition_is_part_of_the_name():
+    first = load_test_set("hpo-en-standard@1")
+    assert (first.metadata.dataset_id, first.metadata.version) == ("hpo-en-standard", "1.0.0")
+    for versioned in shipped_editions():
+        name, _, edition = versioned.partition("@")
+        assert load_test_set(versioned).metadata.dataset_id == name
+        assert load_test_set(versioned).metadata.version.partition(".")[0] == edition
+    for name in shipped_names():
+        newest = next(one for one in shipped_editions() if one.partition("@")[0] == name)
+        assert load_test_set(name) == load_test_set(newest)
+
+
+@pytest.mark.parametrize("edition", ["", "0", "01", "9", "1.0.0", "latest", "1@1", "../1"])
+def test_an_unknown_edition_is_refused_in_one_line(edition):
+    with pytest.raises(InputError) as error:
+        load_test_set(f"hpo-nl-tiny@{edition}")
+    assert str(error.value).startswith(f"hpo-nl-tiny has no edition {edition or '(empty)'} — ")
+    assert "use hpo-nl-tiny@1" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_with_the_name_of_an_edition_needs_its_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("hpo-en-tiny@1").write_text(json.dumps(OWN))
+    assert len(load_test_set("hpo-en-tiny@1").queries) == 9
+    assert len(load_test_set("./hpo-en-tiny@1").queries) == 3
+    with pytest.raises(InputError, match="no such test set or file"):
+        load_test_set("hpo-xx-tiny@1")
+
+
+def test_a_span_names_a_part_of_the_text(tmp_path):
+    content = {
+        "queries": [
+            {
+                "query_id": "1",
+                "text": "rash and fever",
+                "relevant": [
+                    {"doc_id": "a", "grade": 3, "span": None},
+                    {"doc_id": "b", "grade": 1, "span": "fever"},
+                    {"doc_id": "b", "grade": 1, "span": "repeated judgments count once"},
+                    "c",
+                ],
+            }
+        ]
+    }
+    [query] = read_test_set(written(tmp_path, content)).queries
+    assert [term.span for term in query.relevant] == [None, "fever", None]
+    content["queries"][0]["relevant"][1]["span"] = 7
+    with pytest.raises(FormatError, match=r"span is 7, which is not text \(T118\)"):
+        read_test_set(written(tmp_path, content))
+
+
+def test_spans_in_a_table(tmp_path):
+    table = "query_id,text,doc_id,grade,span\n1,rash and fever,a,3,\n1,,b,1,fever\n2,cough,c,3,\n"
+    first, second = read_test_set(written(tmp_path, table, "cases.csv")).queries
+    assert [(one.doc_id, one.grade, one.span) for one in first.relevant] == [
+        ("a", 3, None),
+        ("b", 1, "fever"),
+    ]
+    assert second.relevant[0].span is None
+    listed = "query_id,text,hpo_ids,span\n1,rash and fever,a|b,fever\n"
+    [query] = read_test_set(written(tmp_path, listed, "listed.csv")).queries
+    assert [(one.grade, one.span) for one in query.relevant] == [(1, "fever")] * 2
 
 
 OTHER_NAMES = """\

@@ -50,6 +50,8 @@ def judgments(draw: st.DrawFn, doc_ids: list[str]) -> Any:
             draw(st.sampled_from(DOC_ID_KEYS)): doc_id,
             draw(st.sampled_from(GRADE_KEYS)): draw(grade),
         }
+        if draw(st.integers(0, 4)) == 0:
+            term["span"] = draw(mostly(st.sampled_from(["words", None]), [True, 1, [], {}, " "]))
         for key in list(term):
             if draw(st.integers(0, 15)) == 0:
                 del term[key]

@@ -18,7 +18,10 @@ def make(*queries: dict[str, int]) -> TestSet:
         TestQuery(
             query_id=f"q{at}",
             text="a text",
-            relevant=tuple(RelevantTerm(doc_id=one, grade=grade) for one, grade in terms.items()),
+            relevant=tuple(
+                RelevantTerm(doc_id=one, grade=grade, span=f"{one} {grade}")
+                for one, grade in terms.items()
+            ),
         )
         for at, terms in enumerate(queries, 1)
     )

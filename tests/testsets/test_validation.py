@@ -157,6 +157,43 @@ def test_grades_off_the_scale(tmp_path: Path, grade: int) -> None:
     assert f"grade {grade} of d2 is not from 0 to 3 (on 2 lines)" in findings(path)["T211"].message
 
 
+@pytest.mark.parametrize(
+    ("term", "grade", "span", "message"),
+    [
+        ("TOY:0005", 2, None, None),  # above the intended term
+        ("TOY:0008", 1, None, None),  # below it
+        ("TOY:0104", 2, None, None),  # the alternative id of a term above it
+        ("TOY:0007", 0, None, None),  # judged and not relevant
+        ("TOY:0007", 3, None, None),
+        ("TOY:0007", 1, "a Cat", None),
+        ("TOY:9999", 1, None, None),  # T201 reports it
+        ("TOY:0007", 2, None, "TOY:0007 has grade 2 for query 1 'a dog and  a cat', but is"),
+        ("TOY:0007", 1, "a lynx", "and its span 'a lynx' is no part of it"),
+        ("TOY:0007", 1, "a dog and a cat", "and its span 'a dog and a cat' is no part of it"),
+    ],
+)
+def test_lower_grades_are_for_relatives_and_named_parts(
+    tmp_path: Path, term: str, grade: int, span: str | None, message: str | None
+) -> None:
+    query = case("1", "a dog and  a cat", "TOY:0006")
+    query["relevant"].append({"doc_id": term, "grade": grade, "span": span})
+    path = write(tmp_path, "a.json", query)
+    found = findings(path, ontology=TOY).get("T214")
+    assert (found is None) == (message is None)
+    if found is not None:
+        assert message is not None
+        assert message in found.message
+        assert (found.severity, found.blocks_scoring) == ("warning", False)
+        assert (found.query_id, found.doc_id) == ("1", term)
+    assert "T214" not in findings(path)  # no ontology for these ids
+    assert len(read_test_set(path).queries) == 1
+
+
+def test_grades_of_another_scale_are_not_checked(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.json", case("1", "dog or cat", "TOY:0006", "TOY:0007", grade=1))
+    assert "T214" not in findings(path, ontology=TOY)
+
+
 def test_languages_by_their_codes(tmp_path: Path) -> None:
     same = [case("1", "a", "d", language="en-GB"), case("2", "b", "d", language="EN_us")]
     assert findings(write(tmp_path, "a.json", *same)) == {}
@@ -244,9 +281,10 @@ def test_sets_in_two_languages_are_no_parts_of_one(tmp_path: Path) -> None:
 
 
 def test_the_parts_of_a_split_leak_nothing(tmp_path: Path) -> None:
-    for name in ("hpo-en-standard", "hpo-de-comprehensive"):
+    for name in ("hpo-en-standard", "hpo-de-comprehensive@1"):
         files = write_split(split_test_set(load_test_set(name)), tmp_path)
-        assert [report.findings for report in validate_test_sets(files)] == [(), ()]
+        found = [one.code for report in validate_test_sets(files) for one in report.findings]
+        assert set(found) <= {"T214"}  # the grades of the first edition
 
 
 def test_made_ids_are_no_shared_ids(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from trectools_plus.benchmark.gate import GateRules as GateRules
 from trectools_plus.benchmark.gate import parse_drop as parse_drop
 from trectools_plus.benchmark.gate import run_gate as run_gate
 from trectools_plus.benchmark.merge import merge_run as merge_run
+from trectools_plus.benchmark.multilingual import PARALLEL_SETS as PARALLEL_SETS
 from trectools_plus.benchmark.multilingual import (
     multilingual_report_schema as multilingual_report_schema,
 )

@@ -2,6 +2,7 @@
 
 A mean over queries of two languages depends on the number of queries of each. So each language is
 evaluated on its own test set, and only the means of the languages are combined, with equal weights.
+If the sets are parallel, variance and gap have intervals from paired comparisons.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.parallel import ParallelScores, describe_differences
+from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
@@ -27,7 +29,9 @@ from trectools_plus.testsets.languages import languages_in
 from trectools_plus.testsets.loading import load_test_set
 from trectools_plus.text import plural
 
-SCHEMA_VERSION: Literal["1.0"] = "1.0"
+SCHEMA_VERSION: Literal["1.1"] = "1.1"
+PARALLEL_SETS = tuple(f"hpo-{language}-standard" for language in ("en", "de", "fr", "es", "nl"))
+"""The default test sets: the same meanings in five languages."""
 DEFAULT_FOLDER = Path("results") / "multilingual"
 
 
@@ -80,12 +84,20 @@ class CrossLingual(ReportModel):
     """Its language; on a tie, the first."""
     gap: float | None
     """Difference between the best and the worst, not negative."""
+    variance_ci: ConfidenceInterval | None = None
+    """Interval of the variance; each resample draws the same queries for all languages. Null if the
+    sets are not parallel."""
+    gap_ci: ConfidenceInterval | None = None
+    """Interval of the paired difference between the best and the worst; null if the sets are not
+    parallel."""
+    gap_p_adjusted: float | None = None
+    """Its p-value, adjusted for all pairs of languages; null if the sets are not parallel."""
 
 
 class MultilingualReport(ReportModel):
     """The content of ``MultilingualReport.json``."""
 
-    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    schema_version: Literal["1.0", "1.1"] = SCHEMA_VERSION
     corpus: str
     """The searched collection with its version."""
     mode_names: dict[str, str]
@@ -99,6 +111,14 @@ class MultilingualReport(ReportModel):
     average_mrr: dict[str, float | None] = Field(default_factory=dict)
     """By mode, the mean over the languages of the mean reciprocal rank; empty if ``RR`` is not one
     of the measures."""
+    parallel: bool | None = None
+    """True if the sets have the same query ids and, id by id, the same terms of the highest grade;
+    null in reports of schema version 1.0."""
+    not_parallel: str | None = None
+    """The ids and terms that differ; null if the sets are parallel."""
+    differences: dict[str, list[Comparison]] = Field(default_factory=dict)
+    """By mode, the paired difference of every two languages on each measure, with languages in the
+    place of modes; empty if the sets are not parallel."""
     command: str | None = None
     """The command line without secrets; null if called from Python."""
 
@@ -135,7 +155,7 @@ class MultilingualResult(Displayed):
 
 
 def run_multilingual(
-    sets: Sequence[str],
+    sets: Sequence[str] = PARALLEL_SETS,
     options: ConfigOptions | None = None,
     progress: Progress | None = None,
     *,
@@ -146,7 +166,8 @@ def run_multilingual(
     """Evaluate each language separately over the terms of the Human Phenotype Ontology.
 
     Args:
-        sets: Test sets: names of shipped sets, or files, each in one language or in several.
+        sets: Test sets: names of shipped sets, or files, each in one language or in several. By
+            default :data:`PARALLEL_SETS`.
         options: Settings of all languages, by field of
             :class:`trectools_plus.benchmark.run.config.BenchmarkConfig`. ``output_dir`` is the
             folder for all files, by default :data:`DEFAULT_FOLDER`; each language's report is in a
@@ -259,6 +280,11 @@ def combine(
         }
         for mode in first.modes
     }
+    not_parallel = _describe_scored(results)
+    differences: dict[str, list[Comparison]] = {}
+    if not_parallel is None:
+        for mode, of_mode in across.items():
+            differences[mode] = _pair(mode, of_mode, results)
     reciprocal_rank = first.find_measure("RR")
     return MultilingualReport(
         corpus=f"{first.manifest.dataset.id} {version}".strip(),
@@ -269,8 +295,57 @@ def combine(
         average_mrr={}
         if reciprocal_rank is None
         else {mode: measures[reciprocal_rank].mean for mode, measures in across.items()},
+        parallel=not_parallel is None,
+        not_parallel=not_parallel,
+        differences=differences,
         command=command,
     )
+
+
+def _describe_scored(results: Mapping[str, BenchmarkResult]) -> str | None:
+    """Return the reasons why the scored queries of the languages are not parallel."""
+    judged = {}
+    for language, result in results.items():
+        assert result.dataset is not None
+        judged[language] = result.dataset.qrels
+    found = describe_differences(judged)
+    if found is not None:
+        return found
+    # With missing="drop", a mode can leave out queries in one language only.
+    first, *others = (
+        result.per_query.select("run", "query_id").unique().sort("run", "query_id")
+        for result in results.values()
+    )
+    if all(other.equals(first) for other in others):
+        return None
+    return "the scored queries of a mode differ between the languages"
+
+
+def _pair(
+    mode: str, across: dict[str, CrossLingual], results: Mapping[str, BenchmarkResult]
+) -> list[Comparison]:
+    """Return the paired differences of a mode, and add their intervals to its figures."""
+    report = next(iter(results.values())).report
+    tables = {language: one.per_query.filter(run=mode) for language, one in results.items()}
+    scores = ParallelScores(tables, list(across), report.manifest.config)
+    compared = scores.compare()
+    pairs = {(one.measure, frozenset((one.baseline, one.contrast))): one for one in compared}
+    for measure, figures in across.items():
+        changes: dict[str, object] = {"variance_ci": scores.interval_of_variance(measure)}
+        ends = {figures.best_language or "", figures.worst_language or ""}
+        pair = pairs.get((measure, frozenset(ends)))
+        if pair is not None:
+            changes |= {"gap_ci": _not_negative(pair), "gap_p_adjusted": pair.p_adjusted}
+        across[measure] = figures.model_copy(update=changes)
+    return compared
+
+
+def _not_negative(pair: Comparison) -> ConfidenceInterval | None:
+    """Return the interval of a difference with the sign that makes the difference positive."""
+    ci = pair.ci
+    if ci is None or ci.low is None or ci.high is None or (pair.difference or 0.0) >= 0:
+        return ci
+    return ci.model_copy(update={"low": 0.0 - ci.high, "high": 0.0 - ci.low})
 
 
 def multilingual_report_schema() -> dict[str, Any]:

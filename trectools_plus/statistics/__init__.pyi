@@ -48,6 +48,7 @@ from trectools_plus.statistics.systems import nemenyi_difference as nemenyi_diff
 from trectools_plus.statistics.systems import pairs_of as pairs_of
 from trectools_plus.statistics.systems import pairwise_differences as pairwise_differences
 from trectools_plus.statistics.systems import randomised_tukey as randomised_tukey
+from trectools_plus.statistics.systems import variance_of_means as variance_of_means
 from trectools_plus.statistics.unpaired import UnpairedComparison as UnpairedComparison
 from trectools_plus.statistics.unpaired import unpaired_difference as unpaired_difference
 from trectools_plus.statistics.unpaired import unpaired_t_test as unpaired_t_test

@@ -21,10 +21,19 @@ from trectools_plus.statistics.arrays import (
     Resampling,
     as_table,
     check_choice,
+    check_level,
     check_resamples,
 )
+from trectools_plus.statistics.bootstrap import Intervals
 from trectools_plus.statistics.correction import CORRECTIONS, adjust_p_values
-from trectools_plus.statistics.intervals import FEW_NOTE, MIN_VALUES, has_few
+from trectools_plus.statistics.intervals import (
+    BEST_BOOTSTRAP,
+    FEW,
+    FEW_NOTE,
+    MIN_VALUES,
+    has_few,
+    resampled_ends,
+)
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PairedTest, scale_to_range
 from trectools_plus.statistics.resamples import draw_counts, map_chunks, studentised_means
@@ -246,6 +255,62 @@ def _simultaneous_ends(
     if not significant:  # rounding must not exclude 0
         low, high = min(low, 0.0), max(high, 0.0)
     return low, high
+
+
+def variance_of_means(scores: npt.ArrayLike, **options: Unpack[IntervalOptions]) -> Intervals:
+    """Return the variance of the systems' means (ddof 1), with an interval over the queries.
+
+    Each resample draws the same queries for all systems. The interval is BCa, or percentile if
+    ``interval`` is ``percentile``: Efron and Tibshirani (1993), chapters 13 and 14. The variance of
+    resampled means is larger than that of the means, because it contains the variation of the
+    resamples; BCa corrects this bias.
+
+    Args:
+        scores: Shape (queries, systems), all defined, with at least two systems.
+        options: As in :func:`~trectools_plus.statistics.mean_intervals`.
+
+    Returns:
+        One interval. Its ends are ``nan`` for a single query, and if all resamples are equal.
+
+    Raises:
+        UsageError: If a value is NaN or infinite, there is only one system, or an option is out of
+            range.
+    """
+    settings = Resampling(**options)
+    table = as_table(scores, "variance of means")
+    check_resamples(settings.resamples, "variance of means")
+    check_level(settings.confidence, "variance of means")
+    rows, systems = table.shape
+    if systems < 2:
+        raise UsageError(
+            "expected the scores of at least two systems but got one", where="variance of means"
+        )
+    means = table.mean(axis=0)
+    estimate = np.array([means.var(ddof=1)])
+
+    def variances(size: int, generator: np.random.Generator) -> FloatArray:
+        drawn = draw_counts(rows, size, generator) @ table / rows
+        return np.asarray(drawn.var(axis=1, ddof=1))
+
+    drawn = np.concatenate(map_chunks(variances, rows, settings.resamples, settings.seed))
+    method = "percentile" if settings.interval == "percentile" else BEST_BOOTSTRAP
+    low, high = np.full(1, np.nan), np.full(1, np.nan)
+    if np.ptp(drawn) > ROUNDING:
+        influence = ((table - means) * (means - means.mean())).sum(axis=1, keepdims=True)
+        low, high = resampled_ends(drawn[:, None], estimate, influence, method, settings.confidence)
+    return Intervals(
+        estimate,
+        low,
+        high,
+        np.array([rows]),
+        settings.confidence,
+        settings.resamples,
+        settings.seed,
+        settings.interval,
+        "variance_of_means",
+        (method,),
+        (FEW_NOTE if rows < FEW else None,),
+    )
 
 
 def _describe_family(systems: int, baselines: int, pairs: int) -> str:

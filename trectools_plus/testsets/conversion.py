@@ -15,12 +15,14 @@ from trectools_plus.choices import TestSetForm
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.formats.files.content import iter_lines
+from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.qrels import read_qrels, write_qrels
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
 from trectools_plus.formats.topics import read_topics, write_topics
 from trectools_plus.formats.writing import open_output, refuse_unwritable
-from trectools_plus.testsets.model import TestSet
+from trectools_plus.testsets.model import TestQuery, TestSet
 from trectools_plus.testsets.tables import QUERY_FIELDS, from_tables, qrels_of, topics_of
 
 Layout = Literal["trec", "trec-jsonl", "beir"]
@@ -35,9 +37,13 @@ LAYOUTS: Mapping[Layout, tuple[str, str]] = {
 METADATA_FILE = "metadata.json"
 """The file with the metadata of the set, in the same folder."""
 
+SPANS = "spans"
+"""The field of topics with the spans of the judgments, by document id."""
+
 _BEIR_HEADER = "query-id\tcorpus-id\tscore\n"
 
 _FILE = re.compile(r"\.(json|ya?ml)(\.(gz|bz2|xz|zst))?$", re.IGNORECASE)
+_LINES_FILE = re.compile(r"\.jsonl(\.\w+)?$", re.IGNORECASE)
 _YAML_FILE = re.compile(r"\.ya?ml(\.\w+)?$", re.IGNORECASE)
 
 
@@ -115,8 +121,8 @@ def convert_test_set(test_set: TestSet, output: str | Path, form: TestSetForm) -
     files = write_folder(test_set, output, form)
     dropped = [
         name
-        for name in QUERY_FIELDS
-        if form == "trec" and any(getattr(query, name) for query in test_set.queries)
+        for name in (*QUERY_FIELDS, SPANS)
+        if form == "trec" and any(_field(query, name) for query in test_set.queries)
     ]
     return Converted(tuple(files), tuple(dropped))
 
@@ -219,13 +225,32 @@ def read_parts(
     if note is not None and read.read_as is not None:
         note(f"{topics} {read.read_as}")
     found = _without_empty_fields(read)
-    return from_tables(found, _without_repeats(read_qrels(qrels)), metadata, where or str(topics))
+    judged = _without_repeats(read_qrels(qrels))
+    return from_tables(found, judged, metadata, where or str(topics), _read_spans(topics))
+
+
+def _field(query: TestQuery, name: str) -> Any:
+    """Return a further field of a query, or the spans of its judgments by document id."""
+    if name != SPANS:
+        return getattr(query, name)
+    return {term.doc_id: term.span for term in query.relevant if term.span is not None} or None
+
+
+def _read_spans(topics: str | Path) -> dict[str, dict[str, Any]]:
+    """Return the spans in topics that :func:`write_folder` wrote, by query and document."""
+    if not _LINES_FILE.search(str(topics)):
+        return {}
+    return {
+        str(record.get("query_id", record.get("_id"))): record[SPANS]
+        for _, record in iter_objects(iter_lines(topics), str(topics))
+        if isinstance(record.get(SPANS), dict)
+    }
 
 
 def _json_lines(test_set: TestSet, id_key: str) -> str:
     lines = []
     for query in test_set.queries:
-        fields = {name: getattr(query, name) for name in QUERY_FIELDS}
+        fields = {name: _field(query, name) for name in (*QUERY_FIELDS, SPANS)}
         given = {name: value for name, value in fields.items() if value is not None}
         record = {id_key: query.query_id, "text": query.text, **given}
         lines.append(json.dumps(record, ensure_ascii=False) + "\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +30,7 @@ DEFAULT_TEST_SET = "hpo-en-standard"
 """The default test set of ``--dataset hpo``."""
 
 _FOLDER = Path(__file__).parent / "data"
+"""One folder per edition, named by its number."""
 _ENDING = ".json"
 _FORM = "a list of test cases, or a mapping with 'queries' or 'test_cases'"
 
@@ -38,7 +40,8 @@ class ListedTestSet(Displayed):
     """A shipped test set.
 
     Attributes:
-        name: The name, for ``load_test_set(name)``.
+        name: The name, for ``load_test_set(name)``; of an earlier edition with its number, for
+            example ``hpo-en-tiny@1``.
         language: The language of its texts, as ISO 639-1 code.
         queries: The number of queries.
         version: The version.
@@ -58,9 +61,10 @@ def load_test_set(
     """Load a shipped test set, or read a file in JSON, YAML or CSV.
 
     Args:
-        name_or_path: A name, for example ``hpo-en-tiny``, or a file, compressed or not. The suffix
-            can be omitted: ``mine`` also finds ``mine.yaml``, ``mine.yml`` and ``mine.json``. For a
-            file with the name of a shipped set, give the folder too: ``./hpo-en-tiny``.
+        name_or_path: A name, for example ``hpo-en-tiny``, with ``@1`` for its first edition, or a
+            file, compressed or not. The suffix can be omitted: ``mine`` also finds ``mine.yaml``,
+            ``mine.yml`` and ``mine.json``. For a file with the name of a shipped set, give the
+            folder too: ``./hpo-en-tiny``.
         text_field: The field with the texts, for example if a set has German texts and English
             descriptions. See :func:`trectools_plus.testsets.languages.with_text_field`.
         language: The language of the texts, as ISO 639-1 code, for a set that declares none.
@@ -86,7 +90,8 @@ def find_test_set(name_or_path: str | Path) -> Path:
     """Return the path of a shipped test set or of a file, whose suffix can be omitted.
 
     Raises:
-        InputError: If there is no shipped set and no file with this name.
+        InputError: If there is no shipped set and no file with this name, or the set has no such
+            edition.
     """
     if not isinstance(name_or_path, str | os.PathLike):
         raise UsageError(
@@ -100,8 +105,9 @@ def find_test_set(name_or_path: str | Path) -> Path:
             return Path(path).exists()
         return False
 
-    if text in shipped_names():
-        return _FOLDER / f"{text}{_ENDING}"
+    shipped = find_shipped(text)
+    if shipped is not None:
+        return shipped
     if text != "-" and not exists(text):
         for ending in (".yaml", ".yml", ".json"):
             if exists(f"{text}{ending}"):
@@ -115,19 +121,65 @@ def find_test_set(name_or_path: str | Path) -> Path:
     return Path(name_or_path)
 
 
+def find_shipped(name: str) -> Path | None:
+    """Return the file of a shipped test set; ``None`` if no shipped set has this name.
+
+    Args:
+        name: The name, which means the newest edition, or ``NAME@EDITION``.
+
+    Raises:
+        InputError: If the set has no such edition.
+    """
+    base, at, edition = name.partition("@")
+    editions = _editions().get(base)
+    if editions is None:
+        return None
+    if not at:
+        edition = max(editions, key=int)
+    if edition not in editions:
+        raise InputError(
+            f"{base} has no edition {edition or '(empty)'}",
+            where=name,
+            remedy=f"use {' or '.join(f'{base}@{one}' for one in editions)}",
+        )
+    return _FOLDER / edition / f"{base}{_ENDING}"
+
+
 def shipped_names() -> list[str]:
     """Return the names of the shipped test sets, in alphabetical order."""
-    return sorted(path.name.removesuffix(_ENDING) for path in _FOLDER.glob(f"*{_ENDING}"))
+    return sorted(_editions())
+
+
+def shipped_editions() -> list[str]:
+    """Return ``NAME@EDITION`` of every shipped test set, the newest edition first."""
+    found = [(int(one), name) for name, editions in _editions().items() for one in editions]
+    return [f"{name}@{one}" for one, name in sorted(found, key=lambda pair: (-pair[0], pair[1]))]
+
+
+@cache
+def _editions() -> dict[str, tuple[str, ...]]:
+    """Return the editions of each shipped test set, in their order."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(_FOLDER.glob(f"*/*{_ENDING}"), key=lambda path: int(path.parent.name)):
+        found.setdefault(path.name.removesuffix(_ENDING), []).append(path.parent.name)
+    return {name: tuple(editions) for name, editions in found.items()}
 
 
 def list_test_sets() -> list[ListedTestSet]:
-    """Return the shipped test sets, in the order of their names."""
+    """Return the shipped test sets in the order of their names, the newest edition first."""
     found = []
-    for name in shipped_names():
-        test_set = read_test_set(_FOLDER / f"{name}{_ENDING}")
+    for versioned in shipped_editions():
+        path = find_shipped(versioned)
+        assert path is not None
+        name = versioned.partition("@")[0]
+        test_set = read_test_set(path)
         facts = test_set.metadata
         listed = ListedTestSet(
-            name, facts.language, len(test_set.queries), facts.version, facts.description
+            name if path == find_shipped(name) else versioned,
+            facts.language,
+            len(test_set.queries),
+            facts.version,
+            facts.description,
         )
         found.append(listed)
     return found
@@ -249,6 +301,7 @@ class _Content:
         lines = table.line_numbers
         assert lines is not None
         doc_ids, grades = table.frame["doc_id"].to_list(), table.frame["relevance"].to_list()
+        spans = table.spans.to_list()
         for number, (line, query_id, text, text_line) in enumerate(view.frame.iter_rows(), 1):
             named = query_id or number_of_case(number)
             if (named, text) in known:
@@ -257,12 +310,15 @@ class _Content:
             place = "queries", len(queries)
             judged: dict[tuple[str, float], int] = {}
             for row in cases.judged[number - 1]:
-                judged.setdefault((doc_ids[row], grades[row]), int(lines[row]))
-            relevant = [{"doc_id": doc_id, "grade": int(grade)} for doc_id, grade in judged]
+                judged.setdefault((doc_ids[row], grades[row]), row)
+            relevant = [
+                {"doc_id": doc_id, "grade": int(grade), "span": spans[row]}
+                for (doc_id, grade), row in judged.items()
+            ]
             self.lines[place] = line
             self.lines[*place, "text"] = text_line
-            for index, judgment_line in enumerate(judged.values()):
-                self.lines[*place, "relevant", index] = judgment_line
+            for index, row in enumerate(judged.values()):
+                self.lines[*place, "relevant", index] = int(lines[row])
             notes = cases.notes[number - 1]
             queries.append({**notes, "query_id": named, "text": text, "relevant": relevant})
         self.content["queries"] = queries

@@ -55,8 +55,11 @@ class RelevantTerm(_Model):
     doc_id: Identifier
     """The id of the term."""
     grade: StrictInt = Field(ge=-127, le=127)
-    """3 the intended term, 2 close to it, 1 related, 0 judged and not relevant. Other scales are
-    accepted too: up to 127, and -1 for not judged."""
+    """3 exactly this term; 2 broader or narrower, in the same branch; 1 one part of a phrase that
+    names several findings; 0 judged and not relevant. Other scales are accepted too: up to 127, and
+    -1 for not judged."""
+    span: str | None = Field(default=None, pattern=r"\S")
+    """The words of the query text that name this term, if they are only a part of the text."""
 
 
 class TestQuery(_Model):

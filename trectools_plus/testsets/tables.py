@@ -58,7 +58,11 @@ def qrels_of(test_set: TestSet, path: str | None = None) -> Qrels:
 
 
 def from_tables(
-    topics: Topics, qrels: Qrels, metadata: Mapping[str, Any], where: str = "test set"
+    topics: Topics,
+    qrels: Qrels,
+    metadata: Mapping[str, Any],
+    where: str = "test set",
+    spans: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> TestSet:
     """Combine topics and judgments into a test set.
 
@@ -70,6 +74,7 @@ def from_tables(
         qrels: The judgments, in the order of each query.
         metadata: The metadata, with at least ``dataset_id``.
         where: The name of the set in error messages.
+        spans: By query and document, the words of the text that name the document.
 
     Raises:
         InputError: If a judged query is not among the topics.
@@ -87,7 +92,9 @@ def from_tables(
     for query_id, doc_id, grade in qrels.frame.select(
         "query_id", "doc_id", "relevance"
     ).iter_rows():
-        relevant.setdefault(query_id, []).append({"doc_id": doc_id, "grade": grade})
+        span = (spans or {}).get(query_id, {}).get(doc_id)
+        term = {"doc_id": doc_id, "grade": grade, "span": span}
+        relevant.setdefault(query_id, []).append(term)
     queries = [
         {
             **_fields(row),

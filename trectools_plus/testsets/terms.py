@@ -84,7 +84,7 @@ def resolve_terms(
 
     An alternative id becomes the id of its term, also if an obsolete term has the same id. An
     obsolete id becomes the term that replaces it, if there is only one. If several ids of a query
-    become one term, the highest grade counts.
+    become one term, the judgment with the highest grade counts.
 
     Args:
         test_set: The set.
@@ -135,7 +135,7 @@ def _resolve(
     query: TestQuery, ontology: Ontology, found: ResolvedTerms, problems: list[str]
 ) -> TestQuery:
     """Return the query with live terms; count its other ids in ``found`` and ``problems``."""
-    grades: dict[str, int] = {}
+    judged: dict[str, RelevantTerm] = {}
     for term in query.relevant:
         resolution = ontology.resolve(term.doc_id)
         if resolution.term_id is None:
@@ -146,12 +146,13 @@ def _resolve(
                 f"{term.doc_id} of query {query.query_id} is {resolution.status}{advice}"
             )
             continue
-        grade = grades.get(resolution.term_id, term.grade)
-        grades[resolution.term_id] = max(grade, term.grade)
+        known = judged.setdefault(resolution.term_id, term)
+        if term.grade > known.grade:
+            judged[resolution.term_id] = term
         if resolution.status != "live":
             changed = found.alternative if resolution.status == "alternative" else found.replaced
             changed[f"{term.doc_id} → {resolution.term_id}"] += 1
-    if list(grades) == [term.doc_id for term in query.relevant]:
+    if list(judged) == [term.doc_id for term in query.relevant]:
         return query
-    relevant = tuple(RelevantTerm(doc_id=one, grade=grade) for one, grade in grades.items())
+    relevant = tuple(term.model_copy(update={"doc_id": one}) for one, term in judged.items())
     return query.model_copy(update={"relevant": relevant})

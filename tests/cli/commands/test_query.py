@@ -11,9 +11,10 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from trectools_plus.choices import DEFAULT_STRATEGY
+from trectools_plus.choices import ALL_MODES, DEFAULT_STRATEGY
 from trectools_plus.cli.app import app
 from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.retrieval.backends.embedded.modes import uses_vectors
 
 ROOT = Path(__file__).parents[3]
 TOY = str(ROOT / "fixtures" / "ontology" / "toy.obo")
@@ -415,3 +416,16 @@ def test_terms_have_a_vector_for_each_part_by_default() -> None:
     )
     plain = ["query", "roses", "--dataset", GARDEN]
     assert document(*plain)["results"] == document(*plain, "--no-multi-vector")["results"]
+
+
+@pytest.mark.parametrize("mode", [mode for mode in ALL_MODES if mode != "splade"])
+def test_a_query_in_an_unknown_language_is_reported(mode: str) -> None:
+    words = ["query", "Der Hund und die Katze", "--ontology", TOY, "--mode", mode]
+    with_vectors = uses_vectors(mode)
+    (note,) = document(*words)["notes"] or [""]
+    assert ("not to be in English (de)" in note) == with_vectors
+    assert (f"note: {note}\n" in run_cli(*words).stderr) == with_vectors
+    unknown = ["query", "Zähneknirschen", *words[2:]]
+    assert ("shares no word" in run_cli(*unknown).stderr) == with_vectors
+    for text in ("wild animal", "dog", "TOY:0009"):
+        assert document("query", text, *words[2:])["notes"] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from trectools_plus.choices import ALL_MODES, MODE_ALIASES
 from trectools_plus.formats.collection import load_collection
 from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+from trectools_plus.retrieval.backends.embedded.modes import puts_exact_first
 from trectools_plus.retrieval.fetch.fetch import fetch
 from trectools_plus.retrieval.index.cache import IndexRecipe, open_index
 from trectools_plus.retrieval.index.encoder import DIMENSIONS, MODEL, TextEncoder
+from trectools_plus.retrieval.ontology_terms import corpus_of
 
-MODES = ("lexical", "vector", "ngram", "hybrid", "all_max", "label_synonyms_max")
+MODES = tuple(mode for mode in ALL_MODES if mode != "splade" and mode not in MODE_ALIASES)
+"""Every mode that needs no model of the user."""
 WORDS = ("seizure", "short", "stature", "crâne", "e\u0301le\u0301vation", "größe", "iga", "žuljić")
 TEXTS = {
     "d1": "short stature",
@@ -31,14 +37,26 @@ TEXTS = {
 }
 
 
-def corpus_of(texts: list[str]) -> Corpus:
-    frame = pl.DataFrame({"doc_id": list(TEXTS), "title": texts, "text": texts})
-    return Corpus(frame)
+def terms_of(texts: list[str], folder: Path) -> Corpus:
+    """An ontology whose terms have these labels and synonyms."""
+    stanzas = [
+        f"[Term]\nid: T:{number}\nname: {text}\n"
+        f'synonym: "{text} of x" EXACT []\ndef: "{text} y." []\n'
+        for number, text in enumerate(texts)
+    ]
+    path = folder / "terms.obo"
+    path.write_text("format-version: 1.2\n\n" + "\n".join(stanzas), encoding="utf-8")
+    return corpus_of(Ontology.from_obo(path))
+
+
+def documents_of(texts: list[str], folder: Path) -> Corpus:
+    return Corpus(pl.DataFrame({"doc_id": list(TEXTS), "title": texts, "text": texts}))
 
 
 def search(corpus: Corpus, query: str) -> dict[str, list[tuple[str, float]]]:
+    modes = [mode for mode in MODES if corpus.find_exact or not puts_exact_first(mode)]
     found = {}
-    for mode, retriever in build_retrievers(corpus, MODES).items():
+    for mode, retriever in build_retrievers(corpus, modes).items():
         (ranking,) = retriever.search([query], 5)
         found[mode] = list(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
     return found
@@ -60,12 +78,17 @@ CASES = st.lists(st.booleans(), min_size=1, max_size=8)
 @given(
     words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), query_case=CASES, cases=CASES
 )
+@pytest.mark.parametrize("make", [documents_of, terms_of])
 def test_case_of_queries_and_documents_changes_nothing(
-    words: list[str], query_case: list[bool], cases: list[bool]
+    make: Callable[[list[str], Path], Corpus],
+    tmp_path: Path,
+    words: list[str],
+    query_case: list[bool],
+    cases: list[bool],
 ) -> None:
     query, texts = " ".join(words), list(TEXTS.values())
-    expected = search(corpus_of(texts), query)
-    other = corpus_of([recased(text, cases) for text in texts])
+    expected = search(make(texts, tmp_path), query)
+    other = make([recased(text, cases) for text in texts], tmp_path)
     assert search(other, recased(query, query_case)) == expected
 
 
@@ -102,11 +125,10 @@ def test_upper_case_queries_find_the_same_on_a_real_collection(
 
     def rows(topics: Topics) -> dict[str, list[Any]]:
         assert collection.corpus is not None
-        fetched = fetch(
-            collection.corpus, topics, ["lexical", "vector", "ngram", "hybrid"], depth=10
-        )
+        modes = [mode for mode in MODES if not puts_exact_first(mode)]
+        fetched = fetch(collection.corpus, topics, modes, depth=10)
         return {mode: result.run.frame.rows() for mode, result in fetched.items()}
 
-    topics = Topics(collection.topics.frame.head(40))
+    topics = Topics(collection.topics.frame.head(20))
     shouted = Topics(topics.frame.with_columns(pl.col("text").str.to_uppercase()))
     assert rows(shouted) == rows(topics)

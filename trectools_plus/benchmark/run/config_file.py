@@ -28,10 +28,10 @@ from trectools_plus.models import explain_problem
 from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.backends.settings import BackendSettings
 from trectools_plus.retrieval.fetch.answering import Collapse
-from trectools_plus.retrieval.named_models import BUILTIN
+from trectools_plus.retrieval.named_models import PACKAGED_MODELS
 from trectools_plus.retrieval.setting_types import Flag, Names, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.testsets.loading import shipped_names
+from trectools_plus.testsets.loading import find_shipped
 
 _OF_TEST_CASES = ("unknown_terms", "language")
 _SUPERSEDES = {
@@ -264,7 +264,7 @@ def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Make the file's paths relative to the current folder."""
     anchored = dict(values)
     for name in _PATHS:
-        if isinstance(anchored.get(name), str) and anchored[name] not in shipped_names():
+        if isinstance(anchored.get(name), str) and find_shipped(anchored[name]) is None:
             anchored[name] = _anchor(anchored[name], folder)
     retrieval = anchored.get("retrieval")
     if isinstance(retrieval, dict):
@@ -295,7 +295,8 @@ def _anchor_model(value: Any, folder: Path) -> Any:
             else one
             for name, one in value.items()
         }
-    return _anchor(value, folder) if isinstance(value, str) and value != BUILTIN else value
+    is_folder = isinstance(value, str) and value not in PACKAGED_MODELS
+    return _anchor(value, folder) if is_folder else value
 
 
 def _anchor(path: str, folder: Path) -> str:

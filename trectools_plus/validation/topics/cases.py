@@ -2,7 +2,7 @@
 
 ::
 
-    {metadata: {…}, queries: [{query_id, text, relevant: [{doc_id, grade}], …}]}
+    {metadata: {…}, queries: [{query_id, text, relevant: [{doc_id, grade, span}], …}]}
     {queries: [{id, text, relevant: {doc_id: grade}}]}
     {queries: [{query_id, query_text, relevant_docs: [{doc_id, grade}]}]}     or {doc_id: grade}
     {metadata: {…}, test_cases: [{text, expected_hpo_ids: [HP:…]}]}     or only the list
@@ -40,6 +40,7 @@ from trectools_plus.formats.topic_schema import (
     METADATA_KEYS,
     NOTE_KEYS,
     NOTE_WORDS,
+    SPAN_KEY,
     TERM_KEYS,
     TERM_SPELLINGS,
     TEXT_KEYS,
@@ -67,8 +68,8 @@ from trectools_plus.validation.topics.view import (
 )
 
 Fields = dict[str, tuple[Scalar, Node]]
-Judged = tuple[str, Node, float | None]
-"""Document id, its node, and its grade (``None`` if it is not a whole number)."""
+Judged = tuple[str, Node, float | None, str | None]
+"""Document id, its node, its grade (``None`` if it is not a whole number), and its span."""
 
 
 def read_test_set(tree: Tree, problems: Problems | None = None) -> Content:
@@ -91,8 +92,8 @@ class _Reader:
         self.problems = problems
         self._aliases = AliasResolver(n_values)
         self._schema = Schema(self.problems)
-        self._judgments = _JudgmentsReader(self.problems, self._schema, self._aliases)
         self._notes = _NotesReader(self.problems)
+        self._judgments = _JudgmentsReader(self.problems, self._schema, self._aliases, self._notes)
         self._kind: Kind = "testset"
         self._entries: list[tuple[int, str | None, str | None, int]] = []
         self._cases: Cases | None = None
@@ -247,16 +248,20 @@ class _JudgmentsReader:
         problems: Collects the problems.
         schema: Reports unknown keys.
         aliases: Returns the fields and items of nodes, with aliases resolved.
+        notes: Reads spans.
 
     Attributes:
-        rows: ``line, query_id, doc_id, grade`` of each judgment read so far.
+        rows: ``line, query_id, doc_id, grade, span`` of each judgment read so far.
     """
 
-    def __init__(self, problems: Problems, schema: Schema, aliases: AliasResolver) -> None:
-        self.rows: list[tuple[int, str, str, float | None]] = []
+    def __init__(
+        self, problems: Problems, schema: Schema, aliases: AliasResolver, notes: _NotesReader
+    ) -> None:
+        self.rows: list[tuple[int, str, str, float | None, str | None]] = []
         self._problems = problems
         self._schema = schema
         self._aliases = aliases
+        self._notes = notes
         self._seen: set[str] = set()
 
     def read(self, node: Node, entry: Entry, number: int) -> None:
@@ -274,8 +279,8 @@ class _JudgmentsReader:
         if query_id in self._seen:
             return
         self._seen.add(query_id)
-        for doc_id, place, grade in self._iter(node, entry):
-            self.rows.append((place.line, query_id, doc_id, grade))
+        for doc_id, place, grade, span in self._iter(node, entry):
+            self.rows.append((place.line, query_id, doc_id, grade, span))
 
     def report_missing_judgments(self, place: Node, entry: Entry) -> None:
         """Report that a test case has no judgments (T131)."""
@@ -288,7 +293,7 @@ class _JudgmentsReader:
             for key, value in self._aliases.fields(node):
                 doc_id = read_id(key, "document id", entry, self._problems)
                 if doc_id is not None:
-                    yield doc_id, key, read_grade(value, doc_id, entry, self._problems)
+                    yield doc_id, key, read_grade(value, doc_id, entry, self._problems), None
             return
         for item in self._aliases.items(node):
             if isinstance(item, Mapping):
@@ -296,10 +301,10 @@ class _JudgmentsReader:
             else:
                 doc_id = read_id(item, "document id", entry, self._problems)
                 if doc_id is not None:
-                    yield doc_id, item, 1.0
+                    yield doc_id, item, 1.0, None
 
     def _iter_term(self, term: Mapping, entry: Entry) -> Iterator[Judged]:
-        """Read ``{doc_id: …, grade: …}``: one judgment, or none if the document is missing."""
+        """Read ``{doc_id: …, grade: …, span: …}``: one judgment, or none without a document."""
         pairs = self._aliases.fields(term)
         fields = {key.text: value for key, value in pairs}
         found = {
@@ -319,11 +324,12 @@ class _JudgmentsReader:
         if doc_id is None:
             return
         value = None if grade is None else read_grade(grade, doc_id, entry, self._problems)
-        yield doc_id, place, value
+        span = self._notes.read_span(fields.get(SPAN_KEY), entry.query_id)
+        yield doc_id, place, value, span
 
 
 class _NotesReader:
-    """Reads categories, languages and remarks of cases and metadata; reports invalid ones (T118).
+    """Reads categories, languages, remarks and spans; reports invalid ones (T118).
 
     Args:
         problems: Collects the problems.
@@ -366,6 +372,15 @@ class _NotesReader:
                 self.report_wrong_value(node, f"{key.text} of the metadata is {_shown(node)}", None)
             elif key.text == "language" and isinstance(node, Scalar) and node.text:
                 self.languages.append((node.line, None, node.text))
+
+    def read_span(self, node: Node | None, query_id: str | None) -> str | None:
+        """Read the words of a text that name a document; ``None`` without any."""
+        if node is None or (isinstance(node, Scalar) and node.meaning == "null"):
+            return None
+        if isinstance(node, Scalar) and node.meaning == "text" and node.text.strip():
+            return node.text
+        self.report_wrong_value(node, f"{SPAN_KEY} is {_shown(node)}", query_id)
+        return None
 
     def report_wrong_value(self, node: Node, what: str, query_id: str | None) -> None:
         """Report a value of the wrong type."""

@@ -38,6 +38,7 @@ JUDGMENTS_SCHEMA: dict[str, type[pl.DataType]] = {
     "query_id": pl.String,
     "doc_id": pl.String,
     "grade": pl.Float64,
+    "span": pl.String,
 }
 
 
@@ -139,8 +140,8 @@ class Content:
         entries: ``line, query_id, text, text_line`` of each topic or test case: its id and text,
             with their lines; null if missing.
         problems: The problems in the file.
-        judgments: ``line, query_id, doc_id, grade`` of a test set; the grade is null if it is
-            not a whole number.
+        judgments: ``line, query_id, doc_id, grade, span`` of a test set; the grade is null if it
+            is not a whole number, the span if none is given.
         kind: ``testset`` for a file with queries and judgments.
         languages: ``line, query_id, language`` of each language declared in a test set; without a
             query id for the metadata.
@@ -212,7 +213,10 @@ class JudgmentsView(QrelsView):
 
     Args:
         path: The file.
-        table: ``line, query_id, doc_id, grade``.
+        table: ``line, query_id, doc_id, grade, span``.
+
+    Attributes:
+        spans: The words of the query that name each judged document; null if not given.
     """
 
     def __init__(self, path: str, table: pl.DataFrame) -> None:
@@ -220,6 +224,7 @@ class JudgmentsView(QrelsView):
             "query_id", "doc_id", iteration=pl.lit("0"), relevance=pl.col("grade").fill_null(np.nan)
         )
         super().__init__(path, None, Shape(), frame)
+        self.spans = table["span"]
         # Replaces the cached property of the base class, which needs a file with columns.
         self.__dict__["line_numbers"] = table["line"].to_numpy()
 

@@ -35,6 +35,9 @@ class Terms(Protocol):
     def resolve(self, term_id: str) -> TermState:
         """Return the state of an id; never fails."""
 
+    def ancestors(self, term_id: str) -> frozenset[str]:
+        """Return the live term itself and all its ancestors."""
+
 
 class TestSetView:
     """A test set with its ontology and the other parts of its split.
@@ -94,14 +97,16 @@ class TestSetView:
 
     @cached_property
     def judged(self) -> pl.DataFrame:
-        """``line, query_id, doc_id, grade`` of each judgment; unreadable grades are null."""
+        """``line, query_id, doc_id, grade, span`` of each judgment; unreadable grades are null."""
         judgments = self.topics.judgments
         if judgments is None or judgments.line_numbers is None:
             schema = {"line": pl.UInt32, "query_id": pl.String, "doc_id": pl.String}
-            return pl.DataFrame(schema={**schema, "grade": pl.Float64})
+            return pl.DataFrame(schema={**schema, "grade": pl.Float64, "span": pl.String})
         lines = pl.Series("line", judgments.line_numbers, dtype=pl.UInt32)
         grade = pl.col("relevance").cast(pl.Float64).fill_nan(None)
-        return judgments.frame.select(lines, "query_id", "doc_id", grade=grade)
+        return judgments.frame.select(
+            lines, "query_id", "doc_id", grade=grade, span=judgments.spans
+        )
 
     def relevant(self, query_id: str) -> frozenset[str]:
         """Return the terms of a query with a grade above 0."""

@@ -30,13 +30,14 @@ from trectools_plus.text import split_list
 def benchmark_multilingual(
     *,
     sets: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            metavar="SET...",
-            help="Test sets, one for each language or in several: shipped names or files.",
+            metavar="[SET]...",
+            help="Test sets, one for each language or in several: shipped names or files.  "
+            "[default: the standard sets of all five languages]",
             autocompletion=completion.complete_test_set,
         ),
-    ],
+    ] = None,
     modes: Modes = None,
     output_dir: Annotated[
         Path, output_dir_option("Folder for all reports, with a sub-folder for each language.")
@@ -56,8 +57,13 @@ def benchmark_multilingual(
     language. Queries of different languages are never averaged together: a set in several
     languages is split. Two sets of one language are refused.
 
+    If the sets are parallel (the same query ids with the same terms of the highest grade), gap and
+    variance have intervals, and each difference of two languages is tested query by query.
+    Otherwise the command names the ids or terms that differ.
+
     \b
     Examples:
+      benchmark multilingual --modes lexical,vector -m RR@10
       benchmark multilingual hpo-en-tiny hpo-de-tiny hpo-fr-tiny
       benchmark multilingual hpo-en-standard mine-de.json --modes lexical,vector -m RR@10
       benchmark multilingual all-languages.json --unknown-terms drop
@@ -77,7 +83,7 @@ def benchmark_multilingual(
     searching.check_used(settings.mode_keys, settings.retrieval)
     with show_progress() as progress:
         result = benchmark.run_multilingual(
-            sets,
+            sets or benchmark.PARALLEL_SETS,
             options,
             progress,
             command=format_command(sys.argv),

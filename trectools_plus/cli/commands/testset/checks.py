@@ -104,7 +104,7 @@ def _readable_sets(
         except InputError as error:
             errors.append(error)
         else:
-            files += [name] if name not in testsets.shipped_names() else []
+            files += [name] if testsets.find_shipped(name) is None else []
     try:
         errors += find_readable(files, (ontology,))[1] if files else []
     except SeveralFilesError as several:

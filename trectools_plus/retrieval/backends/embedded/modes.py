@@ -49,6 +49,11 @@ def uses_vectors(mode: str) -> bool:
     return kind_of(mode) not in ("lexical", "ngram", "splade")
 
 
+def uses_builtin_embeddings(mode: str, settings: RetrievalSettings) -> bool:
+    """Return whether a mode embeds texts with the built-in embeddings."""
+    return uses_vectors(mode) and settings.for_model(model_of(mode)).model_folder is None
+
+
 def expand_modes(modes: Sequence[str], settings: RetrievalSettings) -> tuple[str, ...]:
     """Return the modes to search: with several embedding models, ``<mode>-<model>`` for each.
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from trectools_plus.text import in_all, listed, number, on, plural, visible
+from trectools_plus.text import in_all, listed, number, on, plural, quoted, visible
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.views.testsets import TermState, TestSetView
 
@@ -156,6 +156,73 @@ def nothing_to_find(test_set: TestSetView) -> Hit | None:
         return _hit(rows, f"query {visible(ids[0])} has no relevant term")
     total = test_set.queries["query_id"].n_unique()
     return _hit(rows, f"{len(ids):,} of {total:,} queries have no relevant term: {listed(ids)}")
+
+
+@rule(
+    "T214",
+    "unrelated-term",
+    on="testset",
+    scope="query",
+    severity="warning",
+    fix="no",
+    blocks_scoring=False,
+    checks="term of grade 1 or 2 that is neither above nor below a term of grade 3, and has no "
+    "span that names it in the text",
+    rationale="Grade 2 is a broader or narrower term, grade 1 one part of a phrase that names "
+    "several findings. Contrary terms and siblings are wrong answers, and a grade rewards them. "
+    "Sets without grade 3 use other grades and are not checked.",
+    example="set.yaml:7: warning T214: HP:0002857 has grade 1 for query 2 'bow legs', but is "
+    "neither above nor below a term of grade 3. Remove it, or add the words that name it as span.",
+    remedy="Remove it, or add the words that name it as span",
+)
+def unrelated_term(test_set: TestSetView) -> Hit | None:
+    """A term of grade 1 or 2 is neither related to the intended term nor named in the text."""
+    terms = test_set.terms
+    if terms is None or not test_set.is_test_set:
+        return None
+    judged = test_set.judged.with_columns(
+        term=pl.col("doc_id").map_elements(
+            lambda doc_id: terms.resolve(doc_id).term_id, return_dtype=pl.String
+        )
+    ).drop_nulls("term")
+    intended = judged.filter(pl.col("grade") == HIGHEST_GRADE)
+    if intended.is_empty():
+        return None
+    others = judged.filter(pl.col("grade").is_between(LOWEST_GRADE + 1, HIGHEST_GRADE - 1))
+    ancestors = {one: terms.ancestors(one) for one in judged["term"].unique()}
+    best = dict(intended.group_by("query_id").agg("term").iter_rows())
+    texts = dict(test_set.texts.select("query_id", "text").iter_rows())
+    unrelated = [
+        not _is_part(row["span"], texts.get(row["query_id"]))
+        and not any(
+            one in ancestors[row["term"]] or row["term"] in ancestors[one]
+            for one in best.get(row["query_id"], ())
+        )
+        for row in others.iter_rows(named=True)
+    ]
+    rows = others.filter(pl.Series(unrelated, dtype=pl.Boolean))
+    if rows.is_empty():
+        return None
+    first = rows.row(0, named=True)
+    text = texts.get(first["query_id"])
+    query = f"query {visible(first['query_id'])}{'' if text is None else f' {quoted(text)}'}"
+    why = (
+        "" if first["span"] is None else f", and its span {quoted(first['span'])} is no part of it"
+    )
+    message = (
+        f"{visible(first['doc_id'])} has grade {number(first['grade'])} for {query}, but is "
+        f"neither above nor below a term of grade {HIGHEST_GRADE}{why}"
+        f"{in_all(rows.height, 'such term')}"
+    )
+    return _hit(rows, message)
+
+
+def _is_part(span: str | None, text: str | None) -> bool:
+    """Return true if a span is in the text, and the text says more."""
+    if span is None or text is None:
+        return False
+    part, whole = (" ".join(one.casefold().split()) for one in (span, text))
+    return part in whole and part != whole
 
 
 def _terms(test_set: TestSetView, status: str) -> tuple[pl.DataFrame, dict[str, TermState]] | None:
