@@ -202,8 +202,8 @@ class RetrievalSettings(Model):
         by_part = bool(has_parts) if self.multi_vector is None else self.multi_vector
         is_term = bool(has_parts) and by_part
         components = self.components
-        if components is None and self.weights is None:
-            components = ("lexical", "vector", "ngram") if is_term else ("lexical", "vector")
+        if is_term and components is None and self.weights is None:
+            components = ("lexical", "vector", "ngram")
         fusion = self.fusion or ("rrf" if has_parts is None else "weighted")
         usual: Normalisation = "z-score" if is_term and fusion == "weighted" else "min-max"
         return self.model_copy(

@@ -31,7 +31,7 @@ def index_build(
         str,
         typer.Option(
             metavar="NAMES",
-            help="Modes to build indexes for, comma-separated: lexical, vector, splade.",
+            help="Modes to build indexes for, comma-separated: lexical, vector, ngram, splade, hybrid.",
             autocompletion=completion.complete_modes,
         ),
     ] = "lexical,vector",
