@@ -31,7 +31,8 @@ Modes = Annotated[
     typer.Option(
         metavar="NAMES",
         help="Modes to compare, comma-separated: lexical (or bm25), vector (or dense), ngram, "
-        "hybrid, hybrid+exact (hybrid with exact matches first), splade, or an aggregation strategy of multi-vector search.  "
+        "hybrid, hybrid+exact (hybrid with exact matches first), splade, or an aggregation "
+        "strategy of multi-vector search.  "
         "[default: lexical,vector,hybrid]",
         autocompletion=completion.complete_modes,
     ),
