@@ -51,6 +51,11 @@ def _without_effect(config: BenchmarkConfig) -> list[str]:
     """List changed settings that no mode uses."""
     settings = config.retrieval
     default = RetrievalSettings().for_documents(has_parts=config.has_terms)
+    # Settings that depend on others are not changes of the user.
+    chosen = RetrievalSettings(multi_vector=settings.multi_vector, fusion=settings.fusion)
+    chosen = chosen.for_documents(has_parts=config.has_terms)
+    implied = {name: getattr(chosen, name) for name in ("components", "normalisation")}
+    default = default.model_copy(update=implied)
     return [
         f"The setting {name} has no effect: {why}."
         for name, why in unused_settings(config.mode_keys, settings).items()

@@ -29,7 +29,8 @@ def query_text(
         str,
         typer.Option(
             metavar="NAME",
-            help="Mode: lexical (or bm25), vector (or dense), hybrid, splade, or an aggregation "
+            help="Mode: lexical (or bm25), vector (or dense), ngram, hybrid, splade, or an "
+            "aggregation "
             "strategy of multi-vector search.",
             autocompletion=completion.complete_words(ALL_MODES),
         ),
