@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.dictionary import eligible_terms
-from trectools_plus.extraction.extractor import Extractor, aggregate
+from trectools_plus.extraction.extractor import Extractor, aggregate, corpus_of_terms
+from trectools_plus.extraction.names import eligible_terms
 from trectools_plus.extraction.predictions import Mention
-from trectools_plus.extraction.search import corpus_of_terms
 from trectools_plus.extraction.settings import make_extraction_settings
 from trectools_plus.retrieval.source import Ranking
 

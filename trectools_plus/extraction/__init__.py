@@ -5,10 +5,10 @@
     documents.py     annotated documents
     predictions.py   mentions, predictions, and files of predictions
     segmentation.py  sentences, clauses, phrases and words of a text
+    names.py         the names of terms, and variations learnt from them
     dictionary.py    search a text for the names of terms
-    search.py        retrieve terms, and verify them word by word
     assertion.py     detect negation, uncertainty and other persons
-    extractor.py     the complete extraction for one text
+    extractor.py     the complete extraction for one text, with dictionary and retrieval
     settings.py      the settings of an extraction
     scoring.py       precision, recall, F1 and mistakes
     report.py        the models of the report

@@ -38,7 +38,7 @@ unremarkable for; did not have; does not have; do not have; did not show; does n
 show; had no; has no; have no; showed no; shows no; excludes; excluded; exclusion of; not
 associated with; not complain of; cannot see; not have; not had; not having; never had; doesn't
 have; don't have; didn't have; hasn't had; haven't had; hadn't had; none had; none has; none have;
-none of
+none of; r/o; ruling out; to rule out; nor any; no clinical evidence of; devoid of
 """
 NEGATED_AFTER = """
 was ruled out; were ruled out; is ruled out; are ruled out; has been ruled out; have been ruled
@@ -51,7 +51,9 @@ reported; have not been reported; not reported; was denied; were denied; denied 
 were negative; is negative; free; not noted; was not noted; were not noted; did not occur; does not
 occur; do not occur; has not been observed; have not been observed; never occurred; never observed;
 never seen; has never been observed; have never been observed; has never been seen; have never been
-seen; has never been reported; have never been reported
+seen; has never been reported; have never been reported; never reported; has not occurred; have not
+occurred; had not occurred; never developed; not demonstrated; not evident; not identified; not
+documented; not detectable
 """
 NEGATED_PSEUDO = """
 no increase; no change; no significant change; no interval change; no suspicious change; not only;
@@ -59,7 +61,9 @@ not just; not certain whether; not certain if; not necessarily; not always; not 
 uncommonly; not infrequently; not unusual; not rare; not yet known; gram negative; no further;
 without difficulty; without treatment; without therapy; without intervention; with or without; no
 longer than; whether or not; not drain; not cause; not cured; not extend; not specific; not to be;
-no doubt; not all; not known; not every
+no doubt; not all; not known; not every; no improvement; no cause; no treatment; no response; no
+effect; no specific treatment; no worsening; not respond; not improve; not controlled; not explain;
+not explained by
 """
 UNCERTAIN_BEFORE = """
 possible; possibly; probable; probably; suspected; suspicion of; suspicious for; suspect;
@@ -67,7 +71,7 @@ questionable; presumed; presumably; concern for; concerning for; cannot exclude;
 could not be excluded; suggestive of; suggesting; may represent; might represent; could represent;
 may be ruled out for; should be ruled out for; what must be ruled out is; be ruled out for;
 differential diagnosis includes; differential diagnosis of; versus; unclear whether; uncertain
-whether; not certain whether; not certain if; whether or not; likely represents; borderline
+whether; not certain whether; not certain if; whether or not; likely represents; borderline; query
 """
 UNCERTAIN_AFTER = """
 is possible; are possible; was possible; is suspected; are suspected; was suspected; were
@@ -101,12 +105,24 @@ unremarkable; family history was unremarkable; family history is noncontributory
 noncontributory; family history is non-contributory; family history was non-contributory
 """
 IN_FAMILY = """
-in the family; in his family; in her family; in their family; runs in the family; run in the family
+in the family; in his family; in her family; in their family; runs in the family; run in the family;
+on the maternal side; on the paternal side; on the mother's side; on the father's side; on his
+mother's side; on his father's side; on her mother's side; on her father's side
+"""
+FAMILY_HEADINGS = """
+family history; familial history; family medical history; family hx; fam hx; fhx; family anamnesis
+"""
+OTHER_HEADINGS = """
+history; examination; exam; medications; medication; allergies; investigations; findings;
+diagnosis; diagnoses; impression; assessment; plan; summary; development; course; laboratory;
+imaging; genetics; review of systems; phenotype; proband; patient; presentation; complaint;
+features; description
 """
 PATIENTS = """
-he; she; patient; patients; proband; probands; propositus; proposita; index case; the child; this
-child; the boy; this boy; the girl; this girl; the infant; this infant; the baby; this baby; the
-newborn; the neonate; their child; their son; their daughter; their baby
+the couple's son; the couple's daughter; the couple's child; he; she; patient; patients; proband;
+probands; propositus; proposita; index case; the child; this child; the boy; this boy; the girl;
+this girl; the infant; this infant; the baby; this baby; the newborn; the neonate; their child;
+their son; their daughter; their baby
 """
 REPORTING = """
 report; reports; reported; reporting; note; notes; noted; notice; notices; noticed; observe;
@@ -137,12 +153,26 @@ other than; whereas; while; still; because; since; secondary to; cause of; sourc
 sources of; reason for; reasons for; etiology of; in contrast; on the other hand; besides; which;
 who; until; unless; and has; and had; and have; and showed; and shows; and presented with; and
 presents with; has; had; have; presented with; presents with; patient; patients; the proband; he;
-she; they; present; yes
+she; they; present; yes; positive; due to; because of; as a result of; owing to; caused by
 """
 NEGATIVE_ANSWERS = """
-none; nil; no; never; absent; negative; denied; excluded; ruled out; not present; not seen; not
-observed; not found; not detected; not reported; not noted; not known; none reported; none noted;
-none known; none observed; none seen; none to date; none present; no evidence
+none; nil; no; never; absent; negative; neg; normal; denied; denies; excluded; ruled out; not
+present; not seen; not observed; not found; not detected; not reported; not noted; not known; none
+reported; none noted; none known; none observed; none seen; none to date; none present; no evidence
+"""
+EMPTY_HISTORIES = """
+unremarkable; negative; noncontributory; non-contributory; normal; none; nil; unknown
+"""
+FINITE_VERBS = """
+is; are; was; were; has; had; have; began; started; showed; shows; developed; presented; presents;
+revealed; occurred; became
+"""
+UNCERTAIN_ANSWERS = """
+possible; possibly; probable; likely; suspected; questionable; unclear; uncertain; equivocal
+"""
+NEGATIVE_HEADINGS = """
+absent; negative; negatives; pertinent negatives; negative findings; not present; not observed; not
+found; excluded; denies; denied
 """
 
 
@@ -166,7 +196,10 @@ def _any_of(listed: str) -> str:
 _RELATIVE = _any_of(RELATIVES)
 _REPORTS = _any_of(REPORTING)
 _PATIENT = _any_of(PATIENTS)
-_DETERMINER = r"(?:(?:his|her|the|a|an|one|both|their|my|your|this|patient['’]s|proband['’]s)\s+)"
+_DETERMINER = (
+    r"(?:(?:his|her|the|a|an|one|two|three|four|five|several|some|all|other|both|their|my|your|this"
+    r"|patient['’]s|proband['’]s)\s+)"
+)
 _ADJECTIVES = r"(?:[\w'’-]+\s+){0,2}?"
 _HAS_CLAUSE = r"(?!,?\s+(?:with|who|whose|having|has|had|have)\b)"
 _HEALTHY = r"(?:healthy|well|unaffected|normal|asymptomatic)"
@@ -208,15 +241,24 @@ _PERSONS_BEFORE = (
 )
 _ANSWER = (
     rf"(?:\s*[:=(]\s*|\s+[-–—]\s+|\s+){_any_of(NEGATIVE_ANSWERS)}{_PHRASE_END}"
-    r"|\s*[:=]\s*(?:none|nil)\b|\s*\(\s*[-−–]\s*\)"
+    r"|\s*[:=]\s*(?:none|nil)\b|\s*\(\s*[-−–]\s*\)|\s*[:=]\s*[-−–∅]\s*(?=[,;]|$)"
 )
+_MINUS = r"\s+[-−–](?=\s*(?:[,;]|$))"
+"""A minus sign after a finding: *hypotonia -, seizures +*."""
+_UNCERTAIN_ANSWER = rf"\s*[:=(]\s*{_any_of(UNCERTAIN_ANSWERS)}{_PHRASE_END}|\s*\?"
+_HEADING_OF_NEGATED = rf"(?:\A|(?<=[;,.])\s*){_any_of(NEGATIVE_HEADINGS)}\s*:|\[[-−–]\]"
 
 _RULES: tuple[tuple[str, Assertion, _Scope], ...] = (
     (_any_of(NEGATED_NEAR), "negated", "near"),
     (_any_of(NEGATED_BEFORE), "negated", "after"),
     (_any_of(NEGATED_AFTER), "negated", "before"),
     (_any_of(NEGATED_PSEUDO), "negated", "none"),
+    (_HEADING_OF_NEGATED, "negated", "after"),
     (_ANSWER, "negated", "label"),
+    (_MINUS, "negated", "label"),
+    (_UNCERTAIN_ANSWER, "uncertain", "label"),
+    (r"\?(?=\w)", "uncertain", "near"),
+    (r"\[\+\]", "affirmed", "end"),
     (_any_of(UNCERTAIN_BEFORE), "uncertain", "after"),
     (_any_of(UNCERTAIN_AFTER), "uncertain", "before"),
     (_any_of(UNCERTAIN_PSEUDO), "uncertain", "none"),
@@ -238,12 +280,63 @@ def assert_mentions(text: str, mentions: Iterable[Mention]) -> list[Mention]:
     """Return the mentions, each with the assertion of its sentence."""
     found = list(mentions)
     result = []
-    for sentence in chunk(text, "sentence"):
+    sentences = chunk(text, "sentence")
+    about_family = _family_history(text, sentences)
+    for sentence in sentences:
         inside = [m for m in found if sentence.start <= m.start < sentence.end]
-        if inside:
+        if sentence in about_family:
+            result += [replace(m, assertion="other_person") for m in inside]
+        elif inside:
             governing = _triggers(sentence, inside)
             result += [replace(m, assertion=_assertion_of(text, m, governing)) for m in inside]
     return result
+
+
+def _family_history(text: str, sentences: Sequence[Chunk]) -> set[Chunk]:
+    """Return the sentences of sections with a heading such as *Family history:*.
+
+    A section ends at an empty line, at another heading, at a sentence about the patient, and at a
+    complete sentence that names no relative.
+    """
+    family, other, empty, verb = _compiled_headings()
+    inside, found, end, size = False, set[Chunk](), 0, 0
+    for sentence in sentences:
+        breaks = text[end : sentence.start].count("\n") + (sentence.start == 0)
+        end = sentence.end
+        if heading := family.match(sentence.text):
+            rest = sentence.text[heading.end() :]
+            inside, size = empty.match(rest) is None, int(bool(rest.strip()))
+            if inside and size:
+                found.add(sentence)
+            continue
+        scopes = _persons_in(sentence.text)
+        inside = inside and not (
+            (breaks > 1 and size > 0)
+            or (breaks and other.match(sentence.text))
+            or "end" in scopes
+            or ("after" not in scopes and verb.search(sentence.text))
+        )
+        if inside:
+            found.add(sentence)
+            size += 1
+    return found
+
+
+def _persons_in(text: str) -> list[_Scope]:
+    """Return the scopes of the persons in a sentence: ``end`` for the patient as its subject."""
+    return [_PERSONS[m.lastindex - 1][1] for m in _compiled()[1].finditer(text) if m.lastindex]
+
+
+@cache
+def _compiled_headings() -> tuple[re.Pattern[str], ...]:
+    """Return patterns of a family heading, another heading, an empty history and a finite verb."""
+    patterns = (
+        rf"(?:{_any_of(FAMILY_HEADINGS)}|(?-i:FH))\s*(?:[:\-–]|\Z)\s*",
+        rf"(?:[\w/&-]+\s+){{0,4}}?{_any_of(OTHER_HEADINGS)}\s*(?::|\Z)",
+        rf"(?:is\s+|was\s+)?{_any_of(EMPTY_HISTORIES)}\.?\s*\Z",
+        _any_of(FINITE_VERBS),
+    )
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
 
 
 def _assertion_of(text: str, mention: Mention, found: Sequence[_Trigger]) -> Assertion:
@@ -263,8 +356,8 @@ def _governs(trigger: _Trigger, mention: Mention, found: Sequence[_Trigger], tex
     if low > high or ";" in text[low:high]:
         return False
     if trigger.scope == "label":
-        in_brackets = "(" in text[trigger.start : trigger.end]
-        if not {*text[low:high]}.isdisjoint(":=()," if in_brackets else ":=()"):
+        covers_list = ":" in text[trigger.start : trigger.end]  # seizures, hypotonia: none
+        if not {*text[low:high]}.isdisjoint(":=()" if covers_list else ":=(),"):
             return False
     if trigger.scope == "near" and len(words_of(text, low, high)) >= _NEAR_WORDS:
         return False

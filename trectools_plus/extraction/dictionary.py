@@ -1,120 +1,56 @@
 """Find the names of terms in a text: the same content words, in any order and with any ending.
 
-Each name is indexed by its rarest stem. For every word of a clause, the names indexed by its stem
-are candidates. A candidate matches if all its other stems are among the neighbouring content words.
+Each name is indexed by its rarest stem. For every word of a clause, the names indexed by its stem,
+or by the stem of a learnt variation, are candidates. A candidate matches if its stems are those of
+neighbouring content words.
+
+A clause is read in several ways, because words may stand between those of a name, or be left out:
+
+* without words that only specify a finding (*both*, *mild*, *left*);
+* with words joined that the text writes with a hyphen (*A-1* is *A1*);
+* with the words that a part of a coordination shares with another part (*short hands and feet*).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from trectools_plus.errors import UsageError
+from trectools_plus.extraction.names import Key, Name, WordEndings, WordReplacements
 from trectools_plus.extraction.predictions import Mention, longest_only
-from trectools_plus.extraction.segmentation import CONJUNCTIONS, Word, chunk, words_of
-from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.extraction.segmentation import CONJUNCTIONS, Word, chunk, fold, words_of
 
-PHENOTYPES = "HP:0000118"
-"""*Phenotypic abnormality*, the root of all findings in the Human Phenotype Ontology."""
-
-LABEL, EXACT, OTHER = 0, 1, 2
-_MAX_ABBREVIATION_LENGTH = 6
+_MIN_STEM_LENGTH = 3
+_MIN_TRUST = 0.3
+"""Variations with a lower trust are not tried."""
+MIN_TRUST_ALONE = 0.5
+"""Words with the same stem are not the same name if the trust in their endings is lower."""
+_MIN_TRUST_SHARED = 0.8
+"""The minimum trust in a variation whose words stand in two parts of a coordination."""
+_MIN_TRUST_OF_GENERAL = 0.9
+_MAX_NAMES = 10
+"""A word in more names is general: its variations do not name a finding (*depressed*)."""
+_MAX_VARIED = 2
+_MAX_SHARED_WORDS = 3
+_MAX_PARTS = 4
+"""The number of parts of a coordination over which words are shared."""
+_HYPHENS = frozenset("-\u2010\u2011")
+_QUANTIFIERS = frozenset(
+    {"all", "any", "both", "each", "either", "every", "like", "many", "most", "multiple"}
+    | {"often", "other", "several", "some", "such", "very"}
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
-    """One name of a term.
+class _Match:
+    """A mention, and the trust that its words are a name: 1 without a learnt variation."""
 
-    Attributes:
-        term_id: The term.
-        text: The name as the ontology writes it.
-        rank: 0 for the label, 1 for an exact synonym, 2 for a broad, narrow or related one.
-        stems: Stems of its content words, in their order.
-        is_abbreviation: True for a single word of at most six letters with at least two capitals,
-            for example ``VSD``. It matches only in the same case.
-        has_comma: True if it contains a comma.
-        has_conjunction: True if it contains *and*, *or* or a slash.
-    """
-
-    term_id: str
-    text: str
-    rank: int
-    stems: tuple[str, ...]
-    is_abbreviation: bool
-    has_comma: bool
-    has_conjunction: bool
-
-
-def eligible_terms(
-    ontology: Ontology, root: str | None = None, min_depth: int = 0
-) -> frozenset[str]:
-    """Return the ids of the terms that can be predicted.
-
-    Args:
-        ontology: The terms.
-        root: The id of a term; only terms below it are returned. ``None`` means *Phenotypic
-            abnormality* if the ontology has it, otherwise all terms are returned.
-        min_depth: The minimum number of edges between a term and a root of the ontology.
-
-    Raises:
-        UsageError: If the root is not a current term.
-    """
-    if root is None:
-        root = PHENOTYPES if PHENOTYPES in ontology else None
-    hierarchy, live = ontology.hierarchy, ontology.ids.live
-    deep = [index for index, depth in enumerate(hierarchy.depths.tolist()) if depth >= min_depth]
-    if root is None:
-        return frozenset(live[index] for index in deep)
-    top = int(ontology.ids.numbers([root])[0])
-    if top < 0:
-        raise UsageError(
-            f"{root} is not a term", where="root", remedy="give the id of a term of the ontology"
-        )
-    below = (index for index in deep if index != top and top in hierarchy.ancestors_of(index))
-    return frozenset(live[index] for index in below)
-
-
-def names_of(ontology: Ontology, terms: Iterable[str], *, inexact: bool = True) -> list[Name]:
-    """Return labels and synonyms of terms, sorted by id; each text of a term once.
-
-    Args:
-        ontology: The ontology of the terms.
-        terms: Ids of current terms.
-        inexact: Include broad, narrow and related synonyms.
-    """
-    names = []
-    for term_id in sorted(terms):
-        term = ontology.terms[term_id]
-        texts = {term.name: LABEL} if term.name else {}
-        for synonym in term.synonyms:
-            rank = EXACT if synonym.scope == "EXACT" else OTHER
-            if inexact or rank == EXACT:
-                texts[synonym.text] = min(rank, texts.get(synonym.text, rank))
-        names += [_name(term_id, text, rank) for text, rank in texts.items()]
-    return names
-
-
-def _name(term_id: str, text: str, rank: int) -> Name:
-    words = words_of(text)
-    single = words[0].text if len(words) == 1 else ""
-    capitals = sum(letter.isupper() for letter in single)
-    return Name(
-        term_id,
-        text,
-        rank,
-        tuple(word.stem for word in words if word.stem),
-        is_abbreviation=len(single) <= _MAX_ABBREVIATION_LENGTH and capitals >= 2,
-        has_comma="," in text,
-        has_conjunction="/" in text or any(word.text.lower() in CONJUNCTIONS for word in words),
-    )
-
-
-Key = tuple[str, ...]
-"""The sorted stems of a name: equal for names that differ only in order or endings."""
-
-_MIN_STEM_LENGTH = 3
+    mention: Mention
+    trust: float
+    is_shared: bool = False
+    """True if the mention shares words with another part of a coordination."""
 
 
 class Dictionary:
@@ -122,25 +58,39 @@ class Dictionary:
 
     Args:
         names: The names.
-        max_gap: The number of content words that a mention may skip if the words are coordinated: 1
-            finds *parathyroid hyperplasia* in *parathyroid adenoma or hyperplasia*.
+        max_gap: The number of content words of a part of a coordination that another part may
+            replace: 1 finds *parathyroid hyperplasia* in *parathyroid adenoma or hyperplasia*.
         shortest_abbreviation: Abbreviations with fewer letters are ignored.
+        modifiers: Words in lower case that may stand between the words of a name.
+        variations: Learn from the names which words and endings can replace each other.
     """
 
     def __init__(
-        self, names: Sequence[Name], *, max_gap: int = 1, shortest_abbreviation: int = 3
+        self,
+        names: Sequence[Name],
+        *,
+        max_gap: int = 2,
+        shortest_abbreviation: int = 3,
+        modifiers: Iterable[str] = (),
+        variations: bool = True,
     ) -> None:
         self._max_gap = max_gap
+        self._modifiers = _QUANTIFIERS.union(modifiers)
+        self._endings = WordEndings(names)
+        self._replacements = WordReplacements(names if variations else ())
+        self._vary = variations
         self._abbreviations: dict[str, list[Name]] = defaultdict(list)
         self._names: dict[Key, list[Name]] = defaultdict(list)
         for name in names:
-            key = tuple(sorted(name.stems))
             if name.is_abbreviation:
                 if len(name.text.strip()) >= shortest_abbreviation:
                     self._abbreviations[name.text.strip()].append(name)
-            elif len(key) > 1 or (key and len(key[0]) >= _MIN_STEM_LENGTH):
-                self._names[key].append(name)
-        frequency = Counter(stem for key in self._names for stem in set(key))
+                continue
+            for one in _spellings(name):
+                key = tuple(sorted(one.stems))
+                if len(key) > 1 or (key and len(key[0]) >= _MIN_STEM_LENGTH):
+                    self._names[key].append(one)
+        self._frequency = frequency = Counter(stem for key in self._names for stem in set(key))
         self._by_rarest: dict[str, list[Key]] = defaultdict(list)
         for key in self._names:
             self._by_rarest[min(key, key=lambda stem: (frequency[stem], stem))].append(key)
@@ -150,64 +100,216 @@ class Dictionary:
 
         The confidence of a mention is 1 divided by the number of terms to which its words can
         refer: terms with this label; if there are none, terms with this exact synonym; if there are
-        none either, terms with another synonym.
+        none either, terms with another synonym. It is multiplied by the trust in a variation.
         """
-        found = set[Mention]()
+        found = list[_Match]()
         for clause in chunk(text, "clause"):
             words = words_of(text, clause.start, clause.end)
             for word in words:
-                found.update(_mentions([word], self._abbreviations.get(word.text, ())))
-            found.update(self._find_names(text, words))
-        return sorted(longest_only(found), key=lambda m: (m.start, m.end, m.term_id))
+                named = self._abbreviations.get(word.text, ())
+                found += (_Match(one, 1.0) for one in _mentions([word], named, 1.0))
+            found += self._find_in_clause(text, words)
+        return sorted(_select(found), key=lambda m: (m.start, m.end, m.term_id))
 
-    def _find_names(self, text: str, words: list[Word]) -> Iterator[Mention]:
+    def _find_in_clause(self, text: str, words: list[Word]) -> list[_Match]:
+        words = self._complete_prefixes(text, words)
+        found = list(self._matches(text, words))
+        joined = self._join_hyphens(text, words)
+        if len(joined) < len(words):
+            found += self._matches(text, joined)
+        for reading in (words, joined):
+            specific = [word for word in reading if not self._is_modifier(word)]
+            if len(specific) < len(reading):
+                found += self._matches(text, specific)
+        complete = {place for one in found if one.trust == 1 for place in one.mention.words}
+        for left, right, own in self._shared(_parts(text, joined)):
+            own_places = {word.start for word in own} - complete
+            for one in self._matches_of([*left, *right]):
+                if one.mention.words & own_places and not one.mention.words <= own_places:
+                    found.append(one)
+        return found
+
+    def _matches(self, text: str, words: Sequence[Word]) -> Iterator[_Match]:
+        """Yield the mentions in neighbouring words."""
         content = [word for word in words if word.stem]
         starts = [word.start for word in words]
-        for index, word in enumerate(content):
-            for key in self._by_rarest.get(word.stem, ()):
-                for window in self._windows(content, index, key):
-                    begin = bisect_left(starts, window[0].start)
-                    between = words[begin : bisect_left(starts, window[-1].end)]
-                    names = _matching_names(text, between, window, self._names[key])
-                    yield from _mentions(window, names)
+        for window, key, order, trust in self._windows(content):
+            begin = bisect_left(starts, window[0].start)
+            between = words[begin : bisect_left(starts, window[-1].end)]
+            names = _matching_names(text, between, order, self._names[key])
+            trust = self._single_word_trust(window, key, trust, names)
+            yield from (_Match(one, trust) for one in _mentions(window, names, trust))
 
-    def _windows(self, content: Sequence[Word], index: int, key: Key) -> Iterator[list[Word]]:
-        """Yield the shortest sequences of words around a word that contain a key."""
-        size = len(key)
-        max_window = size + (self._max_gap if size > 1 else 0)
-        near = {word.stem for word in content[max(0, index - max_window + 1) : index + max_window]}
-        if not near.issuperset(key):
-            return
-        needed = Counter(key)
-        for first in range(max(0, index - max_window + 1), index + 1):
-            if content[first].stem not in needed:
+    def _matches_of(self, content: Sequence[Word]) -> Iterator[_Match]:
+        """Yield the mentions in words of two parts of a coordination.
+
+        A variation must be reliable, and have the order of the name.
+        """
+        for window, key, order, trust in self._windows(content):
+            if trust < _MIN_TRUST_SHARED:
                 continue
-            missing, used = needed.copy(), list[Word]()
-            for other in content[first : first + max_window]:
-                if missing[other.stem] > 0:
-                    missing[other.stem] -= 1
-                    used.append(other)
-                    if len(used) == size:
-                        yield used
+            names = [one for one in self._names[key] if trust == 1 or one.stems == order]
+            ordered = sorted(window, key=lambda word: word.start)
+            for one in _mentions(ordered, names, trust):
+                yield _Match(one, trust, is_shared=True)
+
+    def _windows(
+        self, content: Sequence[Word]
+    ) -> Iterator[tuple[Sequence[Word], Key, tuple[str, ...], float]]:
+        """Yield sequences of words that match a key, with their stems in order and the trust."""
+        readings = [self._readings(word) for word in content]
+        for index, stems in enumerate(readings):
+            for stem in stems:
+                for key in self._by_rarest.get(stem, ()):
+                    size = len(key)
+                    for first in range(max(0, index - size + 1), index + 1):
+                        if first + size > len(content):
+                            break
+                        matched = _match(readings[first : first + size], key)
+                        if matched is not None:
+                            yield content[first : first + size], key, *matched
+
+    def _single_word_trust(
+        self, window: Sequence[Word], key: Key, trust: float, names: Sequence[Name]
+    ) -> float:
+        """Return the trust in a name of one word, whose ending is not confirmed by other words."""
+        if len(key) > 1 or not names:
+            return trust
+        word = fold(window[0].text)
+        known = max(self._endings.trust(word, name.words[0]) for name in names)
+        if known < _MIN_TRUST_OF_GENERAL and self._frequency[window[0].stem] > _MAX_NAMES:
+            return 0.0
+        return 1.0 if trust == 1 and known >= MIN_TRUST_ALONE else min(trust, known)
+
+    def _is_modifier(self, word: Word) -> bool:
+        """Return true if a word can stand between those of a name: a modifier, or an adverb."""
+        folded = fold(word.text)
+        is_adverb = folded.endswith("ly") and folded not in self._endings
+        return is_adverb or folded in self._modifiers
+
+    def _readings(self, word: Word) -> Mapping[str, float]:
+        """Return the stems that a word can stand for, with the trust in each."""
+        if not self._vary:
+            return {word.stem: 1.0}
+        found = dict(self._replacements.replacements(word.stem))
+        for stem, trust in self._endings.stems(fold(word.text)).items():
+            found[stem] = max(trust, found.get(stem, 0.0))
+        return {stem: t for stem, t in found.items() if t >= _MIN_TRUST} | {word.stem: 1.0}
+
+    def _join_hyphens(self, text: str, words: list[Word]) -> list[Word]:
+        """Join two words with a hyphen between them if a name contains the joined word."""
+        joined = list[Word]()
+        for word in words:
+            if joined and text[joined[-1].end : word.start] in _HYPHENS:
+                whole = words_of(joined[-1].text + word.text)[0]
+                if fold(whole.text) in self._endings:
+                    joined[-1] = replace(whole, start=joined[-1].start, end=word.end)
+                    continue
+            joined.append(word)
+        return joined
+
+    def _complete_prefixes(self, text: str, words: list[Word]) -> list[Word]:
+        """Complete a prefix with a hyphen from the next word: *hypo- or hyperthyroidism*."""
+        completed = list(words)
+        for index, word in enumerate(words[:-2]):
+            is_prefix = text[word.end : word.end + 1] in _HYPHENS and text[
+                word.end + 1 : word.end + 2
+            ] in (" ", ",")
+            if is_prefix and words[index + 1].text.lower() in CONJUNCTIONS:
+                following = fold(words[index + 2].text)
+                for cut in range(2, len(following) - 2):
+                    whole = fold(word.text) + following[cut:]
+                    if whole in self._endings:
+                        stem = words_of(whole)[0].stem
+                        completed[index] = replace(word, text=whole, stem=stem)
                         break
+        return completed
+
+    def _shared(
+        self, parts: Sequence[_Part]
+    ) -> Iterator[tuple[Sequence[Word], Sequence[Word], Sequence[Word]]]:
+        """Yield words of two parts of a coordination, and those of the incomplete part.
+
+        The part can miss its end (*retinal and optic nerve coloboma*, *low-set, rotated ears*,
+        *mild to severe pain*) or its start (*parathyroid adenoma or hyperplasia*).
+        """
+        for index, part in enumerate(parts):
+            for other in range(max(0, index - _MAX_PARTS), min(len(parts), index + _MAX_PARTS + 1)):
+                low, high = sorted((index, other))
+                if any(len(one.words) > _MAX_SHARED_WORDS for one in parts[low + 1 : high]):
+                    continue
+                between = [one.before for one in parts[low + 1 : high + 1]]
+                if "to" in between and not (other > index and self._is_range(part, between)):
+                    continue
+                whole, own = parts[other].words, part.words
+                for gap in range(1, self._max_gap + 1):
+                    if other > index:
+                        own = own[-_MAX_SHARED_WORDS:]
+                        yield own, whole[gap : gap + _MAX_SHARED_WORDS], own
+                    elif other < index and "and" in (one.before for one in parts[low + 1 :]):
+                        own = own[:_MAX_SHARED_WORDS]
+                        yield whole[:-gap][-_MAX_SHARED_WORDS:], own, own
+
+    def _is_range(self, part: _Part, separators: Sequence[str]) -> bool:
+        """Return true for the start of *mild to severe*: a modifier before a single *to*."""
+        return len(separators) == 1 and bool(part.words) and self._is_modifier(part.words[-1])
+
+
+def _spellings(name: Name) -> list[Name]:
+    """Return a name, and the name with its hyphens removed."""
+    parts = list[list[Word]]()
+    words = words_of(name.text)
+    for word in words:
+        if parts and name.text[parts[-1][-1].end : word.start] in _HYPHENS:
+            parts[-1].append(word)
+        else:
+            parts.append([word])
+    if len(parts) == len(words):
+        return [name]
+    joined = words_of(" ".join("".join(word.text for word in part) for part in parts))
+    content = [word for word in joined if word.stem]
+    folded, stems = tuple(fold(w.text) for w in content), tuple(w.stem for w in content)
+    return [name, replace(name, words=folded, stems=stems)]
+
+
+def _match(
+    readings: Sequence[Mapping[str, float]], key: Key
+) -> tuple[tuple[str, ...], float] | None:
+    """Return the stems that make words a name, in their order, and the trust.
+
+    At most two words vary, and at least one word of several does not. ``None`` if the words are not
+    the name.
+    """
+    needed = Counter(key)
+    order, trust, varied = list[str](), 1.0, 0
+    for stems in readings:
+        possible = [(t, stem) for stem, t in stems.items() if needed[stem] > 0]
+        if not possible:
+            return None
+        best, stem = max(possible)
+        trust *= best
+        varied += best < 1
+        needed[stem] -= 1
+        order.append(stem)
+    if varied > _MAX_VARIED or 1 < varied == len(order):
+        return None
+    return tuple(order), trust
 
 
 def _matching_names(
-    text: str, between: Sequence[Word], window: list[Word], names: list[Name]
+    text: str, between: Sequence[Word], order: tuple[str, ...], names: list[Name]
 ) -> list[Name]:
-    """Return the names that match a window.
+    """Return the names that match neighbouring content words.
 
-    ``between`` contains all words of the text from the first to the last word of the window.
+    ``between`` contains all words of the text from the first to the last word.
     """
-    inside = text[window[0].start : window[-1].end]
-    has_comma = "," in inside
-    joined = "/" in inside or any(word.text.lower() in CONJUNCTIONS for word in between)
-    if sum(bool(word.stem) for word in between) > len(window):
-        return names if joined else []  # words may be skipped only in a coordination
+    has_comma = "," in text[between[0].start : between[-1].end]
+    joined = "/" in text[between[0].start : between[-1].end] or any(
+        word.text.lower() in CONJUNCTIONS for word in between
+    )
     if not (has_comma or joined):
         return names
-    # No content word is skipped, but there is a comma or "and": the name must contain it too.
-    order = tuple(word.stem for word in window)
+    # There is a comma or "and" between the words: the name must contain it too.
     return [
         name
         for name in names
@@ -217,11 +319,70 @@ def _matching_names(
     ]
 
 
-def _mentions(window: Sequence[Word], names: Sequence[Name]) -> Iterator[Mention]:
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The content words of a part of a coordination, and the separator before it."""
+
+    before: str
+    words: list[Word]
+
+
+def _parts(text: str, words: Sequence[Word]) -> list[_Part]:
+    """Return the parts of a coordination; the separator is ``and``, ``to`` or a comma."""
+    parts = [_Part("", [])]
+    end = words[0].start if words else 0
+    for word in words:
+        between, lowered = text[end : word.start], word.text.lower()
+        separator = "," if "," in between else ""
+        if lowered in CONJUNCTIONS or "/" in between:
+            separator = "and"
+        elif lowered == "to":
+            separator = "to"
+        if separator and (parts[-1].words or separator == "and"):
+            parts.append(_Part(separator, []))
+        if word.stem:
+            parts[-1].words.append(word)
+        end = word.end
+    merged = list[_Part]()
+    for part in parts:
+        if merged and not merged[-1].words:  # a comma before "and"
+            merged[-1] = _Part("and", part.words)
+        else:
+            merged.append(part)
+    return merged
+
+
+def _mentions(window: Sequence[Word], names: Sequence[Name], trust: float) -> Iterator[Mention]:
     """Yield a mention for each term whose name has the best rank."""
     best_rank = min((name.rank for name in names), default=0)
     terms = dict.fromkeys(name.term_id for name in names if name.rank == best_rank)
     start, end = window[0].start, window[-1].end
     places = frozenset(word.start for word in window)
     for term_id in terms:
-        yield Mention(term_id, start, end, places, 1 / len(terms), "dictionary")
+        yield Mention(term_id, start, end, places, trust / len(terms), "dictionary")
+
+
+def _select(found: Iterable[_Match]) -> list[Mention]:
+    """Return the longest mentions; a variation counts only where there is no mention without one.
+
+    Of several variations of the same words, the most trusted ones count.
+    """
+    found = list(found)
+    exact = {one.mention for one in found if one.trust == 1}
+    best: dict[frozenset[int], float] = {}
+    for one in found:
+        places = one.mention.words
+        best[places] = max(one.trust, best.get(places, 0.0))
+    varied = {
+        one.mention
+        for one in found
+        if one.trust < 1
+        and one.trust == best[one.mention.words]
+        and (one.is_shared or not any(_conflict(one.mention, other) for other in exact))
+    }
+    return longest_only(exact) + longest_only(varied)
+
+
+def _conflict(varied: Mention, exact: Mention) -> bool:
+    """Return true if two mentions have words in common, unless the exact one is the shorter one."""
+    return not (exact.words < varied.words or exact.words.isdisjoint(varied.words))

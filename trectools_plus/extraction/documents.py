@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError, r
 from trectools_plus.extraction.predictions import Assertion, parse_assertion, strongest
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.text import plural
 
 ANNOTATIONS_FOLDER = "annotations"
 _MAX_LISTED = 6
@@ -43,6 +45,8 @@ class AnnotatedDocuments:
         path: The folder as given by the user.
         documents: The documents.
         annotations: The number of annotations in the files.
+        unmapped: The number of distinct gold ids that are not current terms of the ontology, after
+            alternative and replaced ids are resolved.
         sha256: Hash of ids, texts and gold terms; reports with equal hashes can be compared.
         notes: Notes on the files: replaced, merged and unknown ids, and evidence spans that do not
             match their text.
@@ -52,8 +56,17 @@ class AnnotatedDocuments:
     path: str
     documents: tuple[Document, ...]
     annotations: int
+    unmapped: int
     sha256: str
     notes: tuple[str, ...]
+
+    def below(self, terms: frozenset[str]) -> AnnotatedDocuments:
+        """Return the documents with only those gold terms that are in a set."""
+        documents = tuple(
+            replace(one, gold={term: said for term, said in one.gold.items() if term in terms})
+            for one in self.documents
+        )
+        return replace(self, documents=documents, sha256=_hash(documents))
 
 
 class _Span(BaseModel):
@@ -189,7 +202,8 @@ def _repeated_id_errors(read: Iterable[tuple[Path, _File]]) -> list[TrectoolsPlu
 
 
 def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> AnnotatedDocuments:
-    notes, unknown, replaced, wrong_spans, merged = [], set[str](), set[str](), 0, 0
+    notes, unknown, replaced = [], Counter[str](), set[str]()
+    wrong_spans = merged = 0
     documents = []
     for file in sorted(files, key=lambda one: one.doc_id):
         assertions: dict[str, list[Assertion]] = {}
@@ -197,7 +211,7 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
             resolution = ontology.resolve(annotation.hpo_id)
             term_id = resolution.term_id or annotation.hpo_id
             if resolution.term_id is None:
-                unknown.add(f"{annotation.hpo_id} ({resolution.status})")
+                unknown[f"{annotation.hpo_id} ({resolution.status})"] += 1
             elif term_id != annotation.hpo_id:
                 replaced.add(f"{annotation.hpo_id} → {term_id}")
             assertions.setdefault(term_id, []).append(annotation.assertion_status)
@@ -210,13 +224,18 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
     if replaced:
         notes.append(f"gold ids replaced by the ontology: {_join_some(replaced)}")
     if unknown:
-        notes.append(f"gold ids that are not current terms (used unchanged): {_join_some(unknown)}")
+        notes.append(
+            f"gold ids that are not current terms: {len(unknown)}, in "
+            f"{plural(unknown.total(), 'annotation')} (used unchanged): {_join_some(set(unknown))}"
+        )
     if merged:
         notes.append(f"annotations that repeat a term of the document (counted once): {merged}")
     if wrong_spans:
         notes.append(f"evidence spans that do not match their text (not used): {wrong_spans}")
     total = sum(len(file.annotations) for file in files)
-    return AnnotatedDocuments(name, path, tuple(documents), total, _hash(documents), tuple(notes))
+    return AnnotatedDocuments(
+        name, path, tuple(documents), total, len(unknown), _hash(documents), tuple(notes)
+    )
 
 
 def _matches(span: _Span, text: str) -> bool:

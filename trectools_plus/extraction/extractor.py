@@ -2,20 +2,144 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Self
+
+import polars as pl
 
 from trectools_plus.arguments import checked
 from trectools_plus.choices import STRATEGIES
 from trectools_plus.extraction.assertion import assert_mentions
-from trectools_plus.extraction.dictionary import Dictionary, eligible_terms, names_of
-from trectools_plus.extraction.predictions import Mention, Prediction, aggregate
-from trectools_plus.extraction.search import Searcher, corpus_of_names, corpus_of_terms
+from trectools_plus.extraction.dictionary import MIN_TRUST_ALONE, Dictionary
+from trectools_plus.extraction.names import (
+    Name,
+    WordEndings,
+    WordReplacements,
+    eligible_terms,
+    modifier_words,
+    names_of,
+)
+from trectools_plus.extraction.predictions import Mention, Prediction, aggregate, longest_only
+from trectools_plus.extraction.segmentation import Chunk, Word, chunk, fold, words_of
 from trectools_plus.extraction.settings import ExtractionSettings
+from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.source import Retriever
+from trectools_plus.retrieval.ontology_terms import corpus_of
+from trectools_plus.retrieval.source import Ranking, Retriever
+
+
+def corpus_of_names(names: Iterable[Name], path: str) -> Corpus:
+    """Return a corpus with one document per name; ``HP:0001250#2`` is the third name of a term."""
+    counts = Counter[str]()
+    rows = []
+    for name in names:
+        rows.append((f"{name.term_id}#{counts[name.term_id]}", "", name.text))
+        counts[name.term_id] += 1
+    return Corpus(pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row"), path=path)
+
+
+def corpus_of_terms(ontology: Ontology, terms: Iterable[str]) -> Corpus:
+    """Return a corpus with one document per term; its parts are label, synonyms and definition.
+
+    Args:
+        ontology: The ontology of the terms.
+        terms: Ids of the current terms to include.
+    """
+    whole, wanted = corpus_of(ontology), pl.col("doc_id").is_in(sorted(terms))
+    assert whole.parts is not None
+    return Corpus(whole.frame.filter(wanted), path=whole.path, parts=whole.parts.filter(wanted))
+
+
+_MAX_WORDS = 8
+"""Maximum number of content words of a name that is compared with the text."""
+
+
+class Searcher:
+    """Find terms by retrieval.
+
+    Args:
+        retriever: Any retriever whose documents are terms (``HP:0001250``) or names of terms
+            (``HP:0001250#2``).
+        names: The names of all terms that can be predicted.
+        settings: The level of chunks, the number of results, the threshold and the verification.
+    """
+
+    def __init__(
+        self, retriever: Retriever, names: Sequence[Name], settings: ExtractionSettings
+    ) -> None:
+        self._retriever = retriever
+        self._settings = settings
+        self._names: dict[str, list[Name]] = defaultdict(list)
+        for name in names:
+            self._names[name.term_id].append(name)
+        self._replacements = WordReplacements(names) if settings.verify else None
+        self._endings = WordEndings(names) if settings.verify else None
+
+    def find(self, text: str) -> list[Mention]:
+        """Return the mentions in a text, in the order of the text."""
+        chunks = chunk(text, self._settings.level)
+        queries = list(dict.fromkeys(part.text for part in chunks))
+        found = self._retriever.search(queries, self._settings.num_results)
+        rankings = dict(zip(queries, found, strict=True))
+        mentions = [mention for part in chunks for mention in self._mentions(text, part, rankings)]
+        return sorted(mentions, key=lambda m: (m.start, m.end, m.term_id))
+
+    def _mentions(self, text: str, part: Chunk, rankings: Mapping[str, Ranking]) -> list[Mention]:
+        """Return the mentions of a chunk, the most trusted first."""
+        ranking = rankings[part.text]
+        scores = dict[str, float]()
+        for doc_id, score in zip(ranking.doc_ids, ranking.scores.tolist(), strict=True):
+            term_id = doc_id.partition("#")[0]
+            if score >= self._settings.chunk_threshold and term_id in self._names:
+                scores.setdefault(term_id, score)
+        words = words_of(text, part.start, part.end)
+        if self._replacements is None:
+            places = frozenset(word.start for word in words)
+            found = [
+                Mention(term, part.start, part.end, places, min(max(score, 0.0), 1.0), "retrieval")
+                for term, score in scores.items()
+            ]
+        else:
+            verified = longest_only(self._verify(words, scores, self._replacements))
+            found = _best_per_span(verified, scores)
+        return found[:1] if self._settings.top_term_only else found
+
+    def _verify(
+        self, words: Sequence[Word], terms: Iterable[str], replacements: WordReplacements
+    ) -> Iterator[Mention]:
+        """Yield the mentions in a chunk whose words match a name of a proposed term."""
+        content = [word for word in words if word.stem]
+        stems = {word.stem for word in content}
+        for term_id in terms:
+            for name in self._names[term_id]:
+                size = len(name.stems)
+                if name.is_abbreviation or not 0 < size <= _MAX_WORDS:
+                    continue
+                if len(stems.union(name.stems)) > len(stems) + 1:
+                    continue  # the chunk lacks two or more words of the name
+                for first in range(len(content) - size + 1):
+                    window = content[first : first + size]
+                    trust = replacements.trust([word.stem for word in window], name.stems)
+                    if size == 1 and self._endings is not None:
+                        word = fold(window[0].text)
+                        trust *= self._endings.trust(word, name.words[0]) >= MIN_TRUST_ALONE
+                    if trust:
+                        places = frozenset(word.start for word in window)
+                        start, end = window[0].start, window[-1].end
+                        yield Mention(term_id, start, end, places, trust, "retrieval")
+
+
+def _best_per_span(found: Iterable[Mention], scores: Mapping[str, float]) -> list[Mention]:
+    """Return the best mention of each set of words, by trust and then by retrieval score."""
+    best: dict[frozenset[int], Mention] = {}
+    for mention in sorted(found, key=lambda m: (-m.confidence, -scores[m.term_id], m.term_id)):
+        best.setdefault(mention.words, mention)
+    return list(best.values())
+
 
 _Candidates = tuple[list[Mention], list[Mention]]
 """The mentions from the dictionary, and those from retrieval."""
@@ -58,6 +182,8 @@ class Extractor:
                 names,
                 max_gap=settings.max_gap,
                 shortest_abbreviation=settings.shortest_abbreviation,
+                modifiers=modifier_words(ontology),
+                variations=settings.variations,
             )
         if settings.method != "dictionary":
             if retriever is None:

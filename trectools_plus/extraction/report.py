@@ -120,8 +120,12 @@ class DatasetFacts(_Model):
     annotations: int
     """Number of annotations in the files."""
     terms: int
-    """Sum over documents of the number of distinct annotated terms; in the views any and strict,
-    the denominator of micro recall."""
+    """Sum over documents of the number of distinct annotated terms that are scored; in the views
+    any and strict, the denominator of micro recall."""
+    outside: int = 0
+    """Sum over documents of the number of annotated terms that are not below the root."""
+    unmapped: int = 0
+    """Number of distinct annotated ids that are not current terms of the ontology."""
     sha256: str
 
 
@@ -145,6 +149,8 @@ class Manifest(_Model):
     ontology: str
     similarity: str
     """The similarity formula of the soft matching."""
+    root: str | None = None
+    """Only terms below this term are scored, both gold and predicted; null if all are."""
     seed: int
     packages: dict[str, str]
     python: str
@@ -160,6 +166,9 @@ class ExtractionReport(_Model):
     system: SystemFacts
     scores: dict[str, dict[str, dict[str, Score]]]
     """By view (present, any, strict), matching (exact, soft), average (micro, macro, weighted)."""
+    unfiltered: dict[str, dict[str, dict[str, Score]]] | None = None
+    """The scores of all gold and predicted terms, below the root or not; null if there is no
+    root."""
     documents: list[DocumentResult]
     mistakes: Mistakes
     notes: list[str]

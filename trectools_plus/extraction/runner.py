@@ -11,7 +11,8 @@ from pathlib import Path
 from trectools_plus.display import Content, Displayed
 from trectools_plus.extraction.documents import AnnotatedDocuments, read_documents
 from trectools_plus.extraction.extractor import Extractor
-from trectools_plus.extraction.predictions import Prediction, read_predictions
+from trectools_plus.extraction.names import eligible_terms, root_of
+from trectools_plus.extraction.predictions import Prediction, Predictions, read_predictions
 from trectools_plus.extraction.report import (
     DatasetFacts,
     DocumentCounts,
@@ -57,7 +58,8 @@ class ExtractionOptions:
     """Further options of :func:`run_extraction`.
 
     Attributes:
-        predictions: A file of predictions to score instead of an extraction.
+        predictions: A file of predictions to score instead of an extraction. Only the root of the
+            settings applies to them.
         retriever: A retriever over terms that replaces the one of the settings.
         similarity: The similarity formula of the soft matching.
         intervals: Compute intervals.
@@ -120,6 +122,7 @@ def run_extraction(
     """
     options = options or ExtractionOptions()
     loaded = load_ontology(ontology)
+    root = root_of(loaded, settings.root if settings else None)
     documents = read_documents(folder, loaded, dataset)
     if options.predictions is not None:
         doc_ids = [document.doc_id for document in documents.documents]
@@ -141,6 +144,7 @@ def run_extraction(
         command=options.command,
         ontology=loaded.version or loaded.path,
         similarity=options.similarity,
+        root=root,
         seed=options.resampling.seed,
         packages=package_versions(),
         **describe_machine(),
@@ -171,12 +175,16 @@ def score_predictions(
 ) -> ExtractionReport:
     """Score predictions in every view, matching and average.
 
+    If the manifest has a root, only gold and predicted terms below it are scored; the report also
+    has the scores of all terms.
+
     Args:
         documents: The documents with their gold terms.
         predictions: Predictions by document id.
         ontology: The ontology, for soft matching and near misses.
         system: The description of the system that made the predictions.
-        manifest: The manifest; its ``similarity`` is the formula of the soft matching.
+        manifest: The manifest; its ``similarity`` is the formula of the soft matching, and its
+            ``root`` the term below which terms are scored.
         resampling: Settings of the intervals. There are no intervals if this is ``None``, or for a
             single document.
     """
@@ -184,13 +192,25 @@ def score_predictions(
     if len(documents.documents) < _MIN_DOCUMENTS:
         resampling = None
     credit_of = {"exact": exact_credit, "soft": soft_credit(ontology, manifest.similarity)}
-    tables = {
-        view: {
-            matching: count(documents.documents, predictions, view, credit_of[matching])
-            for matching in MATCHINGS
+
+    def count_all(gold: AnnotatedDocuments, found: Predictions) -> _Tables:
+        return {
+            view: {
+                matching: count(gold.documents, found, view, credit_of[matching])
+                for matching in MATCHINGS
+            }
+            for view in VIEWS
         }
-        for view in VIEWS
-    }
+
+    scored, found = documents, predictions
+    if manifest.root is not None:
+        terms = eligible_terms(ontology, manifest.root)
+        scored = documents.below(terms)
+        found = {
+            doc_id: [one for one in ones if one.term_id in terms]
+            for doc_id, ones in predictions.items()
+        }
+    tables = count_all(scored, found)
     return ExtractionReport(
         manifest=manifest,
         dataset=DatasetFacts(
@@ -198,14 +218,16 @@ def score_predictions(
             path=documents.path,
             documents=len(documents.documents),
             annotations=documents.annotations,
-            terms=sum(len(document.gold) for document in documents.documents),
-            sha256=documents.sha256,
+            terms=_number_of_terms(scored),
+            outside=_number_of_terms(documents) - _number_of_terms(scored),
+            unmapped=documents.unmapped,
+            sha256=scored.sha256,
         ),
         system=system,
-        scores={
-            view: {matching: _scores(table, resampling) for matching, table in by_matching.items()}
-            for view, by_matching in tables.items()
-        },
+        scores=_all_scores(tables, resampling),
+        unfiltered=None
+        if manifest.root is None
+        else _all_scores(count_all(documents, predictions), resampling),
         documents=[
             DocumentResult(
                 doc_id=document.doc_id,
@@ -214,11 +236,28 @@ def score_predictions(
                     for view, by_matching in tables.items()
                 },
             )
-            for index, document in enumerate(documents.documents)
+            for index, document in enumerate(scored.documents)
         ],
-        mistakes=find_mistakes(documents.documents, predictions, ontology),
+        mistakes=find_mistakes(scored.documents, found, ontology),
         notes=notes,
     )
+
+
+_Tables = dict[str, dict[str, FloatArray]]
+"""Counts by view and matching."""
+
+
+def _number_of_terms(documents: AnnotatedDocuments) -> int:
+    return sum(len(document.gold) for document in documents.documents)
+
+
+def _all_scores(
+    tables: _Tables, resampling: Resampling | None
+) -> dict[str, dict[str, dict[str, Score]]]:
+    return {
+        view: {matching: _scores(table, resampling) for matching, table in by_matching.items()}
+        for view, by_matching in tables.items()
+    }
 
 
 def _scores(table: FloatArray, resampling: Resampling | None) -> dict[str, Score]:

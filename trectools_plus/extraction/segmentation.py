@@ -137,21 +137,30 @@ def words_of(text: str, start: int = 0, end: int | None = None) -> list[Word]:
 
 
 @lru_cache(maxsize=1 << 17)
-def stem_of(word: str) -> str:
-    """Return a word in lower case and American spelling, without its ending.
+def fold(word: str) -> str:
+    """Return a word in lower case and American spelling, without accents and possessive ending.
 
-    The result is empty for a function word. In words of five letters or more, British ``ae``,
-    ``oe`` and ``our`` are replaced by ``e`` and ``or`` (``anaemia``, ``oedema``, ``tumour``). The
-    Snowball stemmer for English removes the ending. Names and texts are processed alike, so an
+    In words of five letters or more, British ``ae``, ``oe`` and ``our`` are replaced by ``e`` and
+    ``or`` (``anaemia``, ``oedema``, ``tumour``). Names and texts are processed alike, so an
     incorrect replacement is the same in both.
     """
-    lowered = _POSSESSIVE.sub("", unicodedata.normalize("NFC", word).lower())
-    if lowered in FUNCTION_WORDS:
-        return ""
+    letters = unicodedata.normalize("NFKD", word) if not word.isascii() else word
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    lowered = _POSSESSIVE.sub("", plain.lower())
     if len(lowered) >= _MIN_RESPELLED_LENGTH:
         lowered = lowered.replace("ae", "e").replace("oe", "e")
         lowered = _BRITISH_OUR.sub(r"or\1", lowered)
-    return _snowball().stemWord(lowered)  # type: ignore[no-any-return]
+    return lowered
+
+
+@lru_cache(maxsize=1 << 17)
+def stem_of(word: str) -> str:
+    """Return a word as from :func:`fold`, without its ending; empty for a function word.
+
+    The Snowball stemmer for English removes the ending.
+    """
+    folded = fold(word)
+    return "" if folded in FUNCTION_WORDS else _snowball().stemWord(folded)
 
 
 @cache

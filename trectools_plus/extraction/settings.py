@@ -29,11 +29,14 @@ class ExtractionSettings(Model):
         top_term_only: Keep only the first term of each chunk.
         verify: Keep a result only if words of the chunk match a name of the term, with at most one
             word replaced by a word that the ontology uses interchangeably.
-        max_gap: The number of words that a mention may skip in a coordination (*A or B*).
+        max_gap: The number of words of a part of a coordination that another part may replace: 1
+            finds *parathyroid hyperplasia* in *parathyroid adenoma or hyperplasia*.
+        variations: Let the dictionary replace one word or ending of a name as learnt from the names
+            in the ontology.
         inexact_synonyms: Use broad, narrow and related synonyms as names too.
         shortest_abbreviation: Abbreviations with fewer letters are ignored.
         assertions: Detect assertions; otherwise every mention is affirmed.
-        root: The id of a term; only terms below it are predicted. If empty, *Phenotypic
+        root: The id of a term; only terms below it are predicted and scored. If empty, *Phenotypic
             abnormality* if the ontology has it, otherwise all terms.
         min_depth: The minimum number of edges between a term and the root of the ontology.
     """
@@ -48,7 +51,8 @@ class ExtractionSettings(Model):
     min_confidence: float = Field(default=0.5, ge=0, le=1)
     top_term_only: bool = False
     verify: bool = True
-    max_gap: int = Field(default=1, ge=0, le=5)
+    max_gap: int = Field(default=2, ge=0, le=5)
+    variations: bool = True
     inexact_synonyms: bool = True
     shortest_abbreviation: int = Field(default=3, ge=2)
     assertions: bool = True
@@ -75,6 +79,12 @@ class SettingOptions(TypedDict, total=False):
     top_term_only: bool | None
     verify: bool | None
     assertions: bool | None
+    max_gap: int | None
+    variations: bool | None
+    inexact_synonyms: bool | None
+    shortest_abbreviation: int | None
+    root: str | None
+    min_depth: int | None
 
 
 def make_extraction_settings(

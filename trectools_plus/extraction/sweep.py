@@ -20,6 +20,7 @@ from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.documents import read_documents
 from trectools_plus.extraction.extractor import Extractor
+from trectools_plus.extraction.names import eligible_terms, root_of
 from trectools_plus.extraction.runner import extract_all
 from trectools_plus.extraction.scoring import (
     FloatArray,
@@ -174,7 +175,8 @@ def sweep_extraction(
             :func:`trectools_plus.extraction.runner.run_extraction`.
         dataset: The name of the sub-folder to read; all datasets of the folder if ``None``.
         ontology: An OBO file; the installed Human Phenotype Ontology if ``None``.
-        settings: All other settings; the defaults if ``None``.
+        settings: All other settings; the defaults if ``None``. The root also applies to the gold
+            terms.
         options: Systems and values; the defaults if ``None``.
         progress: Called after every value.
 
@@ -201,6 +203,9 @@ def sweep_extraction(
     }
     loaded = load_ontology(ontology)
     documents = read_documents(folder, loaded, dataset)
+    root = root_of(loaded, str(base["root"]))
+    if root is not None:
+        documents = documents.below(eligible_terms(loaded, root))
     curves, done = [], 0
     for system, plan in plans.items():
         tables = []

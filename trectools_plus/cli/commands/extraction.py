@@ -26,6 +26,7 @@ from trectools_plus.provenance import format_command
 from trectools_plus.text import split_list
 
 _SEARCH = "Retrieval"
+_NAMES = "Dictionary"
 
 Folder = Annotated[
     Path,
@@ -114,6 +115,55 @@ NoAssertions = Annotated[
         "--no-assertions", help="Do not detect assertions: every term counts as affirmed."
     ),
 ]
+MaxGap = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Number of words of a part of a coordination that another part may replace: 1 finds "
+        "'parathyroid hyperplasia' in 'parathyroid adenoma or hyperplasia'.  [default: 2]",
+        rich_help_panel=_NAMES,
+    ),
+]
+NoVariations = Annotated[
+    bool,
+    typer.Option(
+        "--no-variations",
+        help="Search for the words of the names only, without replacing words and endings as "
+        "learnt from the names.",
+        rich_help_panel=_NAMES,
+    ),
+]
+NoInexactSynonyms = Annotated[
+    bool,
+    typer.Option(
+        "--no-inexact-synonyms",
+        help="Ignore broad, narrow and related synonyms.",
+        rich_help_panel=_NAMES,
+    ),
+]
+ShortestAbbreviation = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Ignore abbreviations with fewer letters.  [default: 3]",
+        rich_help_panel=_NAMES,
+    ),
+]
+Root = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID",
+        help="Extract and score only terms below this term, in predictions and gold.  [default: "
+        "HP:0000118, Phenotypic abnormality, if the ontology has it]",
+    ),
+]
+MinDepth = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Extract only terms with at least N edges to the root of the ontology.  [default: 0]",
+    ),
+]
 View = Annotated[
     choices.View,
     typer.Option(
@@ -138,10 +188,18 @@ _OPTIONS = {
     "top_term_only": "--top-term-only",
     "verify": "--unverified",
     "assertions": "--no-assertions",
+    "max_gap": "--max-gap",
+    "variations": "--no-variations",
+    "inexact_synonyms": "--no-inexact-synonyms",
+    "shortest_abbreviation": "--shortest-abbreviation",
+    "root": "--root",
+    "min_depth": "--min-depth",
 }
 """The option of each setting."""
 _OF_RETRIEVAL = ("retriever", "level", "num_results", "chunk_threshold", "top_term_only", "verify")
 """Settings that the method dictionary does not use."""
+_OF_DICTIONARY = ("max_gap", "variations", "shortest_abbreviation")
+"""Settings that the method retrieval does not use."""
 
 
 def extraction_run(
@@ -168,6 +226,12 @@ def extraction_run(
     top_term_only: TopTermOnly = False,
     unverified: Unverified = False,
     no_assertions: NoAssertions = False,
+    root: Root = None,
+    min_depth: MinDepth = None,
+    max_gap: MaxGap = None,
+    no_variations: NoVariations = False,
+    no_inexact_synonyms: NoInexactSynonyms = False,
+    shortest_abbreviation: ShortestAbbreviation = None,
     similarity: Annotated[
         str,
         typer.Option(
@@ -206,6 +270,12 @@ def extraction_run(
         top_term_only=top_term_only or None,
         verify=False if unverified else None,
         assertions=False if no_assertions else None,
+        max_gap=max_gap,
+        variations=False if no_variations else None,
+        inexact_synonyms=False if no_inexact_synonyms else None,
+        shortest_abbreviation=shortest_abbreviation,
+        root=root,
+        min_depth=min_depth,
     )
     _check_effect(values, predictions is not None)
     with show_progress() as progress:
@@ -283,6 +353,7 @@ def extraction_sweep(
     output_dir: Annotated[
         Path | None, output_dir_option("Folder for sweep.json and the plot.")
     ] = None,
+    root: Root = None,
     systems: Annotated[
         str,
         typer.Option(
@@ -326,6 +397,7 @@ def extraction_sweep(
             folder,
             dataset=dataset,
             ontology=ontology,
+            settings=extraction.make_extraction_settings({"root": root}, _OPTIONS),
             options=extraction.SweepOptions(
                 systems=split_list(systems),
                 parameter=parameter.replace("-", "_"),
@@ -347,19 +419,24 @@ def extraction_sweep(
 def _check_effect(values: extraction.SettingOptions, has_predictions: bool) -> None:
     """Refuse settings without effect on the chosen method or on given predictions."""
     given = [name for name, value in values.items() if value is not None]
-    if has_predictions and given:
+    of_extraction = [name for name in given if name != "root"]
+    if has_predictions and of_extraction:
         raise UsageError(
-            f"{_OPTIONS[given[0]]} is a setting of the built-in extraction",
+            f"{_OPTIONS[of_extraction[0]]} is a setting of the built-in extraction",
             where="--predictions",
             remedy="leave one of the two out",
         )
-    unused = [name for name in given if name in _OF_RETRIEVAL]
-    if values.get("method") == "dictionary" and unused:
-        raise UsageError(
-            f"{_OPTIONS[unused[0]]} is a setting of retrieval",
-            where="--method dictionary",
-            remedy="leave one of the two out",
-        )
+    for method, other, unused in (
+        ("dictionary", "retrieval", _OF_RETRIEVAL),
+        ("retrieval", "the dictionary", _OF_DICTIONARY),
+    ):
+        without_effect = [name for name in given if name in unused]
+        if values.get("method") == method and without_effect:
+            raise UsageError(
+                f"{_OPTIONS[without_effect[0]]} is a setting of {other}",
+                where=f"--method {method}",
+                remedy="leave one of the two out",
+            )
 
 
 def _find_report(path: Path) -> Path:

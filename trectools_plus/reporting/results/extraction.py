@@ -52,6 +52,24 @@ def describe_extraction(report: ExtractionReport) -> str:
     )
 
 
+def describe_root(report: ExtractionReport) -> str:
+    """Return which terms are scored, and the figures of all terms; empty if all are scored."""
+    manifest, facts = report.manifest, report.dataset
+    if manifest.root is None or report.unfiltered is None:
+        return ""
+    unmapped = f" (of these, {plural(facts.unmapped, 'id')} unknown to the ontology)"
+    score = report.unfiltered["present"]["exact"]["micro"]
+    precision, recall, f1 = (
+        _show_figure(one).partition(" ")[0] for one in (score.precision, score.recall, score.f1)
+    )
+    return (
+        f"Only terms below {manifest.root} are scored, both gold and predicted: "
+        f"{facts.outside} of {plural(facts.terms + facts.outside, 'gold term')} not used"
+        f"{unmapped if facts.unmapped else ''}. Unfiltered (present-only, exact, micro): "
+        f"precision {precision}, recall {recall}, F1 {f1}."
+    )
+
+
 def render_extraction_markdown(report: ExtractionReport) -> str:
     """Return the report as Markdown: scores, documents, mistakes, and the origin of the figures.
 
@@ -63,6 +81,7 @@ def render_extraction_markdown(report: ExtractionReport) -> str:
         f"# Extraction: {escape(describe_extraction(report))}",
         markdown_table(_SCORES, _score_rows(report, VIEW_WORDS)),
         _explain_scores(report),
+        describe_root(report),
         *(f"> {escape(note)}" for note in report.notes),
         "## Documents",
         "Present-only, exact.",
@@ -95,6 +114,8 @@ def print_extraction(report: ExtractionReport, stream: TextIO) -> None:
         row[3:5] = [cell.partition(" ")[0] for cell in row[3:5]]
     print_table(console, Table.of(_SCORES, rows, right=_SCORES[3:]))
     console.print(_explain_scores(report), style="dim")
+    if root := describe_root(report):
+        console.print(root)
     mistakes = report.mistakes
     console.print(
         f"Present-only, exact: {len(mistakes.missed)} missed, {len(mistakes.spurious)} spurious, "

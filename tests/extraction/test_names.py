@@ -3,12 +3,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from trectools_plus.extraction.dictionary import EXACT, LABEL, Name
-from trectools_plus.extraction.search import WordReplacements, wilson_low
+from trectools_plus.extraction.names import (
+    EXACT,
+    LABEL,
+    Name,
+    WordReplacements,
+    wilson_low,
+)
 
 
 def name(term_id, text, rank=LABEL):
-    return Name(term_id, text, rank, tuple(text.lower().split()), False, False, False)
+    words = tuple(text.lower().split())
+    return Name(term_id, text, rank, words, words, False, False, False)
 
 
 @given(st.integers(0, 60), st.integers(1, 60))
