@@ -280,7 +280,7 @@ def test_demo_prints_a_table_and_where_the_reports_are(tmp_path: Path) -> None:
     report = json.loads((output / "BenchmarkReport.json").read_text("utf-8"))
     assert report["manifest"]["dataset"]["documents"] == 19034
     assert report["manifest"]["dataset"]["queries"] >= 40
-    assert list(report["modes"]) == ["lexical", "vector", "hybrid"]
+    assert list(report["modes"]) == ["lexical", "vector", "ngram", "hybrid"]
 
 
 def test_starting_imports_nothing_heavy() -> None:

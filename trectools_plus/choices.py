@@ -38,10 +38,10 @@ STRATEGIES: tuple[AggregationName, ...] = get_args(AggregationName)
 DEFAULT_STRATEGY: AggregationName = "all_max"
 EXACT_FIRST = "+exact"
 """The end of the name of a mode that puts exact matches first."""
-MERGED_MODES = ("lexical", "vector", "splade")
+MERGED_MODES = ("lexical", "vector", "splade", "ngram")
 """The modes that ``hybrid`` can merge, in the order of its weights."""
 MODE_ALIASES = {"bm25": "lexical", "dense": "vector"}
-ALL_MODES = (*MODES, f"hybrid{EXACT_FIRST}", "splade", *STRATEGIES, *MODE_ALIASES)
+ALL_MODES = (*MODES, f"hybrid{EXACT_FIRST}", "ngram", "splade", *STRATEGIES, *MODE_ALIASES)
 
 Dedup = Literal["best", "first", "last"]
 """The row to keep of a repeated document."""

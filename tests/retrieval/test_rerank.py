@@ -166,7 +166,11 @@ def test_every_mode_is_ordered_again_hybrid_after_its_fusion() -> None:
         ({"aggregation_weights": "label=1,label=2"}, "each name once, but got 'label=1,label=2'"),
         ({"aggregation_weights": "label"}, "expected NAME=WEIGHT"),
         ({"aggregation_weights": {}}, "but got none"),
-        ({"weights": "1,1,1,1"}, "expected a weight for each ranking that hybrid merges"),
+        ({"weights": "1,1,1,1,1"}, "expected a weight for each ranking that hybrid merges"),
+        ({"weights": "1,1,1", "components": "bm25,dense"}, "but got 3 weights"),
+        ({"components": "bm25"}, "expected at least two of lexical, vector, splade, ngram"),
+        ({"components": "bm25,lexical"}, "each once, but got bm25, lexical"),
+        ({"ngram_min": "6"}, "ngram_min is 6, above ngram_max"),
     ],
 )
 def test_settings_that_cannot_be_are_named(values: dict[str, object], message: str) -> None:

@@ -124,7 +124,7 @@ def test_tables_give_the_same_tables_back(grades: dict[str, dict[str, int]]) -> 
 
 
 def test_a_shipped_set_as_beir_and_trec(tmp_path: Path) -> None:
-    test_set = load_test_set("hpo-de-tiny")
+    test_set = load_test_set("hpo-de-tiny@1")
     convert_test_set(test_set, tmp_path / "beir", "beir")
     convert_test_set(test_set, tmp_path / "trec", "trec")
     lines = (tmp_path / "beir" / "qrels" / "test.tsv").read_text().splitlines()
@@ -158,7 +158,7 @@ def test_spans_are_kept(tmp_path: Path, form: TestSetForm) -> None:
 
 
 def test_tsv_says_what_it_leaves_out(tmp_path: Path) -> None:
-    converted = convert_test_set(load_test_set("hpo-en-tiny"), tmp_path, "trec")
+    converted = convert_test_set(load_test_set("hpo-en-tiny@1"), tmp_path, "trec")
     assert converted.dropped == (
         "category", "difficulty", "query_type", "hpo_domain", "language",
     )  # fmt: skip

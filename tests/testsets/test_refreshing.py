@@ -34,12 +34,12 @@ def test_versions_without_a_next_one(version: str) -> None:
 
 @pytest.fixture
 def old() -> TestSet:
-    return load_test_set("hpo-en-standard")
+    return load_test_set("hpo-en-standard@1")
 
 
 @pytest.fixture
 def pool() -> TestSet:
-    return load_test_set("hpo-en-comprehensive")
+    return load_test_set("hpo-en-comprehensive@1")
 
 
 def test_queries_are_replaced_by_others_of_their_kind(old: TestSet, pool: TestSet) -> None:

@@ -325,7 +325,7 @@ def _list_components(source: ReportFolder, mode: str) -> dict[str, RunInfo | Non
     }
     config = source.config
     if config.is_embedded and kind_of(mode) == "hybrid" and not puts_exact_first(mode):
-        named = merged_modes(config.mode_keys, model_of(mode)).values()
+        named = merged_modes(config.mode_keys, config.retrieval, model_of(mode)).values()
         # Without one of two components, the other is left: a mode, or an entry of the report.
         implied = len(named) == 2 and source.report.schema_version != "1.0"
         found = {

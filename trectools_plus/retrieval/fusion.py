@@ -32,7 +32,7 @@ ranking (``missing_documents="last"``: it was not found, so it is at most as goo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
 import numpy as np
@@ -279,15 +279,28 @@ class HybridRetriever(CompositeRetriever):
         )
 
 
-def fusion_of(settings: RetrievalSettings, components: int = 2) -> Fusion:
-    """Return the fusion in the settings for this number of rankings."""
+WEIGHTS: Mapping[tuple[str, ...], tuple[float, ...]] = {
+    ("lexical", "vector"): (0.6, 0.4),
+    ("lexical", "vector", "ngram"): (0.3, 0.3, 0.4),
+}
+"""Default weights by the merged modes; docs/retrieval.md has the figures. Others are equal."""
+
+
+def fusion_of(settings: RetrievalSettings, merged: Sequence[str] = ("lexical", "vector")) -> Fusion:
+    """Return the fusion of the rankings of these modes.
+
+    Args:
+        settings: The settings; without a method, it is ``rrf``.
+        merged: The canonical names of the modes without those of embedding models.
+    """
     weights = None
     if settings.fusion == "weighted":
-        weights = settings.weights or (1.0 / components,) * components
+        equal = (1.0 / len(merged),) * len(merged)
+        weights = settings.weights or WEIGHTS.get(tuple(merged), equal)
     return Fusion(
-        method=settings.fusion,
+        method=settings.fusion or "rrf",
         k=settings.rrf_k,
         weights=weights,
-        normalisation=settings.normalisation,
+        normalisation=settings.normalisation or "min-max",
         missing_documents=settings.missing_documents,
     )

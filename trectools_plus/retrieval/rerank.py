@@ -15,7 +15,7 @@ Results below ``rerank_depth`` keep their order, below all reranked results.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,7 +50,7 @@ class LexicalReranker:
     """
 
     def __init__(self, parts: TextParts) -> None:
-        self._texts = _texts_to_compare(parts)
+        self._names = parts.names()
         self._trigrams: dict[str, list[frozenset[str]]] = {}
 
     def score(self, query: str, ranking: Ranking) -> Values:
@@ -65,7 +65,7 @@ class LexicalReranker:
 
     def _overlap(self, query_trigrams: frozenset[str], doc_id: str) -> float:
         if doc_id not in self._trigrams:
-            self._trigrams[doc_id] = [trigrams(text) for text in self._texts.get(doc_id, ())]
+            self._trigrams[doc_id] = [trigrams(name) for name in self._names.get(doc_id, ())]
         return max((dice(query_trigrams, other) for other in self._trigrams[doc_id]), default=0.0)
 
 
@@ -193,17 +193,3 @@ def dice(one: frozenset[str], other: frozenset[str]) -> float:
     """Return the Dice coefficient of two sets, from 0 to 1; 0 if both are empty."""
     total = len(one) + len(other)
     return 2 * len(one & other) / total if total else 0.0
-
-
-def _texts_to_compare(parts: TextParts) -> Mapping[str, list[str]]:
-    """Return the label and synonyms of each document, or its definition if it has neither."""
-    names: dict[str, list[str]] = {}
-    for kind, segments in parts.segments.items():
-        for start, size, document in zip(
-            segments.starts, segments.sizes, segments.documents, strict=True
-        ):
-            doc_id = parts.doc_ids[document]
-            if kind == "definition" and doc_id in names:
-                continue
-            names.setdefault(doc_id, []).extend(parts.texts[start : start + size])
-    return names

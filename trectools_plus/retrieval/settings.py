@@ -30,7 +30,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.retrieval.index.parts import DEFAULT_WEIGHTS, KINDS
 from trectools_plus.retrieval.named_models import NamedModel, read_models
-from trectools_plus.retrieval.setting_types import Flag, Number, WholeNumber
+from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
 from trectools_plus.text import split_list
 
 STOPWORD_LANGUAGES = (
@@ -59,12 +59,21 @@ class RetrievalSettings(Model):
         b: BM25 length normalisation, 0 to 1.
         stemmer: Name of a Snowball stemmer; ``None`` disables stemming.
         stopwords: Language of a stop word list, or the words; ``None`` keeps every word.
-        fusion: The fusion method of ``hybrid``; ``fusion_method`` is another name of it.
+        ngram_min: Characters of the shortest n-grams of the mode ``ngram``.
+        ngram_max: Characters of its longest n-grams, 20 at most.
+        components: The modes that ``hybrid`` merges; ``splade`` is merged only if it is among the
+            modes. ``None`` merges lexical and vector, and ngram for documents that come in parts,
+            unless ``multi_vector`` is false.
+        fusion: The fusion method of ``hybrid``; ``fusion_method`` is another name of it. ``None``
+            uses ``weighted`` in this process, and ``rrf`` for other backends.
         rrf_k: Constant of reciprocal rank fusion, ``1 / (rrf_k + rank)``, ranks from 1.
-        weights: Weights of the rankings that ``hybrid`` merges (lexical, vector, and splade if
-            requested) when ``fusion`` is ``weighted``, which they imply; equal weights if ``None``.
-            A mapping names the rankings: ``{"bm25": 0.3, "splade": 0.4, "dense": 0.3}``.
-        normalisation: How fusion methods that use scores normalise those of each ranking.
+        weights: Weights of the rankings that ``hybrid`` merges (lexical, vector, splade, ngram)
+            when ``fusion`` is ``weighted``, which they imply; ``None`` uses those of
+            ``fusion.WEIGHTS``. A mapping names the rankings, and therefore the components:
+            ``{"bm25": 0.3, "splade": 0.4, "dense": 0.3}``.
+        normalisation: How fusion methods that use scores normalise those of each ranking. ``None``
+            uses ``z-score`` for the weighted fusion of documents that come in parts, otherwise
+            ``min-max``.
         missing_documents: The score that they give a document in a ranking that lacks it: that of
             its ``last`` document, or ``zero``.
         candidates: Minimum depth of the rankings that ``hybrid`` merges.
@@ -93,10 +102,13 @@ class RetrievalSettings(Model):
     b: Number = Field(default=0.4, ge=0, le=1)
     stemmer: str | None = "english"
     stopwords: str | tuple[str, ...] | None = "english"
-    fusion: FusionMethod = "rrf"
+    ngram_min: WholeNumber = Field(default=3, ge=1)
+    ngram_max: WholeNumber = Field(default=5, le=20)
+    components: Names | None = None
+    fusion: FusionMethod | None = None
     rrf_k: WholeNumber = Field(default=60, ge=0)
     weights: tuple[Number, ...] | None = None
-    normalisation: Normalisation = "min-max"
+    normalisation: Normalisation | None = None
     missing_documents: MissingDocuments = "last"
     candidates: WholeNumber = Field(default=100, ge=1)
     batch_size: WholeNumber = Field(default=1, ge=1)
@@ -125,7 +137,26 @@ class RetrievalSettings(Model):
             raise ValueError("fusion and fusion_method differ — leave one of them out")
         if named.get("weights") is not None:
             named.setdefault("fusion", "weighted")
+            named.setdefault("components", _components_of(named["weights"]))
         return named
+
+    @field_validator("components")
+    @classmethod
+    def _order_components(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if names is None:
+            return None
+        canonical = [MODE_ALIASES.get(name, name) for name in names]
+        if len(names) < 2 or len({*canonical} & {*MERGED_MODES}) < len(names):
+            raise ValueError(
+                f"expected at least two of {', '.join(MERGED_MODES)}, each once, but got "
+                f"{', '.join(names) or 'none'} — write lexical,vector,ngram"
+            )
+        return tuple(name for name in MERGED_MODES if name in canonical)
+
+    @property
+    def merged(self) -> tuple[str, ...]:
+        """The modes that ``hybrid`` merges, in the order of the weights."""
+        return self.components or MERGED_MODES[: len(self.weights or "..")]
 
     @field_validator("embedding_model", mode="before")
     @classmethod
@@ -161,18 +192,38 @@ class RetrievalSettings(Model):
         given = model.model_dump(exclude={"path"}, exclude_none=True)
         return self.model_copy(update={**given, "embedding_model": model.folder})
 
-    def for_documents(self, *, has_parts: bool) -> Self:
-        """Return the settings for documents that come in parts, or that do not."""
-        chosen = has_parts if self.multi_vector is None else self.multi_vector
-        return self.model_copy(update={"multi_vector": chosen})
+    def for_documents(self, *, has_parts: bool | None) -> Self:
+        """Choose the settings that are ``None`` and depend on the documents.
+
+        Args:
+            has_parts: Whether the documents come in parts; ``None`` for another backend than the
+                embedded one.
+        """
+        by_part = bool(has_parts) if self.multi_vector is None else self.multi_vector
+        is_term = bool(has_parts) and by_part
+        components = self.components
+        if is_term and components is None and self.weights is None:
+            components = ("lexical", "vector", "ngram")
+        fusion = self.fusion or ("rrf" if has_parts is None else "weighted")
+        usual: Normalisation = "z-score" if is_term and fusion == "weighted" else "min-max"
+        return self.model_copy(
+            update={
+                "multi_vector": by_part,
+                "components": components,
+                "fusion": fusion,
+                "normalisation": self.normalisation or usual,
+            }
+        )
 
     @model_serializer(mode="wrap")
-    def _without_usual_score(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out ``missing_documents`` if it is the default: earlier hashes stay the same."""
+    def _without_usual_values(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the defaults of recent settings: earlier hashes stay the same."""
         fields: dict[str, Any] = handler(self)
-        if fields.get("missing_documents") == "last":
-            del fields["missing_documents"]
-        return fields
+        usual = {"missing_documents": "last", "ngram_min": 3, "ngram_max": 5}
+        implied = RetrievalSettings.model_construct(weights=self.weights).merged
+        if self.components in (None, implied):
+            fields.pop("components", None)
+        return {name: value for name, value in fields.items() if usual.get(name, ...) != value}
 
     @field_validator("stemmer", "stopwords", "reranker", mode="before")
     @classmethod
@@ -194,10 +245,10 @@ class RetrievalSettings(Model):
             given = _split_pairs(given, _WEIGHTS_EXAMPLE)
         if isinstance(given, Mapping):
             given = _order_weights(given)
-        if isinstance(given, list | tuple) and len(given) not in (2, 3):
+        if isinstance(given, list | tuple) and not 2 <= len(given) <= len(MERGED_MODES):
             raise ValueError(
-                "expected a weight for each ranking that hybrid merges (lexical, vector, splade) "
-                f"but got {len(given)} — write 0.5,0.5"
+                f"expected a weight for each ranking that hybrid merges ({', '.join(MERGED_MODES)})"
+                f" but got {len(given)} — write 0.5,0.5"
             )
         return given
 
@@ -225,6 +276,24 @@ class RetrievalSettings(Model):
         shown = ",".join(f"{kind}={weight:g}" for kind, weight in weights.items()) or "none"
         _check_weights(weights.values(), shown, _EXAMPLE)
         return weights
+
+    @model_validator(mode="after")
+    def _check_count_of_weights(self) -> Self:
+        if self.weights is not None and len(self.weights) != len(self.merged):
+            raise ValueError(
+                f"expected a weight for each of {', '.join(self.merged)} but got "
+                f"{len(self.weights)} weights — write {_WEIGHTS_EXAMPLE}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_ngrams(self) -> Self:
+        if self.ngram_min > self.ngram_max:
+            raise ValueError(
+                f"ngram_min is {self.ngram_min}, above ngram_max, which is {self.ngram_max}"
+                " — write for example ngram_min=3 and ngram_max=5"
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_reranker_model(self) -> Self:
@@ -272,13 +341,24 @@ def _order_weights(weights: Mapping[str, Any]) -> list[Any]:
     """Return named weights in the order of the rankings that hybrid merges."""
     canonical = {MODE_ALIASES.get(name, name): value for name, value in weights.items()}
     shown = ", ".join(map(str, weights)) or "none"
-    needed = [name for name in MERGED_MODES if name in canonical or name != "splade"]
-    if len(canonical) < len(weights) or set(canonical) != set(needed):
+    if len(canonical) < max(2, len(weights)) or not {*canonical} <= {*MERGED_MODES}:
         raise ValueError(
-            f"expected a weight for each of bm25 (or lexical) and dense (or vector), and for "
-            f"splade if it is merged too, but got {shown} — write {_WEIGHTS_EXAMPLE}"
+            "expected a weight for at least two of bm25 (or lexical), dense (or vector), splade "
+            f"and ngram, each once, but got {shown} — write {_WEIGHTS_EXAMPLE}"
         )
-    return [canonical[name] for name in needed]
+    return [canonical[name] for name in MERGED_MODES if name in canonical]
+
+
+def _components_of(weights: Any) -> tuple[str, ...] | None:
+    """Return the modes that weights name; ``None`` if they name none, or cannot be read."""
+    given = weights.split(",") if isinstance(weights, str) else weights
+    if not isinstance(given, Mapping | list | tuple):
+        return None
+    names = [str(one).partition("=")[0].strip() for one in given]
+    canonical = [MODE_ALIASES.get(name, name) for name in names]
+    if len({*canonical} & {*MERGED_MODES}) < max(2, len(names)):
+        return None
+    return tuple(canonical)
 
 
 _EXAMPLE = ",".join(f"{kind}={weight:g}" for kind, weight in DEFAULT_WEIGHTS.items())

@@ -275,7 +275,7 @@ def test_similarities_are_over_the_ontology_and_annotations_given(tmp_path: Path
     report = ReportFolder(tmp_path / "out").report
     measures = config.bind_measures([name])
     qrels = load_qrels(str(tmp_path / "out" / "qrels.txt"))
-    assert [one.component for one in report.components] == ["lexical", "vector"]
+    assert [one.component for one in report.components] == ["lexical", "vector", "ngram"]
     for one in report.components:
         run = load_run(str(tmp_path / "out" / one.run.path))
         figure = one.measures[name]

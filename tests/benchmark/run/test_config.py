@@ -369,8 +369,8 @@ def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
         ),
         (
             "dataset: hpo\nretrieval:\n  weights: 1\n",
-            "expected a weight for each ranking that hybrid merges (lexical, vector, splade) "
-            "but got 1 — "
+            "expected a weight for each ranking that hybrid merges (lexical, vector, splade, "
+            "ngram) but got 1 — "
             "{}:3: retrieval.weights — write 0.5,0.5",
         ),
         ("dataset: hpo\nbaseline: x\n",

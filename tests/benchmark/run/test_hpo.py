@@ -80,7 +80,7 @@ def test_test_files_of_the_user(name):
 
 
 def test_shipped_sets_by_name():
-    collection = load_hpo_collection("hpo-fr-tiny")
+    collection = load_hpo_collection("hpo-fr-tiny@1")
     assert len(collection.topics.query_ids) == 9
     assert collection.version.endswith(" with hpo-fr-tiny 1.0.0")
 

@@ -46,7 +46,7 @@ def test_files_and_manifests(tmp_path: Path) -> None:
         assert run.frame.equals(separate_ties(plain[mode].run.frame))
         manifest = FetchManifest.model_validate_json(file.manifest_path.read_text())
         assert manifest == file.manifest
-        assert manifest.settings == settings
+        assert manifest.settings == settings.for_documents(has_parts=False)
         assert (manifest.mode, manifest.depth, manifest.exclude_self) == (mode, 20, True)
         assert (manifest.dataset, manifest.command, manifest.seed) == ("toy", "runs fetch …", None)
         assert (manifest.corpus.count, manifest.topics.count) == (30, 3)

@@ -236,7 +236,7 @@ def test_unknown_components_are_told_in_words(
     assert problem["errors"] == [
         {
             "where": "query.components",
-            "what": "expected bm25, dense, splade, or several separated by commas",
+            "what": "expected bm25, dense, splade, ngram, or several separated by commas",
         }
     ]
 
@@ -381,11 +381,22 @@ def test_a_configuration_with_weights_by_component(
 )
 def test_the_components_of_a_service_with_a_splade_model(components: str | None, mode: str) -> None:
     modes = ("lexical", "vector", "splade", "hybrid")
-    assert choose_mode(components, modes) == mode
-    assert components_of("hybrid", modes) == ["lexical", "vector", "splade"]
+    model = {"splade_model": "model"}
+    settings = ServiceSettings(dataset="irds:cranfield", modes=modes, retrieval=model)
+    assert choose_mode(components, settings) == mode
+    assert components_of("hybrid", settings) == ["lexical", "vector", "splade"]
     with pytest.raises(ProblemError, match="no mode") as caught:
-        choose_mode("bm25,dense", modes)  # hybrid merges three here
+        choose_mode("bm25,dense", settings)  # hybrid merges three here
     assert "hybrid (lexical,vector,splade)" in str(caught.value.problem.remedy)
+
+
+@pytest.mark.parametrize("components", ["bm25,dense", "bm25,dense,ngram", "hybrid", None])
+def test_the_hybrid_of_the_terms_of_the_hpo_merges_n_grams(components: str | None) -> None:
+    settings = ServiceSettings()
+    assert components_of("hybrid", settings) == ["lexical", "vector", "ngram"]
+    assert choose_mode(components, settings) == "hybrid"
+    single = ServiceSettings(retrieval={"multi_vector": False})
+    assert components_of("hybrid", single) == ["lexical", "vector"]
 
 
 def test_work_in_the_background(client: TestClient, garden_set: dict[str, Any]) -> None:

@@ -31,7 +31,10 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
     corpus = dataset.corpus if isinstance(dataset.corpus, Corpus) else None
     if dataset.topics is not None and (note := language_note(dataset.topics, corpus, modes)):
         backend = "" if config.is_embedded else "; not with this backend"
-        notes.append(f"{note} A multilingual model may give better results ({_MODEL}{backend}).")
+        notes.append(
+            f"{note} The mode ngram or a multilingual model may give better results "
+            f"({_MODEL}{backend})."
+        )
     if settings.multi_vector and any(
         kind_of(mode) in ("vector", "hybrid") for mode in config.mode_keys
     ):
@@ -51,6 +54,11 @@ def _without_effect(config: BenchmarkConfig) -> list[str]:
     """List changed settings that no mode uses."""
     settings = config.retrieval
     default = RetrievalSettings().for_documents(has_parts=config.has_terms)
+    # Settings that depend on others are not changes of the user.
+    chosen = RetrievalSettings(multi_vector=settings.multi_vector, fusion=settings.fusion)
+    chosen = chosen.for_documents(has_parts=config.has_terms)
+    implied = {name: getattr(chosen, name) for name in ("components", "normalisation")}
+    default = default.model_copy(update=implied)
     return [
         f"The setting {name} has no effect: {why}."
         for name, why in unused_settings(config.mode_keys, settings).items()

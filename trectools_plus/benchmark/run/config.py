@@ -230,6 +230,7 @@ DEFAULT_MODE_NAMES = {
     "vector": "Vector-Only",
     "hybrid": "Hybrid",
     "hybrid+exact": "Hybrid + exact matches",
+    "ngram": "N-grams",
     "splade": "SPLADE",
 }
 
@@ -364,7 +365,7 @@ class BenchmarkConfig(DataSettings):
         """Choose between one vector per document and per part: the hash shall show the choice."""
         is_embedded = info.data.get("backend", EMBEDDED) == EMBEDDED
         has_terms = is_embedded and info.data.get("dataset") == "hpo"
-        return settings.for_documents(has_parts=has_terms)
+        return settings.for_documents(has_parts=has_terms if is_embedded else None)
 
     @field_validator("confidence")
     @classmethod
@@ -508,7 +509,9 @@ class BenchmarkConfig(DataSettings):
                 self.check_backend_modes(self.modes)
         except UsageError as error:
             raise ValueError(f"`modes`: {error}") from error
-        if not self.needs_corpus and self.retrieval != RetrievalSettings(multi_vector=False):
+        if not self.needs_corpus and self.retrieval != RetrievalSettings().for_documents(
+            has_parts=None
+        ):
             raise ValueError(
                 f"`retrieval`: the backend {self.backend} has its own settings — leave out "
                 "those of the embedded modes (--set, --multi-vector, --enable-reranker, models)"

@@ -31,7 +31,8 @@ def index_build(
         str,
         typer.Option(
             metavar="NAMES",
-            help="Modes to build indexes for, comma-separated: lexical, vector, splade.",
+            help="Modes to build indexes for, comma-separated: lexical, vector, ngram, splade, "
+            "or hybrid for all that it merges.",
             autocompletion=completion.complete_modes,
         ),
     ] = "lexical,vector",

@@ -177,7 +177,7 @@ def serve(
             workers=workers,
         ),
     )
-    has_terms = settings.corpus is None and settings.dataset in (None, "hpo")
-    options.check_used(settings.modes, settings.retrieval.for_documents(has_parts=has_terms))
+    searched = settings.retrieval.for_documents(has_parts=settings.has_terms)
+    options.check_used(settings.modes, searched)
     key = None if key_from_env is None else service.read_key(key_from_env)
     service.run_server(settings, host, port, key)

@@ -30,8 +30,9 @@ Modes = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES",
-        help="Modes to compare, comma-separated: lexical (or bm25), vector (or dense), hybrid, "
-        "splade, or an aggregation strategy of multi-vector search.  "
+        help="Modes to compare, comma-separated: lexical (or bm25), vector (or dense), ngram, "
+        "hybrid, hybrid+exact (hybrid with exact matches first), splade, or an aggregation "
+        "strategy of multi-vector search.  "
         "[default: lexical,vector,hybrid]",
         autocompletion=completion.complete_modes,
     ),

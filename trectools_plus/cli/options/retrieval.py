@@ -81,12 +81,14 @@ Setting = Annotated[
         "--set",
         metavar="NAME=VALUE",
         help="Setting of the modes; repeatable. Defaults: k1=0.9, b=0.4, stemmer=english,"
-        " stopwords=english (or none, or comma-separated words), fusion=rrf (or another method of"
-        " runs fuse), rrf_k=60, normalisation=min-max (or z-score, none),"
-        " missing_documents=last (or zero), candidates=100, batch_size=1,"
+        " stopwords=english (or none, or comma-separated words), ngram_min=3, ngram_max=5,"
+        " fusion=weighted (or another method of runs fuse), weights=bm25=0.6,dense=0.4 (or"
+        " bm25=0.3,dense=0.3,ngram=0.4 and normalisation=z-score for the terms of an ontology),"
+        " rrf_k=60, normalisation=min-max (or z-score, none), missing_documents=last (or zero),"
+        " candidates=100, batch_size=1, multi_vector=true (for the terms of an ontology),"
         f" aggregation_strategy={DEFAULT_STRATEGY}, rerank_depth=50, device=cpu."
-        " Further settings: weights=bm25=0.5,dense=0.5 (and splade if it is a mode),"
-        " aggregation_weights=label=1,synonym=1, embedding_model=DIR,"
+        " Further settings: components=bm25,dense,ngram (the modes that hybrid merges, if weights"
+        " does not name them), aggregation_weights=label=1,synonym=1, embedding_model=DIR,"
         " query_prompt=TEXT, document_prompt=TEXT, max_length=TOKENS, splade_model=DIR,"
         " reranker=lexical (or cross-encoder), reranker_model=DIR.",
         rich_help_panel=SEARCH,
@@ -177,8 +179,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, SettingValue]:
         values[name] = _setting_value(name, text)
     if "fusion_method" in values:
         values.setdefault("fusion", values.pop("fusion_method"))
-    implied = "weighted" if "weights" in values else "rrf"
-    method = values.get("fusion", implied)
+    method = values.get("fusion", "weighted")
     unused = [name for name in ("weights", *_SCORE_SETTINGS) if name in values]
     if method in RANK_FUSION and unused:
         raise UsageError(

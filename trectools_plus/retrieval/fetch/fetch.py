@@ -71,7 +71,7 @@ class FetchRequest:
 
     def __post_init__(self) -> None:
         is_embedded = isinstance(self.backend, EmbeddedBackend)
-        has_parts = is_embedded and getattr(self.corpus, "parts", None) is not None
+        has_parts = getattr(self.corpus, "parts", None) is not None if is_embedded else None
         object.__setattr__(self, "settings", self.settings.for_documents(has_parts=has_parts))
 
     @property

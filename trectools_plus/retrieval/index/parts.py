@@ -157,6 +157,19 @@ class TextParts(Displayed):
         ]
         return cls.from_frame(pl.concat(columns), corpus.path)
 
+    def names(self) -> dict[str, list[str]]:
+        """Return the label and synonyms of each document, or its definition if it has neither."""
+        names: dict[str, list[str]] = {}
+        for kind, segments in self.segments.items():
+            for start, size, document in zip(
+                segments.starts, segments.sizes, segments.documents, strict=True
+            ):
+                doc_id = self.doc_ids[document]
+                if kind == "definition" and doc_id in names:
+                    continue
+                names.setdefault(doc_id, []).extend(self.texts[start : start + size])
+        return names
+
 
 DEFAULT_WEIGHTS: Mapping[str, float] = {"label": 0.5, "synonym": 0.3, "definition": 0.2}
 

@@ -52,24 +52,26 @@ class EvaluationResult:
     snapshot: Snapshot
 
 
-def choose_mode(components: str | None, ready: tuple[str, ...]) -> str:
-    """Return the mode that uses exactly the given components.
+def choose_mode(components: str | None, settings: ServiceSettings) -> str:
+    """Return the mode that uses exactly the given components, or these and n-grams.
 
     Args:
-        components: ``bm25`` (or ``lexical``), ``dense`` (or ``vector``), ``splade``, several
-            separated by commas, or ``hybrid``, which is all that the service merges. ``None``
-            selects hybrid if the service has it, otherwise lexical, otherwise its first mode.
-        ready: The modes of the service.
+        components: ``bm25`` (or ``lexical``), ``dense`` (or ``vector``), ``splade``, ``ngram``,
+            several separated by commas, or ``hybrid``, which is all that the service merges.
+            ``None`` selects hybrid if the service has it, otherwise lexical, otherwise its first
+            mode.
+        settings: The settings of the service.
 
     Raises:
         ProblemError: 422 if there is no such mode.
     """
-    modes = canonical_modes(ready)
+    modes = canonical_modes(settings.modes)
     if components is None:
         return next((mode for mode in ("hybrid", "lexical") if mode in modes), modes[0])
     names = set(canonical_modes(split_list(components)))
     for mode in modes:
-        if names in ({mode}, set(components_of(mode, ready))):
+        used = set(components_of(mode, settings))
+        if names in ({mode}, used, used - {"ngram"}):
             return mode
     if "splade" in names and "splade" not in modes:
         raise ProblemError(
@@ -78,7 +80,7 @@ def choose_mode(components: str | None, ready: tuple[str, ...]) -> str:
             "the service has no SPLADE model, which the component splade needs",
             remedy="start it with --splade-model DIR and --modes lexical,vector,splade,hybrid",
         )
-    merged = ",".join(components_of("hybrid", ready))
+    merged = ",".join(components_of("hybrid", settings))
     usable = ", ".join(f"hybrid ({merged})" if mode == "hybrid" else mode for mode in modes)
     raise ProblemError(
         422,
@@ -88,9 +90,12 @@ def choose_mode(components: str | None, ready: tuple[str, ...]) -> str:
     )
 
 
-def components_of(mode: str, ready: tuple[str, ...]) -> list[str]:
+def components_of(mode: str, settings: ServiceSettings) -> list[str]:
     """Return the rankings that a mode of the service uses, by their canonical names."""
-    return list(merged_modes(ready)) if mode == "hybrid" else [mode]
+    if mode != "hybrid":
+        return [mode]
+    retrieval = settings.retrieval.for_documents(has_parts=settings.has_terms)
+    return list(merged_modes(settings.modes, retrieval))
 
 
 def choose_measures(text: str | None, default: tuple[str, ...]) -> list[Measure]:
@@ -164,7 +169,7 @@ def evaluate_test_set(
         groups = _summarise(evaluation, mode, topics, config)
         snapshot = _snapshot(groups, queries.name, mode, latency_ms)
         answer = _answer(groups, evaluation, snapshot)
-        facts: dict[str, Any] = {"mode": mode, "components": components_of(mode, settings.modes)}
+        facts: dict[str, Any] = {"mode": mode, "components": components_of(mode, settings)}
         facts |= {"dataset": documents.name, "test_set": queries.name}
         facts["grouped_by"] = group_field(topics.frame.columns)
         facts |= {"depth": settings.depth, "seed": settings.seed}

@@ -27,7 +27,7 @@ Background = Field(
     description="Return a job immediately, with status 202, instead of waiting for the result.",
 )
 
-_COMPONENT = "(bm25|lexical|dense|vector|splade|hybrid)"
+_COMPONENT = "(bm25|lexical|dense|vector|splade|ngram|hybrid)"
 _COMPONENTS = rf"^{_COMPONENT}(,{_COMPONENT})*$"
 
 
@@ -41,7 +41,7 @@ class EvaluateParameters(_Parameters):
     components: str | None = Field(
         default=None,
         max_length=100,
-        description="The components of the search: `bm25`, `dense`, `splade`, or several "
+        description="The components of the search: `bm25`, `dense`, `splade`, `ngram`, or several "
         "separated by commas, which is `hybrid`. The default is hybrid search, or lexical search "
         "if the service has no hybrid search. `mode` and `components` in the response name what "
         "was used.",
@@ -60,7 +60,7 @@ class EvaluateParameters(_Parameters):
     @classmethod
     def _known_components(cls, names: str | None) -> str | None:
         if names is not None and not re.fullmatch(_COMPONENTS, names):
-            raise ValueError("expected bm25, dense, splade, or several separated by commas")
+            raise ValueError("expected bm25, dense, splade, ngram, or several separated by commas")
         return names
 
 

@@ -142,7 +142,7 @@ async def evaluate(
     """
     context = context_of(request)
     context.search.documents()
-    mode = choose_mode(parameters.components, context.settings.modes)
+    mode = choose_mode(parameters.components, context.settings)
     measures = choose_measures(parameters.measures, DEFAULT_MEASURES)
     types = (*JSON_TYPES, *YAML_TYPES)
     part = None

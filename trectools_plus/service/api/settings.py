@@ -119,6 +119,11 @@ class ServiceSettings(Model):
         return self
 
     @property
+    def has_terms(self) -> bool:
+        """True if the documents are the terms of the HPO."""
+        return self.corpus is None and self.dataset in (None, "hpo")
+
+    @property
     def searches(self) -> bool:
         """True if there are documents to search."""
         return self.dataset != NO_DATASET

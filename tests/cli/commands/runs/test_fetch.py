@@ -108,7 +108,8 @@ def test_settings_reach_the_manifest(collection: list[str], tmp_path: Path) -> N
         (["--set", "k1=1", "--set", "k1=2"], "is set twice"),
         (["--set", "k1=much"], "--set k1"),
         (["--set", "k9=1"], "unknown setting 'k9'"),
-        (["--set", "normalisation=z-score"], "no effect on fusion=rrf"),
+        (["--set", "fusion=rrf", "--set", "normalisation=z-score"], "no effect on fusion=rrf"),
+        (["--set", "components=bm25"], "expected at least two of lexical, vector, splade, ngram"),
         (["--set", "fusion=rrf", "--set", "weights=0.7,0.3"], "no effect on fusion=rrf"),
         (
             ["--set", "fusion=borda", "--set", "normalisation=none"],

@@ -64,9 +64,9 @@ def runs_fetch(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Modes to fetch, comma-separated: lexical (or bm25), vector (or dense), hybrid, "
-            "hybrid+exact (hybrid with exact matches first), splade, or an aggregation strategy of "
-            "multi-vector search; with --backend, the modes "
+            help="Modes to fetch, comma-separated: lexical (or bm25), vector (or dense), ngram, "
+            "hybrid, hybrid+exact (hybrid with exact matches first), splade, or an aggregation "
+            "strategy of multi-vector search; with --backend, the modes "
             "of the backend; each --retriever is a mode.  [default: lexical,vector,hybrid, or "
             "every --retriever]",
             autocompletion=completion.complete_modes,

@@ -29,6 +29,7 @@ from trectools_plus.retrieval.index.cache import cache_folder
 from trectools_plus.retrieval.index.encoder import Encoder, make_encoder
 from trectools_plus.retrieval.index.lexical import LexicalRetriever
 from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.index.ngram import NgramRetriever
 from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.index.sparse import SparseRetriever
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever, VectorRetriever
@@ -81,14 +82,16 @@ class EmbeddedBackend(Backend):
             "models": {
                 role: model.sha256 for role, model in models_used(modes, request.settings).items()
             },
-            "merged": list(merged_modes(modes)) if "hybrid" in map(kind_of, modes) else None,
+            "merged": list(merged_modes(modes, request.settings))
+            if "hybrid" in map(kind_of, modes)
+            else None,
             "parts": parts,
         }
 
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:
         """Return the local models that a mode uses, by role."""
         is_hybrid = kind_of(mode) == "hybrid"
-        merged = merged_modes(request.modes, model_of(mode)) if is_hybrid else ()
+        merged = merged_modes(request.modes, request.settings, model_of(mode)) if is_hybrid else ()
         return models_used([mode, *merged], request.settings)
 
     def open(self, request: BackendRequest) -> dict[str, Source]:
@@ -248,7 +251,7 @@ def build_retrievers(
     """Build a retriever for each mode; indexes are read from the cache or added to it.
 
     Modes share their indexes: ``hybrid`` and ``lexical`` use the same lexical retriever.
-    ``hybrid`` merges lexical and vector, and splade if it is among the modes.
+    ``hybrid`` merges the ``components`` of the settings, and splade if it is among the modes.
 
     Args:
         corpus: The documents.
@@ -276,7 +279,9 @@ def build_retrievers(
             remedy="search the terms of an ontology, or use the mode hybrid",
         )
     factory = _RetrieverFactory(corpus, settings, progress)
-    retrievers = {mode: factory.build(mode, merged_modes(modes, model_of(mode))) for mode in modes}
+    retrievers = {
+        mode: factory.build(mode, merged_modes(modes, settings, model_of(mode))) for mode in modes
+    }
     reranker = make_reranker(settings, corpus)
     if reranker is not None:
         retrievers = {
@@ -314,7 +319,7 @@ class _RetrieverFactory:
         return self._built[mode]
 
     def _build_hybrid(self, merged: dict[str, str]) -> HybridRetriever:
-        fusion = fusion_of(self._settings, len(merged))
+        fusion = fusion_of(self._settings, [*map(kind_of, merged)])
         fusion.check_count(len(merged))  # before any index is built
         components = [self.build(mode, merged) for mode in merged]
         names = tuple(merged.values())
@@ -323,6 +328,8 @@ class _RetrieverFactory:
     def _build_indexed(self, kind: str, model: str) -> Retriever:
         if kind == "lexical":
             return LexicalRetriever(self._documents, self._settings, self._progress)
+        if kind == "ngram":
+            return NgramRetriever(self._documents, self._settings, self._progress)
         if kind == "splade":
             return SparseRetriever(self._documents, self._settings, self._progress)
         settings = self._settings.for_model(model)
@@ -347,7 +354,7 @@ class BuiltIndex(Displayed):
     """An index on disk.
 
     Attributes:
-        kind: ``lexical``, ``vector``, ``multi-vector`` or ``splade``.
+        kind: ``lexical``, ``vector``, ``multi-vector``, ``ngram`` or ``splade``.
         key: Hash of everything that determines its content.
         folder: Its folder.
         bytes: Its size.

@@ -46,11 +46,13 @@ def puts_exact_first(mode: str) -> bool:
 
 def uses_vectors(mode: str) -> bool:
     """Return whether a mode embeds texts; ``hybrid`` does too."""
-    return kind_of(mode) not in ("lexical", "splade")
+    return kind_of(mode) not in ("lexical", "ngram", "splade")
 
 
 def uses_builtin_embeddings(mode: str, settings: RetrievalSettings) -> bool:
     """Return whether a mode embeds texts with the built-in embeddings."""
+    if kind_of(mode) == "hybrid" and "vector" not in settings.merged:
+        return False
     return uses_vectors(mode) and settings.for_model(model_of(mode)).model_folder is None
 
 
@@ -85,15 +87,19 @@ def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, 
     return record_models(settings, roles)
 
 
-def merged_modes(modes: Sequence[str], model: str = "") -> dict[str, str]:
+def merged_modes(
+    modes: Sequence[str], settings: RetrievalSettings, model: str = ""
+) -> dict[str, str]:
     """Return the modes that ``hybrid`` merges, with the names by which the user requested them.
 
     Args:
-        modes: All requested modes; ``splade`` is merged only if it is among them.
+        modes: All requested modes; ``splade`` is merged if, and only if, it is among them.
+        settings: ``components`` and ``weights`` are used.
         model: The name of the embedding model of the hybrid mode; empty without one.
     """
     named = {canonical_mode(mode): mode for mode in modes}
-    merged = [mode for mode in MERGED_MODES if mode != "splade" or mode in named]
+    chosen = {*settings.merged} - {"splade"} | ({"splade"} & named.keys())
+    merged = [mode for mode in MERGED_MODES if mode in chosen]
     merged = [f"vector-{model}" if model and mode == "vector" else mode for mode in merged]
     return {mode: named.get(mode, mode) for mode in merged}
 
@@ -101,11 +107,11 @@ def merged_modes(modes: Sequence[str], model: str = "") -> dict[str, str]:
 def name_default_modes(settings: RetrievalSettings) -> tuple[str, ...]:
     """Return the modes of a configuration that names none.
 
-    Weights for three rankings need the mode ``splade``, which hybrid then merges.
+    If hybrid shall merge ``splade``, this is one of the modes.
     """
-    if settings.weights is None or len(settings.weights) < len(MERGED_MODES):
+    if "splade" not in settings.merged:
         return MODES
-    return (*MERGED_MODES, "hybrid")
+    return (*(mode for mode in MODES if mode != "hybrid"), "splade", "hybrid")
 
 
 def unused_settings(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, str]:
@@ -118,7 +124,7 @@ def unused_settings(modes: Sequence[str], settings: RetrievalSettings) -> dict[s
     modes = expand_modes(modes, settings)
     kinds = {*map(kind_of, modes)}
     fuses = "hybrid" in kinds
-    kinds |= {*merged_modes(modes)} if fuses else set()
+    kinds |= {*merged_modes(modes, settings)} if fuses else set()
     vectors = [mode for mode in modes if uses_vectors(mode)]
     has_model = "splade" in kinds or settings.reranker == "cross-encoder"
     has_encoder = any(settings.for_model(model_of(mode)).model_folder for mode in vectors)
@@ -127,7 +133,8 @@ def unused_settings(modes: Sequence[str], settings: RetrievalSettings) -> dict[s
     no_hybrid = "no mode is hybrid"
     checks = {
         ("k1", "b", "stemmer", "stopwords"): ("lexical" in kinds, "no mode is lexical or hybrid"),
-        ("fusion", "candidates"): (fuses, no_hybrid),
+        ("ngram_min", "ngram_max"): ("ngram" in kinds, "no mode uses n-grams"),
+        ("components", "fusion", "candidates"): (fuses, no_hybrid),
         ("rrf_k",): (fuses and settings.fusion == "rrf", f"{no_hybrid} with fusion=rrf"),
         ("weights",): (
             fuses and settings.fusion == "weighted",

@@ -380,7 +380,7 @@ class MilvusHybrid:
     def _ranker(self, parts: list[int]) -> Any:
         from pymilvus import RRFRanker, WeightedRanker
 
-        if self._settings.fusion == "rrf":
+        if self._settings.fusion != "weighted":
             return RRFRanker(self._settings.rrf_k)
         weights = weights_of(self._settings)
         return WeightedRanker(*(weights[part] for part in parts), norm_score=True)

