@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import sys
 from pathlib import Path
 
@@ -11,10 +12,15 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from trectools_plus.choices import ALL_MODES, DEFAULT_STRATEGY
+from trectools_plus import retrieval
+from trectools_plus.choices import ALL_MODES, DEFAULT_STRATEGY, MODE_ALIASES
 from trectools_plus.cli.app import app
+from trectools_plus.cli.commands import query
 from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import uses_vectors
+from trectools_plus.retrieval.ontology_terms import corpus_of
 
 ROOT = Path(__file__).parents[3]
 TOY = str(ROOT / "fixtures" / "ontology" / "toy.obo")
@@ -429,3 +435,24 @@ def test_a_query_in_an_unknown_language_is_reported(mode: str) -> None:
     assert ("shares no word" in run_cli(*unknown).stderr) == with_vectors
     for text in ("wild animal", "dog", "TOY:0009"):
         assert document("query", text, *words[2:])["notes"] == []
+
+
+def test_200_sampled_labels_and_synonyms_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    terms = load_ontology()
+    documents = corpus_of(terms)
+    modes = [mode for mode in ALL_MODES if mode != "splade" and mode not in MODE_ALIASES]
+    retrievers = build_retrievers(documents, modes)
+    monkeypatch.setattr(query, "open_documents", lambda *_: documents)
+    monkeypatch.setattr(retrieval, "build_retrievers", lambda *_: retrievers)
+    names = [
+        (name, term.term_id)
+        for term in terms.terms.values()
+        for name in (term.name, *(synonym.text for synonym in term.synonyms))
+    ]
+    for number, (name, term_id) in enumerate(random.Random(7).sample(names, 200)):
+        shown = [name, name.upper(), f" {name.replace(' ', '-')}. "][number % 3]
+        for mode in {"hybrid", modes[number % len(modes)]}:
+            found = document("query", shown, "--mode", mode, "--depth", "3")["results"]
+            exact = [one["doc_id"] for one in found if one["exact"]]
+            assert term_id in exact, (mode, name)
+            assert exact == [one["doc_id"] for one in found[: len(exact)]]

@@ -31,7 +31,10 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
     corpus = dataset.corpus if isinstance(dataset.corpus, Corpus) else None
     if dataset.topics is not None and (note := language_note(dataset.topics, corpus, modes)):
         backend = "" if config.is_embedded else "; not with this backend"
-        notes.append(f"{note} A multilingual model may give better results ({_MODEL}{backend}).")
+        notes.append(
+            f"{note} The mode ngram or a multilingual model may give better results "
+            f"({_MODEL}{backend})."
+        )
     if settings.multi_vector and any(
         kind_of(mode) in ("vector", "hybrid") for mode in config.mode_keys
     ):

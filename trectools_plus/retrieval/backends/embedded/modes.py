@@ -51,6 +51,8 @@ def uses_vectors(mode: str) -> bool:
 
 def uses_builtin_embeddings(mode: str, settings: RetrievalSettings) -> bool:
     """Return whether a mode embeds texts with the built-in embeddings."""
+    if kind_of(mode) == "hybrid" and "vector" not in settings.merged:
+        return False
     return uses_vectors(mode) and settings.for_model(model_of(mode)).model_folder is None
 
 

