@@ -313,7 +313,7 @@ def test_advice_to_use_another_model_is_that_of_the_languages_concerned(tmp_path
     advised = [
         code
         for code, one in result.report.languages.items()
-        if any("A multilingual model may give" in note for note in one.notes)
+        if any("a multilingual model may give" in note for note in one.notes)
     ]
     assert advised == ["de"]
     markdown = render_multilingual_markdown(result.report)
