@@ -114,3 +114,52 @@ def test_sweep_refuses_what_is_no_number(call, words):
     assert "expected numbers" in err
     code, _, err = call("extraction", "sweep", *words, "--values", "7")
     assert (code, err) == (2, "error: expected at most 1 but got 7 — --values\n")
+
+
+def test_every_setting_is_an_option(call):
+    from trectools_plus.cli.commands.extraction import _OPTIONS
+    from trectools_plus.extraction.settings import ExtractionSettings
+
+    assert set(_OPTIONS) == set(ExtractionSettings.model_fields)
+    _, out, _ = call("extraction", "run", "--help")
+    missing = [option for option in _OPTIONS.values() if option not in out]
+    assert missing == []
+
+
+def test_root_filters_gold_and_predictions_and_both_figures_are_reported(call, words, tmp_path):
+    """Gold: X:2, X:3 below X:1; X:6 and X:7 elsewhere, and X:4 is negated."""
+    base = ("extraction", "run", *words, "--method", "dictionary", "--no-bootstrap-ci")
+    _, out, _ = call(*base, "--root", "X:1", "--format", "json")
+    report = json.loads(out)
+    assert report["manifest"]["root"] == "X:1"
+    assert (report["dataset"]["terms"], report["dataset"]["outside"]) == (2, 3)
+    score = report["scores"]["present"]["exact"]["micro"]
+    assert (score["precision"]["value"], score["recall"]["value"]) == (1, 1)
+    unfiltered = report["unfiltered"]["present"]["exact"]["micro"]
+    assert (unfiltered["precision"]["value"], unfiltered["recall"]["value"]) == (1, 0.5)
+    _, out, _ = call(*base, "--root", "X:1")
+    text = " ".join(out.split())
+    assert "Only terms below X:1 are scored, both gold and predicted: 3 of 5 gold terms" in text
+    assert "Unfiltered (present-only, exact, micro): precision 1.000, recall 0.500" in text
+
+
+def test_root_applies_to_the_predictions_of_other_systems(call, words, tmp_path):
+    file = tmp_path / "theirs.jsonl"
+    lines = [{"doc_id": "d1", "hpo_id": "X:2"}, {"doc_id": "d2", "hpo_id": "X:9"}]
+    file.write_text("".join(f"{json.dumps(one)}\n" for one in lines), encoding="utf-8")
+    base = ("extraction", "run", *words, "--predictions", file, "--format", "json")
+    score = json.loads(call(*base, "--root", "X:1")[1])["scores"]["present"]["exact"]["micro"]
+    assert (score["precision"]["value"], score["recall"]["value"]) == (1, 0.5)
+    report = json.loads(call(*base)[1])
+    assert report["scores"]["present"]["exact"]["micro"]["precision"]["value"] == 0.5
+    assert (report["manifest"]["root"], report["unfiltered"]) == (None, None)
+
+
+def test_settings_without_effect_are_errors(call, words):
+    base = ("extraction", "run", *words)
+    code, _, err = call(*base, "--method", "retrieval", "--max-gap", 1)
+    assert code == 2
+    assert "--max-gap is a setting of the dictionary — --method retrieval" in err
+    code, _, err = call(*base, "--root", "X:99")
+    assert code == 2
+    assert "X:99 is not a term — --root" in err

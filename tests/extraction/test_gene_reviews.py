@@ -5,7 +5,14 @@ import importlib.util
 import pytest
 
 from trectools_plus.extraction.comparison import compare_extractions
-from trectools_plus.extraction.names import WordReplacements, eligible_terms, names_of
+from trectools_plus.extraction.dictionary import Dictionary
+from trectools_plus.extraction.names import (
+    EXACT,
+    WordReplacements,
+    eligible_terms,
+    modifier_words,
+    names_of,
+)
 from trectools_plus.extraction.runner import run_extraction
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.ontology.hpo import load_ontology
@@ -106,3 +113,64 @@ def test_exchanges_learnt_from_half_of_the_terms_hold_on_the_other():
             right += bool(owners[best[1]] & own)
     assert trials > 3_000
     assert right / trials > 0.9
+
+
+@pytest.fixture(scope="module")
+def dictionary():
+    ontology = load_ontology()
+    names = names_of(ontology, eligible_terms(ontology))
+    return ontology, Dictionary(names, modifiers=modifier_words(ontology))
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("short hands and feet", "Short palm; Short foot"),
+        ("hypoplasia of the thumbs and radii", "Short thumb; Hypoplasia of the radius"),
+        ("low-set, posteriorly rotated ears", "Low-set ears; Posteriorly rotated ears"),
+        ("short, broad hands", "Short palm; Broad palm"),
+        ("broad thumbs and great toes", "Broad thumb; Broad hallux"),
+        (
+            "mild to moderate mental retardation",
+            "Intellectual disability, mild; Intellectual disability, moderate",
+        ),
+        ("micro- and macrocephaly", "Microcephaly; Macrocephaly"),
+        ("hypo- or hyperthyroidism", "Hypothyroidism; Hyperthyroidism"),
+        ("Brachydactyly type A-1", "Type A1 brachydactyly"),
+        ("branchial fistulae", "Branchial fistula"),
+        ("basal cell carcinomata", "Basal cell carcinoma"),
+        ("multiple naevi", "Nevus"),
+        ("hypoplasia of both kidneys", "Renal hypoplasia"),
+        ("café au lait macules", "Cafe-au-lait spot"),
+        ("type 2 diabetes mellitus", "Type II diabetes mellitus"),
+        ("cardiac malformations", "Abnormal heart morphology"),
+        ("He was hypotonic and microcephalic.", "Hypotonia; Microcephaly"),
+        ("Lymphocytes were counted.", ""),
+        ("a depressed nasal bridge", "Depressed nasal bridge"),
+        ("hepatic biopsy", ""),
+        ("joint hypermobility or contractures", "Joint hypermobility; Joint contracture"),
+    ],
+)
+def test_names_vary_as_the_ontology_teaches(dictionary, text, labels):
+    ontology, finder = dictionary
+    found = {ontology.terms[m.term_id].name for m in finder.find(text) if m.confidence >= 0.5}
+    assert found == set(filter(None, labels.split("; ")))
+
+
+def test_variations_find_more_hidden_names_and_are_not_less_precise():
+    ontology = load_ontology()
+    names = names_of(ontology, eligible_terms(ontology))
+    synonyms = [one for one in names if one.rank == EXACT and not one.is_abbreviation]
+    hidden = synonyms[::40]
+    gone = {(one.term_id, one.text) for one in hidden}
+    known = [one for one in names if (one.term_id, one.text) not in gone]
+    rates = {}
+    for variations in (False, True):
+        finder = Dictionary(known, variations=variations)
+        found = [
+            {m.term_id for m in finder.find(one.text) if m.confidence >= 0.5} for one in hidden
+        ]
+        right = sum(one.term_id in terms for one, terms in zip(hidden, found, strict=True))
+        rates[variations] = right / len(hidden), right / sum(map(len, found))
+    assert rates[True][0] > rates[False][0] + 0.1
+    assert rates[True][1] > rates[False][1]

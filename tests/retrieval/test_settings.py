@@ -6,6 +6,7 @@ import pytest
 from bm25s import stopwords
 
 from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.fusion import Fusion, fusion_of
 from trectools_plus.retrieval.index.analyzer import Analyzer
 from trectools_plus.retrieval.settings import (
     STOPWORD_LANGUAGES,
@@ -70,3 +71,61 @@ def test_the_usual_score_of_missing_documents_is_not_in_manifests() -> None:
     given = RetrievalSettings(missing_documents="zero", fusion="combsum")
     assert given.model_dump()["missing_documents"] == "zero"
     assert RetrievalSettings.model_validate(given.model_dump(mode="json")) == given
+
+
+def test_hybrid_of_terms_merges_n_grams_by_default() -> None:
+    terms = RetrievalSettings().for_documents(has_parts=True)
+    assert terms.merged == ("lexical", "vector", "ngram")
+    assert fusion_of(terms, terms.merged) == Fusion(
+        method="weighted", weights=(0.3, 0.3, 0.4), normalisation="z-score"
+    )
+    assert terms.for_documents(has_parts=True) == terms
+    by_rank = RetrievalSettings(fusion="rrf").for_documents(has_parts=True)
+    assert by_rank.merged == terms.merged
+    assert fusion_of(by_rank, by_rank.merged) == Fusion(method="rrf")
+
+
+@pytest.mark.parametrize(
+    ("settings", "has_parts"),
+    [(RetrievalSettings(), False), (RetrievalSettings(multi_vector=False), True)],
+)
+def test_hybrid_of_whole_documents_merges_two(settings: RetrievalSettings, has_parts: bool) -> None:
+    chosen = settings.for_documents(has_parts=has_parts)
+    assert chosen.merged == ("lexical", "vector")
+    assert fusion_of(chosen, chosen.merged) == Fusion(
+        method="weighted", weights=(0.6, 0.4), normalisation="min-max"
+    )
+    assert fusion_of(chosen, ("lexical", "vector", "splade")).weights == (1 / 3,) * 3
+
+
+def test_other_backends_keep_their_fusion() -> None:
+    assert RetrievalSettings().for_documents(has_parts=None).fusion == "rrf"
+
+
+@pytest.mark.parametrize(
+    ("given", "merged", "weights"),
+    [
+        ({"weights": {"ngram": 2, "dense": 1}}, ("vector", "ngram"), (1, 2)),
+        ({"weights": "dense=1,bm25=2,ngram=3"}, ("lexical", "vector", "ngram"), (2, 1, 3)),
+        ({"weights": "0.2,0.3,0.5"}, ("lexical", "vector", "splade"), (0.2, 0.3, 0.5)),
+        ({"weights": "1,2,3,4"}, ("lexical", "vector", "splade", "ngram"), (1, 2, 3, 4)),
+        ({"weights": "1,2", "components": "ngram,bm25"}, ("lexical", "ngram"), (1, 2)),
+        ({"components": ["ngram", "dense"]}, ("vector", "ngram"), (0.5, 0.5)),
+    ],
+)
+@pytest.mark.parametrize("has_parts", [False, True])
+def test_components_and_weights_by_name(
+    given: dict[str, object], merged: tuple[str, ...], weights: tuple[float, ...], has_parts: bool
+) -> None:
+    settings = make_settings(given).for_documents(has_parts=has_parts)
+    assert settings.merged == merged
+    assert fusion_of(settings, merged).weights == weights
+    assert RetrievalSettings.model_validate(settings.model_dump(mode="json")) == settings
+
+
+def test_defaults_of_recent_settings_are_not_written() -> None:
+    written = RetrievalSettings().for_documents(has_parts=False).model_dump()
+    assert not {"components", "ngram_min", "ngram_max", "missing_documents"} & written.keys()
+    changed = RetrievalSettings(ngram_min=2).for_documents(has_parts=True).model_dump()
+    assert changed["ngram_min"] == 2
+    assert changed["components"] == ("lexical", "vector", "ngram")

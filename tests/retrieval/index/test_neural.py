@@ -225,7 +225,7 @@ def test_an_inconsistent_index_of_splade_is_built_again(
 
 
 def test_splade_is_part_of_the_fusion_on_request(tiny: dict[str, str]) -> None:
-    settings = RetrievalSettings(splade_model=tiny["splade"])
+    settings = RetrievalSettings(splade_model=tiny["splade"], fusion="rrf")
     topics = Topics.from_dict({"q1": "short wing", "q2": "seizure"})
     modes = ["bm25", "splade", "dense", "hybrid"]
     request = FetchRequest(CORPUS, topics, modes, settings=settings)
@@ -233,7 +233,7 @@ def test_splade_is_part_of_the_fusion_on_request(tiny: dict[str, str]) -> None:
     assert [*found] == modes
     assert [*found["hybrid"].without] == ["bm25", "dense", "splade"]
     assert found["hybrid"].index_keys.keys() == {"lexical", "vector", "splade"}
-    alone = fetch(CORPUS, topics, ["hybrid"])["hybrid"].run
+    alone = fetch(CORPUS, topics, ["hybrid"], settings=settings)["hybrid"].run
     assert found["hybrid"].without["splade"].frame.equals(alone.frame)
     assert not found["hybrid"].run.frame.equals(alone.frame)
     weighted = settings.model_copy(update={"fusion": "weighted", "weights": (0.5, 0.5)})
@@ -334,7 +334,7 @@ def test_a_benchmark_with_every_component(tiny: dict[str, str], tmp_path: Path) 
         options={
             **options,
             "output_dir": tmp_path / "out",
-            "retrieval": {"splade_model": str(model)},
+            "retrieval": {"splade_model": str(model), "fusion": "rrf"},
         }
     )
     write_reports(run_benchmark(config), plots=False)

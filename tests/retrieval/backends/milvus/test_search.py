@@ -51,7 +51,7 @@ def test_agrees_with_the_embedded_modes_on_cranfield(
     monkeypatch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
     collection = load_collection("irds:cranfield")
     assert collection.corpus is not None
-    settings = RetrievalSettings(batch_size=75)
+    settings = RetrievalSettings(batch_size=75, fusion="rrf")
     backend = EmbeddedBackend(open_modes(connect(), collection.corpus, settings))
     request = FetchRequest(None, collection.topics, MODES, settings=settings, backend=backend)
     found = fetch_runs(request)
