@@ -155,7 +155,7 @@ class MultilingualResult(Displayed):
 
 
 def run_multilingual(
-    sets: Sequence[str] = PARALLEL_SETS,
+    sets: Sequence[str],
     options: ConfigOptions | None = None,
     progress: Progress | None = None,
     *,
@@ -166,8 +166,8 @@ def run_multilingual(
     """Evaluate each language separately over the terms of the Human Phenotype Ontology.
 
     Args:
-        sets: Test sets: names of shipped sets, or files, each in one language or in several. By
-            default :data:`PARALLEL_SETS`.
+        sets: Test sets: names of shipped sets, or files, each in one language or in several; for
+            example :data:`PARALLEL_SETS`.
         options: Settings of all languages, by field of
             :class:`trectools_plus.benchmark.run.config.BenchmarkConfig`. ``output_dir`` is the
             folder for all files, by default :data:`DEFAULT_FOLDER`; each language's report is in a
