@@ -142,24 +142,6 @@ def test_the_validators_have_nothing_to_say(name):
 
 
 @every_set
-def test_ids_and_texts_are_unique(name):
-    queries = shipped(name).queries
-    assert len({query.query_id for query in queries}) == len(queries)
-    assert len({normalised(query.text) for query in queries}) == len(queries)
-    assert all(query.text == " ".join(query.text.split()) for query in queries)
-
-
-@every_set
-def test_a_smaller_set_is_part_of_the_larger_one(name):
-    language, size = parts(name)
-    mine = shipped(name).queries
-    larger = [f"hpo-{language}-{other}" for other in SIZES if SIZES[other] > SIZES[size]]
-    for other in PATHS.keys() & set(larger):
-        common = tuple(query for query in shipped(other).queries if query in mine)
-        assert common == mine
-
-
-@every_set
 def test_kinds_of_wording(name):
     queries = shipped(name).queries
     categories = Counter(query.category for query in queries)

@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import combinations, permutations
-from math import sqrt
 
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.segmentation import CONJUNCTIONS, fold, stem_of, words_of
 from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.statistics.intervals import wilson_intervals
 
 PHENOTYPES = "HP:0000118"
 """*Phenotypic abnormality*, the root of all findings in the Human Phenotype Ontology."""
@@ -144,10 +144,7 @@ Key = tuple[str, ...]
 """The sorted stems of a name: equal for names that differ only in order or endings."""
 
 
-_Z = 1.6448536269514722
-"""The 95 % quantile of the normal distribution."""
-
-
+@cache
 def wilson_low(successes: int, trials: int) -> float:
     """Return the lower end of the one-sided 95 % Wilson interval of a proportion.
 
@@ -155,9 +152,8 @@ def wilson_low(successes: int, trials: int) -> float:
         successes: At most ``trials``.
         trials: At least 1.
     """
-    proportion, square = successes / trials, _Z * _Z / trials
-    spread = _Z * sqrt(proportion * (1 - proportion) / trials + square / (4 * trials))
-    return max(0.0, (proportion + square / 2 - spread) / (1 + square))
+    low, _ = wilson_intervals(successes, trials, 0.9)
+    return float(low)
 
 
 class WordReplacements:
