@@ -10,6 +10,7 @@ from typing import IO, Literal
 
 import polars as pl
 
+from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.compression import SUFFIXES, open_compressed
@@ -26,9 +27,6 @@ UNWRITABLE_STARTS = ("#", "\ufeff")
 
 _UNWRITABLE = re.compile(UNWRITABLE)
 _NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_.-]+")
-
-MAX_TAG_LENGTH = 64
-"""Default limit of the length of a run tag, in characters."""
 
 
 def valid_tag(tag: str, longest: int = MAX_TAG_LENGTH) -> str:

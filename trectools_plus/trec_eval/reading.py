@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.choices import DEFAULT_MAX_DEPTH
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, FormatError
 from trectools_plus.formats.columns.columns import scan_columns
@@ -29,7 +30,6 @@ from trectools_plus.measures.scoring.chunks import judge_file
 from trectools_plus.ranking import rank_documents
 from trectools_plus.trec_eval.arguments import Arguments
 from trectools_plus.validation.engine import (
-    DEFAULT_MAX_DEPTH,
     check_pair_view,
     check_view,
     damaged_report,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from trectools_plus.choices import DEFAULT_MAX_DEPTH
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.lexer import BOM
@@ -20,7 +21,7 @@ from trectools_plus.formats.interchange.reading import lex_run
 from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH, run_rules
+from trectools_plus.validation.engine import run_rules
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.registry import LINES_KEPT, ChunkAccumulator, Hit, Rule, Subject
 from trectools_plus.validation.views.pairs import PairView

@@ -8,12 +8,12 @@ from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
 
+from trectools_plus.choices import DEFAULT_MAX_DEPTH, MAX_TAG_LENGTH
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Qrels, Run, Topics
-from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Fix
@@ -24,9 +24,6 @@ from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView
 from trectools_plus.validation.views.testsets import TestSetView
-
-DEFAULT_MAX_DEPTH = 100
-"""Default limit of results per query."""
 
 
 def validate_run(

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import polars as pl
 
+from trectools_plus.choices import DEFAULT_MAX_DEPTH
 from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run, Topics
 from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation.engine import (
-    DEFAULT_MAX_DEPTH,
     check_pair_view,
     check_view,
     open_qrels,

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import trectools_plus
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures import evaluate
+from trectools_plus.measures import evaluate, evaluate_small_files, parse_measures
 from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
     TREC_EVAL_MEASURES,
@@ -97,6 +98,34 @@ def test_every_standard_figure_of_eval_is_halved(
     assert halved
     monkeypatch.undo()
     whole = evaluate(QRELS, RUN, asked).tables["run"]
+    assert (whole > 0).any(axis=0).all()
+    assert (half == whole / 2).all()
+
+
+def test_every_standard_figure_of_small_files_is_halved(
+    halved: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    judged = {"1": {"a": 2, "b": 0, "c": 1, "x": 1}, "2": {"b": 1, "c": 0, "d": 3, "e": 2}}
+    ranked = {"1": "abcu", "2": "ducb"}
+    (tmp_path / "qrels").write_text(
+        "".join(f"{q} 0 {d} {g}\n" for q, grades in judged.items() for d, g in grades.items())
+    )
+    (tmp_path / "run").write_text(
+        "".join(
+            f"{q} Q0 {d} {at} -{at} t\n" for q, ds in ranked.items() for at, d in enumerate(ds, 1)
+        )
+    )
+    files, asked = (str(tmp_path / "qrels"), [str(tmp_path / "run")]), parse_measures(names())
+
+    def table() -> npt.NDArray[np.float64]:
+        scored = evaluate_small_files(*files, asked, "zero")
+        assert scored is not None
+        return scored.evaluation.tables["t"]
+
+    half = table()
+    assert halved
+    monkeypatch.undo()
+    whole = table()
     assert (whole > 0).any(axis=0).all()
     assert (half == whole / 2).all()
 

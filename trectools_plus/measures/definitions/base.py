@@ -259,21 +259,30 @@ class Measure(ABC):
         Raises:
             UsageError: If the figures would be meaningless for any run.
         """
-        level = self.relevance_level
-        if level <= SCORED_QUERY_LEVEL:
+        if self.relevance_level <= SCORED_QUERY_LEVEL:
             return []
         import polars as pl
 
-        highest = queries.frame.select(pl.col("relevance").max()).item()
-        if highest is None:
+        highest = queries.frame.group_by("query").agg(pl.col("relevance").max())
+        return self.notes_on_highest_grades(highest["relevance"].to_list())
+
+    def notes_on_highest_grades(self, highest: Sequence[int]) -> list[str]:
+        """Return a note on queries without a document of the relevance level.
+
+        Args:
+            highest: The highest grade of each scored query.
+        """
+        level = self.relevance_level
+        if level <= SCORED_QUERY_LEVEL or not highest:
             return []
-        if highest < level:
-            return [f"no document of the qrels has grade {level} or more; the highest is {highest}"]
-        reached = queries.frame.filter(pl.col("relevance") >= level)["query"].n_unique()
-        total = len(queries.query_ids)
-        if reached == total:
+        if max(highest) < level:
+            return [
+                f"no document of the qrels has grade {level} or more; the highest is {max(highest)}"
+            ]
+        n_without = sum(grade < level for grade in highest)
+        if not n_without:
             return []
-        return [f"no document of grade {level} or more for {total - reached} of {total} queries"]
+        return [f"no document of grade {level} or more for {n_without} of {len(highest)} queries"]
 
     def notes_on_run(self, run_name: str, ranked: pl.DataFrame) -> list[str]:  # noqa: ARG002
         """Return notes on a run for readers of the figures, one line each.

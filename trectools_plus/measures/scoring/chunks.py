@@ -31,10 +31,9 @@ from trectools_plus.measures.scoring.ranking import deepest_rank_needed
 from trectools_plus.ranking import ScorePrecision, rank_documents
 from trectools_plus.validation.chunks import ChunkFindings, join_findings, open_chunk
 from trectools_plus.validation.engine import check_ids
-from trectools_plus.validation.findings import Finding
+from trectools_plus.validation.findings import JUDGED_CUTOFF, Finding
 from trectools_plus.validation.id_matching import near_matches
 from trectools_plus.validation.views.order import Rows
-from trectools_plus.validation.views.pairs import JUDGED_CUTOFF
 from trectools_plus.validation.views.runs import RunView
 
 OpenView = Callable[[str, bytes], tuple[RunView, list[Finding]]]

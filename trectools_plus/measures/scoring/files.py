@@ -96,22 +96,6 @@ def open_files(
         return OpenedFiles(table, [run for run, _ in opened], notes_on_findings(of_runs, of_qrels))
 
 
-def name_runs(runs: Sequence[Run | ScoredFile]) -> dict[str, Run | ScoredFile]:
-    """Return runs by tag, or by path if several have the same tag.
-
-    Raises:
-        UsageError: If a run is given twice.
-    """
-    tags = [run.name for run in runs]
-    named: dict[str, Run | ScoredFile] = {}
-    for run in runs:
-        name = run.name if tags.count(run.name) == 1 else run.path or run.name
-        if name in named:
-            raise UsageError(f"{name} is given twice", remedy="pass each run file once")
-        named[name] = run
-    return named
-
-
 def _load_here(load: Callable[[], LoadedQrels]) -> Future[LoadedQrels]:
     """Read the qrels in this thread, so that Ctrl-C can interrupt waiting for a pipe or server."""
     loaded: Future[LoadedQrels] = Future()

@@ -13,6 +13,7 @@ import polars as pl
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.lexer import BOM
 from trectools_plus.formats.files.source import read_source
+from trectools_plus.validation.findings import JUDGED_CUTOFF
 from trectools_plus.validation.id_matching import (
     common_affix,
     folded,
@@ -90,9 +91,6 @@ def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     reasons = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     return reasons[0] if reasons else "it cannot be parsed"
-
-
-JUDGED_CUTOFF = 10
 
 
 class PairView:

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.numbers import parse_ranks
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.tables import Run
-from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.validation.views.order import Ordered, Ranks, Rows
 from trectools_plus.validation.views.shape import Shape, shape_of_run
 from trectools_plus.validation.views.tables import (
@@ -128,10 +128,6 @@ class ScoreSwapSigns:
     def are_swapped(self) -> bool:
         """Return whether column 5 contains the ranks."""
         return self.has_other_rank and self.several_rows and self.looks_swapped
-
-
-TREC_MAX_DEPTH = 1000
-"""Limit of results per query in the profile ``trec``."""
 
 
 class RunView(TableView):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from trectools_plus.choices import TREC_MAX_DEPTH
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 from trectools_plus.ranking import rank_documents
 from trectools_plus.text import number, plural, visible
@@ -12,7 +13,7 @@ from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.columns import may_hold_documents
 from trectools_plus.validation.views.order import Rows, places_in_query
-from trectools_plus.validation.views.runs import TREC_MAX_DEPTH, RunView
+from trectools_plus.validation.views.runs import RunView
 
 
 @rule(
