@@ -25,7 +25,8 @@ from trectools_plus.formats.files.opening import can_be_read_twice, file_size
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray, Measure
-from trectools_plus.measures.judged import IntArray, JudgedRun, Judgments
+from trectools_plus.measures.judged import IntArray, JudgedRun
+from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.processes import Scorer, Scores, open_scorer
 from trectools_plus.measures.scoring.ranking import deepest_rank_needed
 from trectools_plus.ranking import ScorePrecision, rank_documents

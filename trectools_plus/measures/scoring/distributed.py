@@ -22,7 +22,6 @@ from trectools_plus.formats.files.opening import file_size, is_plain_file
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.judged import Judgments
 from trectools_plus.measures.scoring.chunks import (
     LoadedQrels,
     NotInChunksError,
@@ -34,6 +33,7 @@ from trectools_plus.measures.scoring.chunks import (
     score_chunk,
     view_clean_chunk,
 )
+from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.processes import Scorer
 from trectools_plus.measures.scoring.ranking import depend_on_grades_only
 from trectools_plus.progress import Progress, no_progress

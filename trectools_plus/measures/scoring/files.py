@@ -12,8 +12,8 @@ from trectools_plus.distributed import current_workers
 from trectools_plus.errors import CheckFailedError, InputError, UsageError, raise_all
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.judged import Judgments
 from trectools_plus.measures.scoring.chunks import LoadedQrels, Opened, ScoredFile, score_file
+from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.low_memory import score_large_file
 from trectools_plus.measures.scoring.ranking import depend_on_grades_only
 from trectools_plus.progress import Progress, no_progress
