@@ -43,6 +43,58 @@ class ScoredQueries:
 
 
 @dataclass(frozen=True, eq=False)
+class Grades:
+    """The grades of all judgments, grouped by query, without the documents.
+
+    Attributes:
+        query_ids: The judged queries, in the order of the qrels.
+        relevance: The grade of each judgment.
+        starts: The first judgment of each query, followed by the number of judgments.
+    """
+
+    query_ids: list[str]
+    relevance: IntArray
+    starts: IntArray
+
+    @cached_property
+    def query(self) -> IntArray:
+        """The query of each judgment, as a position in ``query_ids``."""
+        return np.repeat(np.arange(len(self.query_ids)), np.diff(self.starts))
+
+    @cached_property
+    def highest(self) -> IntArray:
+        """The highest grade of each query."""
+        highest: IntArray = np.maximum.reduceat(self.relevance, self.starts[:-1])
+        return highest
+
+    @cached_property
+    def is_scored(self) -> npt.NDArray[np.bool_]:
+        """For each query, whether it has a relevant document and is therefore scored."""
+        return self.highest >= SCORED_QUERY_LEVEL
+
+    @property
+    def scored_queries(self) -> ScoredQueries:
+        """The queries with and without a relevant document."""
+        ids: dict[bool, list[str]] = {True: [], False: []}
+        for query_id, is_scored in zip(self.query_ids, self.is_scored.tolist(), strict=True):
+            ids[is_scored].append(query_id)
+        return ScoredQueries(ids[True], ids[False], self.highest[self.is_scored].tolist())
+
+    def of_queries(self, numbers: IntArray) -> IntArray:
+        """Return the positions of all judgments of some queries, grouped by query."""
+        starts, ends = self.starts[numbers], self.starts[numbers + 1]
+        lengths = ends - starts
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        positions: IntArray = np.repeat(starts, lengths) + within
+        return positions
+
+    def count_relevant(self, level: int) -> dict[str, int]:
+        """Return the number of relevant documents of each query."""
+        counts = np.add.reduceat((self.relevance >= level).astype(np.int64), self.starts[:-1])
+        return dict(zip(self.query_ids, counts.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
 class JudgedQueries(ScoredQueries):
     """The scored queries, and their judgments.
 

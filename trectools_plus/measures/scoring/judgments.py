@@ -11,8 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.measures.definitions.base import SCORED_QUERY_LEVEL
-from trectools_plus.measures.judged import IntArray
+from trectools_plus.measures.judged import Grades, IntArray
 from trectools_plus.validation.id_matching import folded, folds_to_itself
 from trectools_plus.validation.views.order import KeyTable, find_blocks, keys_of
 
@@ -22,24 +21,14 @@ _N_SEEDS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Judgments:
+class Judgments(Grades):
     """Qrels with a hash table of the judged documents, which avoids a join over all retrieved ones.
 
     Attributes:
-        query_ids: The judged queries, in the order of the qrels.
-        query: The query of each judgment, as a position in ``query_ids``.
         doc_ids: The document of each judgment.
-        relevance: The grade of each judgment.
-        starts: The first judgment of each query, followed by the number of judgments.
-        is_scored: For each query, whether it has a relevant document and is therefore scored.
     """
 
-    query_ids: list[str]
-    query: Numbers
     doc_ids: pl.Series
-    relevance: IntArray
-    starts: IntArray
-    is_scored: npt.NDArray[np.bool_]
 
     @classmethod
     def of(cls, qrels: Qrels) -> Judgments:
@@ -50,25 +39,25 @@ class Judgments:
         """
         frame = qrels.frame
         blocks = find_blocks(frame["query_id"])
-        query = blocks.query
         if blocks.interleaved:
-            order = np.argsort(query, kind="stable")
-            frame, query = frame[order], query[order]
+            frame = frame[np.argsort(blocks.query, kind="stable")]
         starts = np.r_[0, np.cumsum(blocks.sizes)]
-        relevance = frame["relevance"].to_numpy()
-        is_scored = np.maximum.reduceat(relevance, starts[:-1]) >= SCORED_QUERY_LEVEL
         ids = blocks.query_ids.to_list()
-        return cls(ids, query, frame["doc_id"], relevance, starts, is_scored)
+        return cls(ids, frame["relevance"].to_numpy(), starts, frame["doc_id"])
 
     @cached_property
     def _number_of(self) -> dict[str, int]:
         return {query_id: number for number, query_id in enumerate(self.query_ids)}
 
     @cached_property
+    def _keyed_query(self) -> Numbers:
+        return self.query.astype(np.uint32)
+
+    @cached_property
     def _seed(self) -> int | None:
         """A seed with which no two judgments have the same key; ``None`` if none was found."""
         for seed in range(_N_SEEDS):
-            keys = np.sort(keys_of(self.query, self.doc_ids, seed))
+            keys = np.sort(keys_of(self._keyed_query, self.doc_ids, seed))
             if not (keys[1:] == keys[:-1]).any():
                 return seed
         return None
@@ -80,26 +69,18 @@ class Judgments:
 
     @cached_property
     def _table(self) -> KeyTable:
-        return KeyTable.of(keys_of(self.query, self.doc_ids, self._seed or 0))
+        return KeyTable.of(keys_of(self._keyed_query, self.doc_ids, self._seed or 0))
 
     @cached_property
     def _folds(self) -> KeyTable | None:
         """Keys of the normalised ids, to compare spellings; ``None`` if all ids are normalised."""
         if folds_to_itself(self.doc_ids):
             return None
-        return KeyTable.of(keys_of(self.query, folded(self.doc_ids), self._seed or 0))
+        return KeyTable.of(keys_of(self._keyed_query, folded(self.doc_ids), self._seed or 0))
 
     def numbers(self, query_ids: Sequence[str]) -> IntArray:
         """Return the positions of queries in ``query_ids``; -1 for queries that are not judged."""
         return np.array([self._number_of.get(one, -1) for one in query_ids], np.int64)
-
-    def of_queries(self, numbers: IntArray) -> IntArray:
-        """Return the positions of all judgments of some queries, grouped by query."""
-        starts, ends = self.starts[numbers], self.starts[numbers + 1]
-        lengths = ends - starts
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        positions: IntArray = np.repeat(starts, lengths) + within
-        return positions
 
     def find(self, query: Numbers, doc_ids: pl.Series) -> tuple[IntArray, IntArray]:
         """Find the judged pairs of query number and document.
