@@ -10,7 +10,7 @@ import numpy as np
 
 from trectools_plus.formats.clean.qrels import CleanQrels
 from trectools_plus.formats.clean.run import CleanRun
-from trectools_plus.formats.clean.words import MAX_WORDS, Flags, Ids, Rows, Word
+from trectools_plus.formats.clean.words import Flags, Ids, Rows, Word
 
 _SLOTS_PER_JUDGMENT = 16
 _MAX_SLOT_BITS = 26
@@ -120,8 +120,8 @@ class _Table:
         keys: The sorted keys.
         order: The pair of each key.
         is_used: For the highest bits of a key: whether such a key exists, to exclude most others.
-        seed: The seed of the hashes.
         n_bits: The number of bits for the query.
+        n_equal: The greatest number of equal keys, usually 1.
     """
 
     ids: Ids
@@ -129,29 +129,23 @@ class _Table:
     keys: Word
     order: Rows
     is_used: Flags
-    seed: int
     n_bits: int
+    n_equal: int
 
     @classmethod
     def of(cls, ids: Ids, starts: Rows) -> _Table:
-        """Return a table of the documents of each query.
-
-        Equal pairs count once. It is tried to find a hash without collisions of different pairs.
-        """
+        """Return a table of the documents of each query; equal pairs count once."""
         n_queries = len(starts) - 1
         query = np.repeat(np.arange(n_queries), np.diff(starts))
         n_bits = n_queries.bit_length()
-        for seed in range(MAX_WORDS):
-            keys = _keys(ids, query, seed, n_bits)
-            order = np.argsort(keys, kind="stable")
-            keys = keys[order]
-            same = np.flatnonzero(keys[1:] == keys[:-1])
-            if ids.take(order[same]).equal(ids.take(order[same + 1])).all():
-                break
-        n_slots = _SLOTS_PER_JUDGMENT * len(query) // max(1, n_queries)
+        keys = _keys(ids, query, n_bits)
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        heads = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1], [True]]))
+        n_slots = _SLOTS_PER_JUDGMENT * len(query) // n_queries
         n_slot_bits = min(n_bits + n_slots.bit_length(), _MAX_SLOT_BITS)
         is_used = np.zeros(1 << n_slot_bits, np.bool_)
-        table = cls(ids, query, keys, order, is_used, seed, n_bits)
+        table = cls(ids, query, keys, order, is_used, n_bits, int(np.diff(heads).max()))
         is_used[table._slots(keys)] = True
         return table
 
@@ -161,23 +155,26 @@ class _Table:
         Returns:
             The positions of the pairs that are in the table, ascending, and their pairs in it.
         """
-        keys = _keys(ids, query, self.seed, self.n_bits)
+        keys = _keys(ids, query, self.n_bits)
         places = np.flatnonzero(self.is_used.take(self._slots(keys)))
         keys = keys[places]
-        at = np.searchsorted(self.keys, keys)
-        found = np.flatnonzero(self.keys.take(at, mode="clip") == keys)
-        places, pairs = places[found], self.order[at[found]]
-        same = ids.take(places).equal(self.ids.take(pairs)) & (query[places] == self.query[pairs])
-        return places[same], pairs[same]
+        first = np.searchsorted(self.keys, keys)
+        pairs = np.full(len(places), -1)
+        for at in range(self.n_equal):
+            near = np.flatnonzero((pairs < 0) & (self.keys.take(first + at, mode="clip") == keys))
+            pair = self.order.take(first[near] + at, mode="clip")
+            same = ids.take(places[near]).equal(self.ids.take(pair))
+            same &= query[places[near]] == self.query[pair]
+            pairs[near[same]] = pair[same]
+        found = np.flatnonzero(pairs >= 0)
+        return places[found], pairs[found]
 
     def _slots(self, keys: Word) -> Rows:
         n_slot_bits = len(self.is_used).bit_length() - 1
         return (keys >> np.uint64(64 - n_slot_bits)).view(np.int64)
 
 
-def _keys(ids: Ids, query: Rows, seed: int, n_bits: int) -> Word:
-    keys = ids.hashes(seed)
-    if n_bits:
-        keys >>= np.uint64(n_bits)
-        keys |= query.astype(np.uint64) << np.uint64(64 - n_bits)
+def _keys(ids: Ids, query: Rows, n_bits: int) -> Word:
+    keys = ids.hashes() >> np.uint64(n_bits)
+    keys |= query.astype(np.uint64) << np.uint64(64 - n_bits)
     return keys

@@ -38,6 +38,7 @@ class CleanRun:
         first_rank: The rank of the first row of each query: 0 or 1.
         line_end: ``\\n`` or ``\\r\\n``.
         final_newline: Whether the last line has a line end.
+        retrieves_itself: Whether a document id is the query id of its row.
     """
 
     query_ids: list[str]
@@ -50,6 +51,7 @@ class CleanRun:
     first_rank: int
     line_end: str
     final_newline: bool
+    retrieves_itself: bool
 
     @property
     def n_rows(self) -> int:
@@ -200,6 +202,7 @@ def _scan(text: Text, lines: Lines) -> CleanRun | None:
     return CleanRun(
         query_ids, heads, scores.values, doc_ids, tag, second,
         separator, first_rank, lines.line_end, lines.final_newline,
+        bool(query.equal(doc_ids).any()),
     )  # fmt: skip
 
 
@@ -245,7 +248,7 @@ def _first_rank(text: Text, starts: Rows, ends: Rows, heads: Rows) -> int | None
 
 def _words_of_ranks(n: int) -> Word:
     """Return the words of the numbers from 0 up to at least ``n``."""
-    global _rank_words  # noqa: PLW0603
+    global _rank_words
     if len(_rank_words) <= n:
         texts = np.arange(max(2 * n, 1024)).astype("S8")
         _rank_words = texts.view(np.dtype("<u8"))

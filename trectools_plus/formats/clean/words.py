@@ -121,11 +121,11 @@ class Ids:
             flags |= word[1:] != word[:-1]
         return flags
 
-    def hashes(self, seed: int = 0) -> Word:
+    def hashes(self) -> Word:
         """Return 64-bit hashes, of which the highest bits are the best."""
-        mixed = self.words[0] * _FACTORS[seed % MAX_WORDS]
+        mixed: Word = self.words[0] * _FACTORS[0]
         for number, word in enumerate(self.words[1:], 1):
-            mixed += word * _FACTORS[(number + seed) % MAX_WORDS]
+            mixed += word * _FACTORS[number]
         mixed ^= mixed >> _HALF
         mixed *= _MIX
         return mixed
@@ -156,7 +156,8 @@ def _upper(word: Word) -> Word:
     # A byte of at least "A" gets the highest bit by the first sum, one above "Z" by the second.
     from_a = word + np.uint64(0x3F3F3F3F3F3F3F3F)
     above_z = word + np.uint64(0x2525252525252525)
-    return (from_a ^ above_z) & np.uint64(0x8080808080808080)
+    high: Word = (from_a ^ above_z) & np.uint64(0x8080808080808080)
+    return high
 
 
 def _lower(word: Word) -> Word:
