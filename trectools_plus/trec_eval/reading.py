@@ -25,8 +25,8 @@ from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun
-from trectools_plus.measures.scoring.chunks import judge_file
 from trectools_plus.measures.scoring.judgments import Judgments
+from trectools_plus.measures.scoring.views import judge_file
 from trectools_plus.ranking import rank_documents
 from trectools_plus.trec_eval.arguments import Arguments
 from trectools_plus.validation.engine import (

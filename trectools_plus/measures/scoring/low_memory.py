@@ -22,13 +22,11 @@ from trectools_plus.measures.scoring.chunks import (
     EmptyRunError,
     IdMismatchError,
     NotInChunksError,
-    OpenView,
     ScoredFile,
     UnsortedError,
-    judge_chunks,
-    score_chunks,
 )
 from trectools_plus.measures.scoring.judgments import Judgments
+from trectools_plus.measures.scoring.views import OpenView, judge_chunks, score_chunks
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.chunks import (
     Chunks,
