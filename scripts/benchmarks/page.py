@@ -7,6 +7,7 @@ FOLDER has the files of ``scripts/bench --lines 698000 --write FOLDER``.
 
 from __future__ import annotations
 
+import shutil
 import statistics
 import sys
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import polars as pl
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.inputs import SEED, Inputs, make_inputs
-from benchmarks.measuring import Spent, process
+from benchmarks.measuring import process
 
 DEPTHS = (10, 100)
 MEASURES: dict[str, tuple[str, ...]] = {
@@ -65,13 +66,7 @@ def make_case(inputs: Inputs, folder: Path, depth: int) -> Case:
         return case
     random = np.random.default_rng(SEED)
     names = ["query_id", "q0", "doc_id", "rank", "score", "tag"]
-    run = pl.read_csv(
-        inputs.clean,
-        separator=" ",
-        has_header=False,
-        new_columns=names,
-        schema_overrides=[pl.String],
-    )
+    run = pl.read_csv(inputs.clean, separator=" ", has_header=False, new_columns=names)
     query_ids = run["query_id"].unique(maintain_order=True)
     words = random.choice(_WORDS.split(), (len(query_ids), 7))
     topics = pl.DataFrame({"query_id": query_ids, "text": [" ".join(row) for row in words]})
@@ -94,46 +89,58 @@ def benchmark_command(
     files = ["--qrels", case.qrels, "--topics", case.topics, "--output-dir", output]
     asked = ["--measures", ",".join(measures)] if measures else []
     runs = [f"{path.stem}={path}" for path in case.runs]
-    return [python, "-c", main, "benchmark", "run", "--no-cache", "--runs", *runs, *files, *asked]
+    return [
+        python,
+        "-P",
+        "-c",
+        main,
+        "benchmark",
+        "run",
+        "--no-cache",
+        "--runs",
+        *runs,
+        *files,
+        *asked,
+    ]
 
 
 def page_command(python: str | Path, report: Path, page: Path | None = None) -> list[str | Path]:
     """Return the command that reads a report and writes its page; without a page it only reads."""
-    return [python, "-c", _WRITE_PAGE, report, *([] if page is None else [page])]
+    return [python, "-P", "-c", _WRITE_PAGE, report, *([] if page is None else [page])]
 
 
-def measure(command: list[str | Path], rounds: int) -> Spent:
-    """Return the medians of several runs."""
-    task = process(command)
-    spent = [task() for _ in range(rounds)]
-    return Spent(
-        statistics.median(one.seconds for one in spent),
-        statistics.median(one.processor_seconds or 0 for one in spent),
-        statistics.median(one.peak_mib or 0 for one in spent),
-    )
+def figures(
+    python: str | Path, case: Case, output: Path, measures: tuple[str, ...] = ()
+) -> dict[str, float]:
+    """Make the whole report; return seconds, peak memory, and the size of the page."""
+    shutil.rmtree(output, ignore_errors=True)
+    spent = process(benchmark_command(python, case, output, measures))()
+    size = (output / "BenchmarkReport.html").stat().st_size
+    return {"s": spent.seconds, "MiB": spent.peak_mib or 0.0, "MB": size / 1e6}
+
+
+def figures_of_page(python: str | Path, report: Path, page: Path) -> dict[str, float]:
+    """Write the page of a report; return its time, and the peak memory with reading the report."""
+    read = process(page_command(python, report))()
+    written = process(page_command(python, report, page))()
+    return {"page s": written.seconds - read.seconds, "page MiB": written.peak_mib or 0.0}
 
 
 def main(folder: Path, pythons: list[str], rounds: int = 3) -> None:
-    """Print a line per depth, measures and interpreter."""
+    """Print the medians by depth, measures and interpreter."""
     inputs = make_inputs(folder, 698_000)
-    print(f"{'':44} {'benchmark run':>17} {'page alone':>17} {'page':>10}")
     for depth in DEPTHS:
         case = make_case(inputs, folder, depth)
         for name, measures in MEASURES.items():
             for python in pythons:
-                output = folder / f"report-{depth}-{name}"
-                page = output / "BenchmarkReport.html"
-                whole = measure(benchmark_command(python, case, output, measures), rounds)
-                size = page.stat().st_size
-                read = measure(page_command(python, output), rounds)
-                written = measure(page_command(python, output, folder / "page.html"), rounds)
-                print(
-                    f"depth {depth:3}, {name:7} {python[-22:]:>22} "
-                    f"{whole.seconds:8.2f} s {whole.peak_mib:4.0f} MB "
-                    f"{written.seconds - read.seconds:8.2f} s {written.peak_mib:4.0f} MB "
-                    f"{size / 1e6:7.2f} MB",
-                    flush=True,
-                )
+                output, page = folder / f"report-{depth}-{name}", folder / "page.html"
+                rows = [
+                    figures(python, case, output, measures) | figures_of_page(python, output, page)
+                    for _ in range(rounds)
+                ]
+                medians = {unit: statistics.median(row[unit] for row in rows) for unit in rows[0]}
+                found = "  ".join(f"{value:6.2f} {unit}" for unit, value in medians.items())
+                print(f"depth {depth:3}, {name:7} measures  {found}  {python}", flush=True)
 
 
 if __name__ == "__main__":
