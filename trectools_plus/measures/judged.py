@@ -17,15 +17,13 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.definitions.base import SCORED_QUERY_LEVEL
 from trectools_plus.ranking import rank_documents
 from trectools_plus.validation.id_matching import folded, folds_to_itself
 from trectools_plus.validation.views.order import KeyTable, find_blocks, keys_of
 
 IntArray = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.uint32]
-
-SCORED_QUERY_LEVEL = 1
-"""A query is scored if it has a document of this grade or more; the same for all measures."""
 
 _N_SEEDS = 8
 

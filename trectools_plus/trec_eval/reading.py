@@ -29,7 +29,6 @@ from trectools_plus.measures.scoring.chunks import judge_file
 from trectools_plus.ranking import rank_documents
 from trectools_plus.trec_eval.arguments import Arguments
 from trectools_plus.validation.engine import (
-    DEFAULT_MAX_DEPTH,
     check_pair_view,
     check_view,
     damaged_report,
@@ -42,6 +41,7 @@ from trectools_plus.validation.findings import (
     notes_on_findings,
     refuse_errors,
 )
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView

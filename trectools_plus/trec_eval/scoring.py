@@ -11,7 +11,7 @@ from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.judged import JudgedRun
-from trectools_plus.measures.providers.pytrec_eval import RenamedRun, visible_depths
+from trectools_plus.measures.providers.renaming import RenamedRun, visible_depths
 from trectools_plus.trec_eval import builtin
 from trectools_plus.trec_eval.arguments import Arguments, Requested
 from trectools_plus.trec_eval.reading import Input, RankedInput, rank_input

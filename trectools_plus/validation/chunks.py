@@ -20,8 +20,9 @@ from trectools_plus.formats.interchange.reading import lex_run
 from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH, run_rules
+from trectools_plus.validation.engine import run_rules
 from trectools_plus.validation.findings import Finding
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.registry import LINES_KEPT, ChunkAccumulator, Hit, Rule, Subject
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.runs import DocumentSwapSigns, RunView, ScoreSwapSigns

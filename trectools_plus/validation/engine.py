@@ -17,6 +17,7 @@ from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Fix
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.registry import SCOPES, Hit, Scope, Subject
 from trectools_plus.validation.rules.pair.documents import few_judged
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
@@ -24,9 +25,6 @@ from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView
 from trectools_plus.validation.views.testsets import TestSetView
-
-DEFAULT_MAX_DEPTH = 100
-"""Default limit of results per query."""
 
 
 def validate_run(

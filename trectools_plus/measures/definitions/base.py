@@ -15,24 +15,39 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Protocol
-
-import numpy as np
-import numpy.typing as npt
-import polars as pl
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.judged import SCORED_QUERY_LEVEL, JudgedQueries, RankedRun
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import polars as pl
+
+    from trectools_plus.measures.judged import JudgedQueries, RankedRun
+
+    FloatArray = npt.NDArray[np.float64]
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Return ``FloatArray``, without which this module needs no NumPy."""
+        if name != "FloatArray":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import numpy as np
+        import numpy.typing as npt
+
+        return npt.NDArray[np.float64]
+
 
 Aggregate = Literal["mean", "sum"]
 
+SCORED_QUERY_LEVEL = 1
+"""A query is scored if it has a document of this grade or more; the same for all measures."""
+
 MAX_CUTOFF = 2**31 - 1
 """The deepest cutoff that trec_eval accepts on every platform."""
-
-FloatArray = npt.NDArray[np.float64]
 
 TIES = (
     "scores compared as 32-bit floats; equal scores by document id, descending (bytes), "
@@ -223,6 +238,8 @@ class Measure(ABC):
             grade: The grade of each judgment.
             n_queries: The number of queries.
         """
+        import numpy as np
+
         return np.full(n_queries, self.value_without_results)
 
     @property
@@ -245,6 +262,8 @@ class Measure(ABC):
         level = self.relevance_level
         if level <= SCORED_QUERY_LEVEL:
             return []
+        import polars as pl
+
         highest = queries.frame.select(pl.col("relevance").max()).item()
         if highest is None:
             return []
@@ -375,4 +394,6 @@ def checked_level(level: Any, label: str) -> int:
 
 def provided_by(distribution: str) -> str:
     """Return an installed distribution's name with its version."""
+    from importlib.metadata import version
+
     return f"{distribution} {version(distribution)}"
