@@ -50,10 +50,6 @@ OnConflict = Literal["max", "min", "last"]
 FindingsFormat = Literal["text", "concise", "json", "github", "sarif", "junit"]
 ProfileName = Literal["default", "trec", "submission"]
 
-DEFAULT_MAX_DEPTH = 100
-"""Default limit of results per query."""
-TREC_MAX_DEPTH = 1000
-"""Limit of results per query in the profile ``trec``."""
 MAX_TAG_LENGTH = 64
 """Default limit of the length of a run tag, in characters."""
 

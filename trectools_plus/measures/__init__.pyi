@@ -12,6 +12,7 @@ from trectools_plus.measures.evaluation import NamedRun as NamedRun
 from trectools_plus.measures.evaluation import evaluate as evaluate
 from trectools_plus.measures.evaluation import name_runs as name_runs
 from trectools_plus.measures.evaluation import score_runs as score_runs
+from trectools_plus.measures.judged import Grades as Grades
 from trectools_plus.measures.parser import ALIASES as ALIASES
 from trectools_plus.measures.parser import explain as explain
 from trectools_plus.measures.parser import parse_measure as parse_measure

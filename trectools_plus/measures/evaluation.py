@@ -17,7 +17,12 @@ from trectools_plus.choices import Missing as Missing
 from trectools_plus.display import Content, Displayed, draw
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.definitions.base import AVERAGED_OVER, Definition, Measure
+from trectools_plus.measures.definitions.base import (
+    AVERAGED_OVER,
+    Definition,
+    Measure,
+    ScoredQueries,
+)
 from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import MAX_TABLE_ROWS, plural
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
 
     from trectools_plus.formats.tables import Qrels, Run
     from trectools_plus.measures.definitions.base import FloatArray
-    from trectools_plus.measures.judged import JudgedQueries
+    from trectools_plus.measures.judged import Grades
     from trectools_plus.measures.scoring.chunks import ScoredFile
     from trectools_plus.validation.findings import Finding
 
@@ -452,7 +457,7 @@ def evaluate(
 
 
 def score_runs(
-    qrels: Qrels,
+    qrels: Qrels | Grades,
     runs: Mapping[str, Run | ScoredFile],
     measures: Sequence[Measure],
     missing: Missing,
@@ -462,12 +467,11 @@ def score_runs(
 ) -> Evaluation:
     """Score runs that were validated before; see :func:`evaluate`.
 
-    A :class:`ScoredFile` was scored with these measures while it was read. ``progress`` receives
-    the number of runs scored so far. ``notes`` on the input are added to those of the result.
+    A :class:`ScoredFile` was scored with these measures while it was read; if all runs are such
+    files, grades without documents suffice. ``progress`` receives the number of runs scored so far.
+    ``notes`` on the input are added to those of the result.
     """
-    from trectools_plus.measures.judged import JudgedQueries
-
-    queries = JudgedQueries.from_qrels(qrels)
+    queries = _queries_of(qrels)
     query_ids, without = queries.query_ids, queries.without_relevant
     scored_runs = _score_each(runs, queries, measures, progress)
     of_measures = [
@@ -529,6 +533,12 @@ def name_runs(runs: Sequence[_Named]) -> dict[str, _Named]:
     return named
 
 
+def _queries_of(qrels: Qrels | Grades) -> ScoredQueries:
+    from trectools_plus.measures.judged import Grades, JudgedQueries
+
+    return qrels.scored_queries if isinstance(qrels, Grades) else JudgedQueries.from_qrels(qrels)
+
+
 def refuse_unscorable(
     qrels: Qrels,
     runs: Sequence[Run],
@@ -577,7 +587,7 @@ def _accept_unjudged(measures: Iterable[Measure]) -> bool:
 
 def _score_each(
     runs: Mapping[str, Run | ScoredFile],
-    queries: JudgedQueries,
+    queries: ScoredQueries,
     measures: Sequence[Measure],
     progress: Progress,
 ) -> Iterator[tuple[FloatArray, list[str]]]:
@@ -598,15 +608,17 @@ def _score_each(
 
 
 def _score(
-    queries: JudgedQueries, measures: Sequence[Measure], item: tuple[str, Run | ScoredFile]
+    queries: ScoredQueries, measures: Sequence[Measure], item: tuple[str, Run | ScoredFile]
 ) -> tuple[FloatArray, list[str]]:
     """Return values of shape (queries, measures), and notes on the run."""
+    from trectools_plus.measures.judged import JudgedQueries
     from trectools_plus.measures.scoring.chunks import ScoredFile
     from trectools_plus.measures.scoring.ranking import score_ranking
 
     name, run = item
     if isinstance(run, ScoredFile):
         return run.table, []
+    assert isinstance(queries, JudgedQueries)
     ranked = queries.rank(run)
     notes = [
         f"{one.requested_name}, {name}: {note}"

@@ -184,11 +184,6 @@ def refuse_errors(findings: Iterable[Finding], *, strict_input: bool = False) ->
 NOTHING_JUDGED = "P105"
 """The rule that reports a run without judged documents."""
 
-JUDGED_CUTOFF = 10
-"""The number of first results whose share of judged documents is tested."""
-MIN_JUDGED = 0.2
-"""Minimum share of judged documents in these results; scores with fewer are unreliable."""
-
 _ABOUT_FIGURES = frozenset({"P111"})
 """Rules that report a property of the figures, which is not summarised with problems of files."""
 

@@ -12,9 +12,10 @@ from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path
 
-from trectools_plus.choices import DEFAULT_MAX_DEPTH, MAX_TAG_LENGTH, TREC_MAX_DEPTH
+from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import FileReport, Finding, Severity
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH, TREC_MAX_DEPTH
 from trectools_plus.validation.settings import Settings
 
 

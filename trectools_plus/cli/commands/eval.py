@@ -211,8 +211,10 @@ def _query_lines(
     yield from _blocks(["query", *evaluation.measure_names], rows)
 
 
-def _count_relevant(qrels: formats.Qrels, level: int) -> dict[str, int]:
+def _count_relevant(qrels: formats.Qrels | measures.Grades, level: int) -> dict[str, int]:
     """Return the number of relevant documents of each query."""
+    if isinstance(qrels, measures.Grades):
+        return qrels.count_relevant(level)
     import polars as pl
 
     relevant = qrels.frame.filter(pl.col("relevance") >= level)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from trectools_plus.measures.judged import JudgedQueries, RankedRun
+    from trectools_plus.measures.judged import RankedRun
 
     FloatArray = npt.NDArray[np.float64]
 else:
@@ -122,6 +122,21 @@ class Definition(Displayed):
     def trec_eval_sums(self) -> bool:
         """True if trec_eval prints the sum over queries, not the mean, as for all counts."""
         return " -m num_" in (self.trec_eval_call or "")
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredQueries:
+    """The queries of the qrels.
+
+    Attributes:
+        query_ids: Queries with a document of grade 1 or more, in the order of the qrels.
+        without_relevant: The other queries of the qrels, which are not scored.
+        highest: The highest grade of each query of ``query_ids``.
+    """
+
+    query_ids: list[str]
+    without_relevant: list[str]
+    highest: list[int]
 
 
 class Provider(Protocol):
@@ -247,42 +262,29 @@ class Measure(ABC):
         """Notes on the names for readers of the figures, one line each."""
         return [f"{name} is the same measure; it is listed once" for name in self.further_aliases]
 
-    def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
+    def notes_on_qrels(self, queries: ScoredQueries) -> list[str]:
         """Return notes on the qrels for readers of the figures, one line each.
 
         By default, a note says how many queries have no document of the relevance level.
 
         Args:
-            queries: The scored queries, each with a document of grade 1 or more, and their
-                judgments.
+            queries: The scored queries; :class:`~trectools_plus.measures.judged.JudgedQueries` if
+                its provider sees documents.
 
         Raises:
             UsageError: If the figures would be meaningless for any run.
         """
-        if self.relevance_level <= SCORED_QUERY_LEVEL:
-            return []
-        import polars as pl
-
-        highest = queries.frame.group_by("query").agg(pl.col("relevance").max())
-        return self.notes_on_highest_grades(highest["relevance"].to_list())
-
-    def notes_on_highest_grades(self, highest: Sequence[int]) -> list[str]:
-        """Return a note on queries without a document of the relevance level.
-
-        Args:
-            highest: The highest grade of each scored query.
-        """
         level = self.relevance_level
-        if level <= SCORED_QUERY_LEVEL or not highest:
+        if level <= SCORED_QUERY_LEVEL or not queries.highest:
             return []
-        if max(highest) < level:
-            return [
-                f"no document of the qrels has grade {level} or more; the highest is {max(highest)}"
-            ]
-        n_without = sum(grade < level for grade in highest)
-        if not n_without:
+        highest = max(queries.highest)
+        if highest < level:
+            return [f"no document of the qrels has grade {level} or more; the highest is {highest}"]
+        reached = sum(grade >= level for grade in queries.highest)
+        total = len(queries.query_ids)
+        if reached == total:
             return []
-        return [f"no document of grade {level} or more for {n_without} of {len(highest)} queries"]
+        return [f"no document of grade {level} or more for {total - reached} of {total} queries"]
 
     def notes_on_run(self, run_name: str, ranked: pl.DataFrame) -> list[str]:  # noqa: ARG002
         """Return notes on a run for readers of the figures, one line each.

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from trectools_plus.choices import DEFAULT_MAX_DEPTH, Missing
-from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.choices import Missing
+from trectools_plus.measures.definitions.base import Measure, ScoredQueries
 from trectools_plus.measures.evaluation import (
     Counts,
     Evaluation,
@@ -27,6 +27,7 @@ from trectools_plus.measures.providers.pytrec_eval import (
     join_requests,
 )
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.views.small import (
     SmallQrels,
     SmallRun,
@@ -105,10 +106,11 @@ def evaluate_small_files(
         rows[name] = [values[position] for position in kept]
         averaged[name] = [query_ids[position] for position in kept]
     highest = [max(grades.values()) for grades in judged.judgments.values()]
+    queries = ScoredQueries(query_ids, [], highest)
     notes = [
         f"{one.requested_name}: {note}"
         for one in standard
-        for note in (*one.notes_on_names, *one.notes_on_highest_grades(highest))
+        for note in (*one.notes_on_names, *one.notes_on_qrels(queries))
     ]
     evaluation = Evaluation([*standard], missing, averaged, counts, [], PlainTables(rows), notes)
     for done in range(len(runs) + 1):

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from trectools_plus.choices import DEFAULT_MAX_DEPTH
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.tables import Qrels, Run
@@ -19,6 +18,7 @@ from trectools_plus.validation.draft import Draft, FixOptions, Job, LineNumbers
 from trectools_plus.validation.engine import as_qrels_view, as_run_view
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.registry import Phase
 from trectools_plus.validation.rules.file.compression import log_compression
 from trectools_plus.validation.views.qrels import QrelsView

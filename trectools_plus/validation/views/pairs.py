@@ -13,13 +13,13 @@ import polars as pl
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.lexer import BOM
 from trectools_plus.formats.files.source import read_source
-from trectools_plus.validation.findings import JUDGED_CUTOFF
 from trectools_plus.validation.id_matching import (
     common_affix,
     folded,
     folds_to_itself,
     near_matches,
 )
+from trectools_plus.validation.limits import JUDGED_CUTOFF
 from trectools_plus.validation.views.order import (
     Flags,
     KeyTable,

@@ -20,7 +20,8 @@ from trectools_plus.formats.columns.small import (
     read_small_table,
 )
 from trectools_plus.formats.interchange.names import QRELS_FIELDS, RUN_FIELDS
-from trectools_plus.validation.findings import JUDGED_CUTOFF, MIN_JUDGED, FileReport
+from trectools_plus.validation.findings import FileReport
+from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED
 from trectools_plus.validation.profiles import Profile
 
 _MAX_RANK_DIGITS = 15

@@ -9,8 +9,8 @@ import polars as pl
 
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.draft import Draft, Job
-from trectools_plus.validation.findings import JUDGED_CUTOFF, MIN_JUDGED
 from trectools_plus.validation.id_matching import INVISIBLE, common_affix, normal_form
+from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView

@@ -1,0 +1,296 @@
+"""Clean chunks of runs: regular lines without any problem that blocks scoring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.formats.clean.decimals import Decimals, parse_decimals
+from trectools_plus.formats.clean.lines import Lines, as_lines, find_fields
+from trectools_plus.formats.clean.words import Flags, Ids, Rows, Text, Word
+
+MAX_DEPTH = 100_000
+"""The greatest number of results of a query in a clean chunk."""
+
+_N_FIELDS = 6
+_MAX_TAG = 64
+
+
+@dataclass(frozen=True, eq=False)
+class CleanRun:
+    """Rows of some queries of a run, in the order of the file.
+
+    Each line has six fields with the same single separator, and a query's lines are adjacent. Ranks
+    count up by 1 from 0 or 1. No document occurs twice in a query, and no score is above the
+    previous one. All texts are printable ASCII characters.
+
+    Attributes:
+        query_ids: The queries.
+        starts: The first row of each query, followed by the number of rows.
+        scores: The scores (float64, finite).
+        doc_ids: The documents.
+        tag: The last field of all rows.
+        second: The second field of all rows.
+        separator: The character between fields.
+        first_rank: The rank of the first row of each query: 0 or 1.
+        line_end: ``\\n`` or ``\\r\\n``.
+        final_newline: Whether the last line has a line end.
+        retrieves_itself: Whether a document id is the query id of its row.
+    """
+
+    query_ids: list[str]
+    starts: Rows
+    scores: npt.NDArray[np.float64]
+    doc_ids: Ids
+    tag: str
+    second: str
+    separator: str
+    first_rank: int
+    line_end: str
+    final_newline: bool
+    retrieves_itself: bool
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.scores)
+
+    @cached_property
+    def lengths(self) -> Rows:
+        """The number of rows of each query."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def query(self) -> Rows:
+        """For each row, the position of its query."""
+        return np.repeat(np.arange(len(self.query_ids)), self.lengths)
+
+    @cached_property
+    def scores_fall(self) -> bool:
+        """True if each score of a query is below the previous one, even in 32 bits."""
+        return len(self._ties(32)) == 0
+
+    def _ties(self, precision: int) -> Rows:
+        """Return the rows whose score equals that of the previous row of the query."""
+        scores = self.scores
+        if precision == 32:
+            with np.errstate(over="ignore", under="ignore"):
+                scores = scores.astype(np.float32)
+        equal = scores[1:] == scores[:-1]
+        equal[self.starts[1:-1] - 1] = False
+        return np.flatnonzero(equal) + 1
+
+    def ends_of_ties(self, rows: Rows) -> Rows:
+        """Return the first row from each of some rows on whose score is not a tie in 32 bits."""
+        ties = self._ties(32)
+        if not len(ties):
+            return rows
+        is_tie = np.zeros(self.n_rows + 1, np.bool_)
+        is_tie[ties] = True
+        others = np.flatnonzero(~is_tie)
+        return others.take(np.searchsorted(others, rows), mode="clip")
+
+    @cached_property
+    def ties(self) -> Ties:
+        """The equal scores."""
+        return Ties.of(self)
+
+    def ranks(self, rows: Rows, precision: int = 32) -> Rows:
+        """Return the ranks, from 1, of some rows in the canonical ranking.
+
+        Args:
+            rows: The rows.
+            precision: The number of bits in which scores are compared: 32 or 64.
+        """
+        ties = self._ties(precision)
+        places = rows
+        if len(ties):
+            places = np.arange(self.n_rows)
+            tied = np.union1d(ties, ties - 1)
+            groups = np.ones(len(tied), np.int64)
+            groups[np.searchsorted(tied, ties)] = 0
+            ids = self.doc_ids.take(tied)
+            keys = [~key for key in ids.sort_keys()]
+            order = np.lexsort((*keys, np.cumsum(groups)))
+            places[tied[order]] = tied
+            places = places[rows]
+        ranks: Rows = places - self.starts.take(self.query.take(rows)) + 1
+        return ranks
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """Equal scores in a chunk.
+
+    Attributes:
+        n_ties: The number of rows whose score equals the previous one of the query.
+        n_in_32_bits: The number of rows whose score equals the previous one only in 32 bits.
+        n_against_ids: The number of rows of ``n_ties`` that trec_eval ranks above the previous row,
+            because the document id is higher.
+    """
+
+    n_ties: int = 0
+    n_in_32_bits: int = 0
+    n_against_ids: int = 0
+
+    @classmethod
+    def of(cls, run: CleanRun) -> Ties:
+        """Find the ties of a chunk."""
+        if run.scores_fall:
+            return cls()
+        in_32_bits = run._ties(32)
+        equal = run.scores[in_32_bits] == run.scores[in_32_bits - 1]
+        places = in_32_bits[equal]
+        return cls(
+            len(places),
+            len(in_32_bits) - len(places),
+            int(np.count_nonzero(_is_higher(run.doc_ids, places))),
+        )
+
+
+def _is_higher(ids: Ids, rows: Rows) -> Flags:
+    """Return whether the id of each row is higher than that of the previous row, in bytes."""
+    here, before = ids.take(rows).sort_keys(), ids.take(rows - 1).sort_keys()
+    higher = np.zeros(len(rows), np.bool_)
+    for ours, theirs in zip(here, before, strict=True):  # the first bytes come last
+        higher = np.where(ours == theirs, higher, ours > theirs)
+    return higher
+
+
+def scan_run(data: bytes) -> CleanRun | None:
+    """Read whole lines of a run, if they are clean.
+
+    Args:
+        data: At least one line. The last line end may be missing.
+
+    Returns:
+        The rows; ``None`` if a line is unusual, breaks a rule that blocks scoring, or may be read
+        in another way by another reader of this package.
+    """
+    lines = as_lines(data)
+    if lines is None:
+        return None
+    return _scan(Text.of(lines.data), lines)
+
+
+def _scan(text: Text, lines: Lines) -> CleanRun | None:
+    fields = find_fields(text, _N_FIELDS)
+    if fields is None:
+        return None
+    starts, ends, separator = fields
+    query = Ids.of(text, starts[0], ends[0])
+    doc_ids = Ids.of(text, starts[2], ends[2])
+    if query is None or doc_ids is None:
+        return None
+    queries = _find_queries(query)
+    if queries is None:
+        return None
+    query_ids, heads = queries
+    second = _constant(text, starts[1], ends[1])
+    tag = _constant(text, starts[5], ends[5])
+    first_rank = _first_rank(text, starts[3], ends[3], heads)
+    if second is None or tag is None or first_rank is None:
+        return None
+    if second.upper() != "Q0" and doc_ids.texts(np.array([0]))[0].upper() == "Q0":
+        return None  # the columns may be swapped
+    scores = parse_decimals(text, starts[4], ends[4])
+    if scores is None or has_repeats(doc_ids, heads) or not _is_ranked(scores, heads):
+        return None
+    return CleanRun(
+        query_ids, heads, scores.values, doc_ids, tag, second,
+        separator, first_rank, lines.line_end, lines.final_newline,
+        bool(query.equal(doc_ids).any()),
+    )  # fmt: skip
+
+
+def _find_queries(ids: Ids) -> tuple[list[str], Rows] | None:
+    """Return the queries and their first rows; ``None`` if a query's rows are not adjacent."""
+    heads = np.concatenate([[0], np.flatnonzero(ids.changes()) + 1, [len(ids)]])
+    query_ids = ids.texts(heads[:-1])
+    if len(set(query_ids)) < len(query_ids) or any(one[0] == "#" for one in query_ids):
+        return None
+    return query_ids, heads
+
+
+def _constant(text: Text, starts: Rows, ends: Rows) -> str | None:
+    """Return the field if it is the same in all rows."""
+    word = text.cut(int(starts[0]), int(ends[0]))
+    if len(word) > _MAX_TAG or not (ends - starts == len(word)).all():
+        return None
+    for at in range(0, len(word), 8):
+        part = word[at : at + 8]
+        found = text.words_at(starts, at)
+        if len(part) < 8:
+            found &= np.uint64((1 << 8 * len(part)) - 1)
+        if not (found == np.uint64(int.from_bytes(part, "little"))).all():
+            return None
+    return word.decode()
+
+
+_rank_words = np.empty(0, np.uint64)
+
+
+def _first_rank(text: Text, starts: Rows, ends: Rows, heads: Rows) -> int | None:
+    """Return the rank of the first rows, if the ranks of each query count up from 0 or 1."""
+    words = Ids.of(text, starts, ends)
+    lengths = np.diff(heads)
+    deepest = int(lengths.max())
+    first = {ord("0"): 0, ord("1"): 1}.get(int(words.words[0][0])) if words is not None else None
+    if words is None or first is None or len(words.words) > 1 or deepest > MAX_DEPTH:
+        return None
+    places = np.arange(first, first + len(starts)) - np.repeat(heads[:-1], lengths)
+    expected = _words_of_ranks(first + deepest).take(places)
+    return first if (words.words[0] == expected).all() else None
+
+
+def _words_of_ranks(n: int) -> Word:
+    """Return the words of the numbers from 0 up to at least ``n``."""
+    global _rank_words
+    if len(_rank_words) <= n:
+        texts = np.arange(max(2 * n, 1024)).astype("S8")
+        _rank_words = texts.view(np.dtype("<u8"))
+    return _rank_words
+
+
+def has_repeats(ids: Ids, heads: Rows) -> bool:
+    """Return whether a document occurs twice in a query."""
+    lengths = np.diff(heads)
+    n_bits = len(lengths).bit_length()
+    query = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
+    keys = ids.hashes() >> np.uint64(n_bits)
+    keys |= query << np.uint64(64 - n_bits)
+    ordered = np.sort(keys)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(twice):
+        return False
+    rows = np.flatnonzero(np.isin(keys, twice))
+    found = ids.take(rows)
+    order = np.lexsort((*found.words, query[rows]))
+    found, of_query = found.take(order), query[rows][order]
+    return bool((~found.changes() & (of_query[1:] == of_query[:-1])).any())
+
+
+def _is_ranked(scores: Decimals, heads: Rows) -> bool:
+    """Return whether no score is above the previous one, and ties have a known reason.
+
+    A query in which all scores are equal, and scores that may differ only beyond 64 bits, are for
+    the rules on ties.
+    """
+    values = scores.values
+    begins = heads[1:-1] - 1
+    rises = values[1:] > values[:-1]
+    rises[begins] = False
+    if rises.any():
+        return False
+    equal = values[1:] == values[:-1]
+    equal[begins] = False
+    if not equal.any():
+        return True
+    if not (scores.are_distinct[1:] & scores.are_distinct[:-1])[equal].all():
+        return False
+    n_equal = np.add.reduceat(np.concatenate([[False], equal]), heads[:-1], dtype=np.int64)
+    lengths = np.diff(heads)
+    return not bool(((n_equal == lengths - 1) & (lengths > 1)).any())
