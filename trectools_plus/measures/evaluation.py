@@ -30,7 +30,11 @@ from trectools_plus.measures.definitions.base import (
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.measures.scoring.chunks import ScoredFile
-from trectools_plus.measures.scoring.ranking import score_ranking
+from trectools_plus.measures.scoring.ranking import (
+    depend_on_grades_only,
+    score_judged,
+    score_ranking,
+)
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import MAX_TABLE_ROWS, plural
 
@@ -392,7 +396,7 @@ def evaluate(
 
 
 def score_runs(
-    qrels: Qrels,
+    qrels: Qrels | JudgedQueries,
     runs: Mapping[str, Run | ScoredFile],
     measures: Sequence[Measure],
     missing: Missing,
@@ -403,9 +407,10 @@ def score_runs(
     """Score runs that were validated before; see :func:`evaluate`.
 
     A :class:`ScoredFile` was scored with these measures while it was read. ``progress`` receives
-    the number of runs scored so far. ``notes`` on the input are added to those of the result.
+    the number of runs scored so far. ``notes`` on the input are added to those of the result. With
+    :class:`JudgedQueries`, the judged documents of a run are found once for several calls.
     """
-    queries = JudgedQueries.from_qrels(qrels)
+    queries = qrels if isinstance(qrels, JudgedQueries) else JudgedQueries.from_qrels(qrels)
     in_qrels = {*queries.query_ids, *queries.without_relevant}
     scored_runs = _score_each(runs, queries, measures, progress)
     query_ids: dict[str, list[str]] = {}
@@ -509,6 +514,8 @@ def _score(
     name, run = item
     if isinstance(run, ScoredFile):
         return run.table, []
+    if depend_on_grades_only(measures):
+        return score_judged(measures, queries.query_ids, queries.judge(run)), []
     ranked = queries.rank(run)
     notes = [
         f"{one.requested_name}, {name}: {note}"
