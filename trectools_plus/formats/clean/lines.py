@@ -10,7 +10,7 @@ import numpy as np
 from trectools_plus.formats.clean.words import Rows, Text
 from trectools_plus.formats.interchange.names import QUERY_IDS, normalize
 
-_SPACE, _TAB, _LF = b" \t\n"
+_SPACE = ord(" ")
 _QUERY_NAMES = frozenset(map(normalize, QUERY_IDS))
 
 
@@ -60,25 +60,22 @@ def _is_row(line: str) -> bool:
     return _QUERY_NAMES.isdisjoint(map(normalize, re.split(r"[ \t,;|]", line)))
 
 
-def find_fields(text: Text, n_fields: int) -> tuple[Rows, Rows, str] | None:
-    """Find the fields of each line, if all lines have ``n_fields`` with the same separator.
+def find_breaks(text: Text, n_fields: int) -> Rows | None:
+    """Find the blanks, line ends and control characters of a text.
 
     Returns:
-        The first byte of each field and the byte after its last one, both of shape (fields, lines),
-        and the separator; ``None`` if a line has another form or a control character.
+        Their places, of shape (fields, lines); ``None`` if their number is not a multiple of
+        ``n_fields``, or the last byte is not one of them.
     """
     breaks = np.flatnonzero(text.data <= _SPACE)
-    if len(breaks) == 0 or len(breaks) % n_fields:
+    if len(breaks) == 0 or len(breaks) % n_fields or breaks[-1] != text.n_bytes - 1:
         return None
-    ends = np.ascontiguousarray(breaks.reshape(-1, n_fields).T)
-    separator = int(text.data[ends[0, 0]])
-    marks = text.data.take(ends)
-    if separator not in (_SPACE, _TAB):
-        return None
-    if not ((marks[:-1] == separator).all() and (marks[-1] == _LF).all()):
-        return None
-    starts = np.empty_like(ends)
-    starts[1:] = ends[:-1] + 1
-    starts[0, 0] = 0
-    starts[0, 1:] = ends[-1, :-1] + 1
-    return None if (ends - starts).min() < 1 else (starts, ends, chr(separator))
+    return np.ascontiguousarray(breaks.reshape(-1, n_fields).T)
+
+
+def line_starts(ends: Rows) -> Rows:
+    """Return the first byte of each line, given the ends of its fields."""
+    starts = np.empty_like(ends[-1])
+    starts[0] = 0
+    np.add(ends[-1, :-1], 1, out=starts[1:])
+    return starts
