@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.clean.lines import as_lines, find_breaks, line_starts
+from trectools_plus.formats.clean.lines import Lines, as_lines, find_ends, line_starts
 from trectools_plus.formats.clean.run import has_repeats
-from trectools_plus.formats.clean.words import Ids, Rows, Text, Word
+from trectools_plus.formats.clean.words import Ids, Rows, Word
 
 MAX_GRADE = 127
 """The greatest grade that evaluators support."""
@@ -52,11 +52,10 @@ def scan_qrels(data: bytes) -> CleanQrels | None:
     lines = as_lines(data)
     if lines is None:
         return None
-    text = Text.of(lines.data)
-    ends = find_breaks(text, _N_FIELDS)
-    if ends is None or not _are_separated(text, ends):
+    text, ends = lines.text, find_ends(lines, _N_FIELDS)
+    if ends is None or not _are_separated(lines, ends):
         return None
-    query = Ids.of(text, line_starts(ends), ends[0])
+    query = Ids.of(text, line_starts(lines, ends), ends[0])
     doc_ids = Ids.of(text, ends[1] + 1, ends[2])
     grades = Ids.of(text, ends[2] + 1, ends[3])
     if query is None or doc_ids is None or grades is None or len(grades.words) > 1:
@@ -85,14 +84,13 @@ def scan_qrels(data: bytes) -> CleanQrels | None:
     return CleanQrels(query_ids, first, doc_ids, relevance)
 
 
-def _are_separated(text: Text, ends: Rows) -> bool:
-    """Return whether no field is empty, and the separators are the same and end no line."""
-    marks = text.data.take(ends)
-    separator = marks[0, 0]
-    if separator not in b" \t" or not (marks[:-1] == separator).all():
+def _are_separated(lines: Lines, ends: Rows) -> bool:
+    """Return whether no field is empty, and separators and line ends are the expected ones."""
+    marks = lines.text.data.take(ends[:-1])
+    if marks[0, 0] not in b" \t" or not (marks == marks[0, 0]).all():
         return False
-    lengths = np.diff(ends, axis=0, prepend=line_starts(ends)[np.newaxis] - 1)
-    return bool((marks[-1] == ord("\n")).all() and lengths.min() > 1)
+    lengths = np.diff(ends, axis=0, prepend=line_starts(lines, ends)[np.newaxis] - 1)
+    return bool(lengths.min() > 1) and lines.text.has_everywhere(ends[-1], lines.line_end)
 
 
 def _parse_grades(words: Word) -> npt.NDArray[np.int64] | None:

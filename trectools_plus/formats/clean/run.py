@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.formats.clean.decimals import Decimals, parse_decimals
-from trectools_plus.formats.clean.lines import Lines, as_lines, find_breaks, line_starts
+from trectools_plus.formats.clean.lines import Lines, as_lines, find_ends, line_starts
 from trectools_plus.formats.clean.words import KEPT, Flags, Ids, Rows, Text, Word
 
 MAX_DEPTH = 100_000
@@ -171,24 +171,22 @@ def scan_run(data: bytes) -> CleanRun | None:
         in another way by another reader of this package.
     """
     lines = as_lines(data)
-    if lines is None:
-        return None
-    return _scan(Text.of(lines.data), lines)
+    return None if lines is None else _scan(lines)
 
 
-def _scan(text: Text, lines: Lines) -> CleanRun | None:
-    ends = find_breaks(text, _N_FIELDS)
+def _scan(lines: Lines) -> CleanRun | None:
+    text, ends = lines.text, find_ends(lines, _N_FIELDS)
     if ends is None:
         return None
-    starts = line_starts(ends)
+    starts = line_starts(lines, ends)
     separator, *fields = _first_line(text, ends)
     second, first_rank, tag = fields[1], fields[3], fields[5]
     # Each line has the separators, words and ranks that are expected from the first line.
     if not (
         separator in (b" ", b"\t")
         and len(tag) <= _MAX_TAG
-        and _all_have(text, ends[0], separator + second + separator)
-        and _all_have(text, ends[4], separator + tag + b"\n")
+        and text.has_everywhere(ends[0], separator + second + separator)
+        and text.has_everywhere(ends[4], separator + tag + lines.line_end)
     ):
         return None
     if (ends[0] - starts).min() < 1 or (ends[2] - ends[1]).min() < 2:
@@ -208,7 +206,7 @@ def _scan(text: Text, lines: Lines) -> CleanRun | None:
         return None
     return CleanRun(
         query_ids, heads, scores.values, doc_ids, tag.decode(), second.decode(),
-        separator.decode(), int(first_rank), lines.line_end, lines.final_newline,
+        separator.decode(), int(first_rank), lines.line_end.decode(), lines.final_newline,
         bool(query.equal(doc_ids).any()),
     )  # fmt: skip
 
@@ -218,18 +216,6 @@ def _first_line(text: Text, ends: Rows) -> list[bytes]:
     bounds = [-1, *ends[:, 0].tolist()]
     fields = [text.cut(bounds[at] + 1, bounds[at + 1]) for at in range(len(ends))]
     return [text.cut(bounds[1], bounds[1] + 1), *fields]
-
-
-def _all_have(text: Text, places: Rows, pattern: bytes) -> bool:
-    """Return whether the text has a pattern at each of some places."""
-    for at in range(0, len(pattern), 8):
-        part = pattern[at : at + 8]
-        found = text.words_at(places, at)
-        if len(part) < 8:
-            found &= KEPT[len(part)]
-        if not (found == np.uint64(int.from_bytes(part, "little"))).all():
-            return False
-    return True
 
 
 def _are_queries(query_ids: list[str]) -> bool:
@@ -317,8 +303,7 @@ def _is_ranked(scores: Decimals, heads: Rows) -> bool:
     equal[begins] = False
     if not equal.any():
         return True
-    ties = np.flatnonzero(equal)
-    if not (scores.are_distinct(ties) & scores.are_distinct(ties + 1)).all():
+    if scores.may_differ(np.flatnonzero(equal) + 1):
         return False
     n_equal = np.add.reduceat(np.concatenate([[False], equal]), heads[:-1], dtype=np.int64)
     lengths = np.diff(heads)

@@ -73,6 +73,17 @@ class Text:
         """Return the eight bytes from ``offset`` bytes after each place."""
         return self._words[MARGIN + offset :][places]
 
+    def has_everywhere(self, places: Rows, pattern: bytes) -> bool:
+        """Return whether the text has a pattern at each of some places."""
+        for at in range(0, len(pattern), 8):
+            part = pattern[at : at + 8]
+            found = self.words_at(places, at)
+            if len(part) < 8:
+                found &= KEPT[len(part)]
+            if not (found == np.uint64(int.from_bytes(part, "little"))).all():
+                return False
+        return True
+
     def cut(self, begin: int, end: int) -> bytes:
         """Return the bytes between two places."""
         return self.padded[MARGIN + begin : MARGIN + end].tobytes()
