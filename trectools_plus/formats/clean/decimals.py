@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MAX_POWER = 22
-_POWERS: Floats = 10.0 ** np.arange(_MAX_POWER + 1)
+_POWERS: Floats = np.array([10.0**power for power in range(_MAX_POWER + 1)])
 _EXACT = 1 << 53
 _DISTINCT = 10**15
 _N_WORDS = 3
