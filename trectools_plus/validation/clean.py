@@ -8,17 +8,21 @@ report the details.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
 from trectools_plus.formats.clean.qrels import CleanQrels
 from trectools_plus.formats.clean.run import CleanRun
+from trectools_plus.formats.files.compression import SUFFIXES, Compression
 from trectools_plus.formats.writing import MAX_TAG_LENGTH
+from trectools_plus.text import plural
 from trectools_plus.validation.findings import Finding, Severity
 from trectools_plus.validation.fragile_ids import is_fragile, may_be_fragile
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH, MIN_JUDGED
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 _VALID_TAG = re.compile(r"[A-Za-z0-9_.\-]+")
@@ -26,6 +30,7 @@ _VALID_TAG = re.compile(r"[A-Za-z0-9_.\-]+")
 NAMES = {
     "F104": "crlf",
     "F109": "no-final-newline",
+    "F112": "gzip-name",
     "R106": "odd-spacing",
     "R107": "second-column",
     "R115": "fragile-id",
@@ -35,6 +40,10 @@ NAMES = {
     "R151": "several-tags",
     "R152": "tag-form",
     "R161": "depth",
+    "P102": "query-not-judged",
+    "P103": "query-not-in-run",
+    "P105": "nothing-judged",
+    "P106": "document-id-near-match",
     "P110": "self-retrieval",
     "Q121": "negative-grade",
     "Q122": "grade-range",
@@ -109,6 +118,14 @@ class RunFacts:
             if self.codes.get(code) is not _WARNING:
                 self.codes[code] = severity
 
+    @classmethod
+    def joined(cls, chunks: Iterable[RunFacts]) -> RunFacts:
+        """Return the facts of a run, given those of its chunks in order."""
+        facts = cls()
+        for chunk in chunks:
+            facts.add(chunk)
+        return facts
+
     @property
     def has_split_query(self) -> bool:
         """Whether a query is in two chunks, so that the rules on queries must see the whole run."""
@@ -178,9 +195,71 @@ def qrels_findings(path: str, qrels: CleanQrels) -> list[Finding]:
     return _findings(path, codes)
 
 
-def _findings(path: str, codes: dict[str, Severity]) -> list[Finding]:
+@dataclass(frozen=True, slots=True)
+class IdFacts:
+    """Facts about the ids of a run and its qrels.
+
+    Attributes:
+        run_ids: The run's query ids.
+        qrels_ids: The query ids of the qrels, some of which are in ``run_ids``.
+        n_documents: The number of results of judged queries.
+        judged: The share of judged documents in the first ``JUDGED_CUTOFF``, from 0 to 1; ``None``
+            if no document is judged for its query, but the files have document ids in common.
+        n_other_spellings: The number of unjudged documents that are judged in another spelling.
+    """
+
+    run_ids: Sequence[str]
+    qrels_ids: Sequence[str]
+    n_documents: int
+    judged: float | None
+    n_other_spellings: int
+
+    @property
+    def nothing_judged(self) -> str:
+        """The message of P105 if no document is judged for its query."""
+        return f"0 of {plural(self.n_documents, 'document')} are judged for their query"
+
+
+def id_findings(path: str, ids: IdFacts) -> list[Finding]:
+    """Return the findings on the ids of a run and its qrels, none of which blocks scoring.
+
+    Args:
+        path: The run, as the user named it.
+        ids: The facts.
+    """
+    codes = {}
+    if not set(ids.run_ids) <= set(ids.qrels_ids):
+        codes["P102"] = _WARNING
+    if not set(ids.qrels_ids) <= set(ids.run_ids):
+        codes["P103"] = _ERROR
+    if ids.judged is None:
+        codes["P105"] = _ERROR
+    elif ids.judged < MIN_JUDGED:
+        codes["P105"] = _WARNING
+    if ids.n_other_spellings:
+        codes["P106"] = _WARNING
+    messages = {"P105": ids.nothing_judged} if ids.judged is None else {}
+    return _findings(path, codes, messages)
+
+
+def name_findings(path: str, compression: Compression | None) -> list[Finding]:
+    """Return the finding on the name of a file that does not match its compression, if any."""
+    named = SUFFIXES.get(Path(path).suffix.lower())
+    return [] if named == compression else _findings(path, {"F112": _WARNING})
+
+
+def _findings(
+    path: str, codes: Mapping[str, Severity], messages: Mapping[str, str] = MappingProxyType({})
+) -> list[Finding]:
     return [
-        Finding(code, NAMES[code], severity, path, NAMES[code].replace("-", " "), "")
+        Finding(
+            code,
+            name := NAMES[code],
+            severity,
+            path,
+            messages.get(code, name.replace("-", " ")),
+            "",
+        )
         for code, severity in _in_order(codes.items())
     ]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from trectools_plus.measures.judged import JudgedQueries, RankedRun
+    from trectools_plus.measures.judged import RankedRun, ScoredQueries
 
     FloatArray = npt.NDArray[np.float64]
 else:
@@ -247,14 +247,14 @@ class Measure(ABC):
         """Notes on the names for readers of the figures, one line each."""
         return [f"{name} is the same measure; it is listed once" for name in self.further_aliases]
 
-    def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
+    def notes_on_qrels(self, queries: ScoredQueries) -> list[str]:
         """Return notes on the qrels for readers of the figures, one line each.
 
         By default, a note says how many queries have no document of the relevance level.
 
         Args:
-            queries: The scored queries, each with a document of grade 1 or more, and their
-                judgments.
+            queries: The scored queries; :class:`~trectools_plus.measures.judged.JudgedQueries` if
+                its provider sees documents.
 
         Raises:
             UsageError: If the figures would be meaningless for any run.
@@ -262,14 +262,12 @@ class Measure(ABC):
         level = self.relevance_level
         if level <= SCORED_QUERY_LEVEL:
             return []
-        import polars as pl
-
-        highest = queries.frame.select(pl.col("relevance").max()).item()
-        if highest is None:
+        if not queries.highest:
             return []
+        highest = max(queries.highest)
         if highest < level:
             return [f"no document of the qrels has grade {level} or more; the highest is {highest}"]
-        reached = queries.frame.filter(pl.col("relevance") >= level)["query"].n_unique()
+        reached = sum(grade >= level for grade in queries.highest)
         total = len(queries.query_ids)
         if reached == total:
             return []

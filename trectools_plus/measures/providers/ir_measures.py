@@ -25,7 +25,7 @@ from trectools_plus.measures.definitions.base import (
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import FloatArray
-    from trectools_plus.measures.judged import JudgedQueries, RankedRun
+    from trectools_plus.measures.judged import RankedRun, ScoredQueries
 
 UNDEFINED = (
     "queries of the qrels with a document of grade 1 or more for which a relevant and a "
@@ -146,8 +146,11 @@ class IrMeasure(Measure):
         """True if it depends on the subtopics of the judgments, in the second column of qrels."""
         return bool(self.computed_by.NAME == _BY_SUBTOPIC)
 
-    def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
+    def notes_on_qrels(self, queries: ScoredQueries) -> list[str]:
         """Return notes on the qrels; refuse qrels without subtopics if the measure counts them."""
+        from trectools_plus.measures.judged import JudgedQueries
+
+        assert isinstance(queries, JudgedQueries)
         if self.counts_subtopics and queries.subtopics["iteration"].n_unique() < _FEWEST_SUBTOPICS:
             raise UsageError(
                 f"{self.name} needs judgments of several subtopics, but the second column of the "

@@ -23,7 +23,9 @@ from trectools_plus.measures.definitions.base import (
 )
 from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
+    Sees,
     StandardMeasure,
+    measures_of,
 )
 
 if TYPE_CHECKING:
@@ -218,6 +220,11 @@ class TrecEvalMeasure(Measure):
         if self.cutoff is None or standard.trec_cut_name == standard.trec_name:
             return str(standard.trec_name), ""
         return str(standard.trec_cut_name), str(self.cutoff)
+
+    @property
+    def sees(self) -> Sees:
+        """The part of a ranking on which its value depends; see ``TrecMeasure``."""
+        return measures_of(9)[self.trec_request[0]].sees
 
     @property
     def trec_result(self) -> str:
