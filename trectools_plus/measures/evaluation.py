@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from trectools_plus.formats.tables import Qrels, Run
     from trectools_plus.measures.definitions.base import FloatArray
-    from trectools_plus.measures.judged import Grades
+    from trectools_plus.measures.judged import Grades, JudgedQueries
     from trectools_plus.measures.scoring.chunks import ScoredFile
     from trectools_plus.validation.findings import Finding
 
@@ -457,7 +457,7 @@ def evaluate(
 
 
 def score_runs(
-    qrels: Qrels | Grades,
+    qrels: Qrels | JudgedQueries | Grades,
     runs: Mapping[str, Run | ScoredFile],
     measures: Sequence[Measure],
     missing: Missing,
@@ -468,7 +468,8 @@ def score_runs(
     """Score runs that were validated before; see :func:`evaluate`.
 
     A :class:`ScoredFile` was scored with these measures while it was read; if all runs are such
-    files, grades without documents suffice. ``progress`` receives the number of runs scored so far.
+    files, grades without documents suffice. With :class:`JudgedQueries`, the judged documents of a
+    run are found once for several calls. ``progress`` receives the number of runs scored so far.
     ``notes`` on the input are added to those of the result.
     """
     queries = _queries_of(qrels)
@@ -533,9 +534,11 @@ def name_runs(runs: Sequence[_Named]) -> dict[str, _Named]:
     return named
 
 
-def _queries_of(qrels: Qrels | Grades) -> ScoredQueries:
+def _queries_of(qrels: Qrels | JudgedQueries | Grades) -> ScoredQueries:
     from trectools_plus.measures.judged import Grades, JudgedQueries
 
+    if isinstance(qrels, JudgedQueries):
+        return qrels
     return qrels.scored_queries if isinstance(qrels, Grades) else JudgedQueries.from_qrels(qrels)
 
 
@@ -613,12 +616,18 @@ def _score(
     """Return values of shape (queries, measures), and notes on the run."""
     from trectools_plus.measures.judged import JudgedQueries
     from trectools_plus.measures.scoring.chunks import ScoredFile
-    from trectools_plus.measures.scoring.ranking import score_ranking
+    from trectools_plus.measures.scoring.ranking import (
+        depend_on_grades_only,
+        score_judged,
+        score_ranking,
+    )
 
     name, run = item
     if isinstance(run, ScoredFile):
         return run.table, []
     assert isinstance(queries, JudgedQueries)
+    if depend_on_grades_only(measures):
+        return score_judged(measures, queries.query_ids, queries.judge(run)), []
     ranked = queries.rank(run)
     notes = [
         f"{one.requested_name}, {name}: {note}"
