@@ -14,7 +14,7 @@ from typing import Literal
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.columns import scan_columns
-from trectools_plus.formats.columns.lexer import BOM
+from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import Source, source_of
 from trectools_plus.formats.interchange.reading import lex_run
 from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark

@@ -10,47 +10,42 @@ import numpy as np
 from trectools_plus.formats.clean.words import Rows, Text
 from trectools_plus.formats.interchange.names import QUERY_IDS, normalize
 
-_SPACE, _TAB, _LF = b" \t\n"
+_SPACE = ord(" ")
 _QUERY_NAMES = frozenset(map(normalize, QUERY_IDS))
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Lines of printable ASCII characters and blanks, each with an LF.
+    """Lines of ASCII characters that end like the first one.
 
     Attributes:
-        data: The lines.
-        line_end: The line end in the file: ``\\n`` or ``\\r\\n``.
+        text: The lines, each with a line end.
+        line_end: The line end: ``\n`` or ``\r\n``.
         final_newline: Whether the last line in the file has a line end.
     """
 
-    data: bytes
-    line_end: str
+    text: Text
+    line_end: bytes
     final_newline: bool
 
 
 def as_lines(data: bytes) -> Lines | None:
-    """Return some lines of a file with LF as line end.
+    """Return some lines of a file.
 
     Args:
         data: Whole lines. The last line end may be missing.
 
     Returns:
-        ``None`` if line ends differ, a character is not ASCII, or the file may be a table with a
-        header or JSON. Control characters are not excluded.
+        ``None`` if a character is not ASCII, or the file may be a table with a header or JSON.
+        Control characters and other line ends are not excluded.
     """
-    crlf = data[: data.find(b"\n")].endswith(b"\r")
+    line_end = b"\r\n" if data[: data.find(b"\n")].endswith(b"\r") else b"\n"
     final_newline = data.endswith(b"\n")
     if not final_newline:
-        data += b"\r\n" if crlf else b"\n"
-    if crlf:
-        n_bytes = len(data)
-        data = data.replace(b"\r\n", b"\n")
-        if n_bytes - len(data) != data.count(b"\n"):
-            return None
+        data += line_end
     if not data.isascii() or b"\x7f" in data or not _is_row(data[: data.find(b"\n")].decode()):
         return None
-    return Lines(data, "\r\n" if crlf else "\n", final_newline)
+    return Lines(Text.of(data), line_end, final_newline)
 
 
 def _is_row(line: str) -> bool:
@@ -60,25 +55,24 @@ def _is_row(line: str) -> bool:
     return _QUERY_NAMES.isdisjoint(map(normalize, re.split(r"[ \t,;|]", line)))
 
 
-def find_fields(text: Text, n_fields: int) -> tuple[Rows, Rows, str] | None:
-    """Find the fields of each line, if all lines have ``n_fields`` with the same separator.
+def find_ends(lines: Lines, n_fields: int) -> Rows | None:
+    """Find the ends of all fields, if every line has ``n_fields`` fields and nothing else.
 
     Returns:
-        The first byte of each field and the byte after its last one, both of shape (fields, lines),
-        and the separator; ``None`` if a line has another form or a control character.
+        The places of blanks, line ends and control characters, of shape (fields, lines), without
+        the LF of CRLF; ``None`` if their number does not fit. Callers check the characters.
     """
+    text = lines.text
     breaks = np.flatnonzero(text.data <= _SPACE)
-    if len(breaks) == 0 or len(breaks) % n_fields:
+    width = n_fields + len(lines.line_end) - 1
+    if len(breaks) == 0 or len(breaks) % width or breaks[-1] != text.n_bytes - 1:
         return None
-    ends = np.ascontiguousarray(breaks.reshape(-1, n_fields).T)
-    separator = int(text.data[ends[0, 0]])
-    marks = text.data.take(ends)
-    if separator not in (_SPACE, _TAB):
-        return None
-    if not ((marks[:-1] == separator).all() and (marks[-1] == _LF).all()):
-        return None
-    starts = np.empty_like(ends)
-    starts[1:] = ends[:-1] + 1
-    starts[0, 0] = 0
-    starts[0, 1:] = ends[-1, :-1] + 1
-    return None if (ends - starts).min() < 1 else (starts, ends, chr(separator))
+    return np.ascontiguousarray(breaks.reshape(-1, width)[:, :n_fields].T)
+
+
+def line_starts(lines: Lines, ends: Rows) -> Rows:
+    """Return the first byte of each line, given the ends of its fields."""
+    starts: Rows = np.empty_like(ends[-1])
+    starts[0] = 0
+    np.add(ends[-1, :-1], len(lines.line_end), out=starts[1:])
+    return starts

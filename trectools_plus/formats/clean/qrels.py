@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.clean.lines import as_lines, find_fields
+from trectools_plus.formats.clean.lines import Lines, as_lines, find_ends, line_starts
 from trectools_plus.formats.clean.run import has_repeats
-from trectools_plus.formats.clean.words import Ids, Rows, Text, Word
+from trectools_plus.formats.clean.words import Ids, Rows, Word
 
 MAX_GRADE = 127
 """The greatest grade that evaluators support."""
@@ -52,14 +52,12 @@ def scan_qrels(data: bytes) -> CleanQrels | None:
     lines = as_lines(data)
     if lines is None:
         return None
-    text = Text.of(lines.data)
-    fields = find_fields(text, _N_FIELDS)
-    if fields is None:
+    text, ends = lines.text, find_ends(lines, _N_FIELDS)
+    if ends is None or not _are_separated(lines, ends):
         return None
-    starts, ends, _ = fields
-    query = Ids.of(text, starts[0], ends[0])
-    doc_ids = Ids.of(text, starts[2], ends[2])
-    grades = Ids.of(text, starts[3], ends[3])
+    query = Ids.of(text, line_starts(lines, ends), ends[0])
+    doc_ids = Ids.of(text, ends[1] + 1, ends[2])
+    grades = Ids.of(text, ends[2] + 1, ends[3])
     if query is None or doc_ids is None or grades is None or len(grades.words) > 1:
         return None
     relevance = _parse_grades(grades.words[0])
@@ -84,6 +82,15 @@ def scan_qrels(data: bytes) -> CleanQrels | None:
     if (len(query) > 1 and not doc_ids.changes().any()) or has_repeats(doc_ids, first):
         return None
     return CleanQrels(query_ids, first, doc_ids, relevance)
+
+
+def _are_separated(lines: Lines, ends: Rows) -> bool:
+    """Return whether no field is empty, and separators and line ends are the expected ones."""
+    marks = lines.text.data.take(ends[:-1])
+    if marks[0, 0] not in b" \t" or not (marks == marks[0, 0]).all():
+        return False
+    lengths = np.diff(ends, axis=0, prepend=line_starts(lines, ends)[np.newaxis] - 1)
+    return bool(lengths.min() > 1) and lines.text.has_everywhere(ends[-1], lines.line_end)
 
 
 def _parse_grades(words: Word) -> npt.NDArray[np.int64] | None:

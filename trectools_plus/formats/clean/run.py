@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.formats.clean.decimals import Decimals, parse_decimals
-from trectools_plus.formats.clean.lines import Lines, as_lines, find_fields
-from trectools_plus.formats.clean.words import Flags, Ids, Rows, Text, Word
+from trectools_plus.formats.clean.lines import Lines, as_lines, find_ends, line_starts
+from trectools_plus.formats.clean.words import KEPT, Flags, Ids, Rows, Text, Word
 
 MAX_DEPTH = 100_000
 """The greatest number of results of a query in a clean chunk."""
@@ -171,97 +171,111 @@ def scan_run(data: bytes) -> CleanRun | None:
         in another way by another reader of this package.
     """
     lines = as_lines(data)
-    if lines is None:
-        return None
-    return _scan(Text.of(lines.data), lines)
+    return None if lines is None else _scan(lines)
 
 
-def _scan(text: Text, lines: Lines) -> CleanRun | None:
-    fields = find_fields(text, _N_FIELDS)
-    if fields is None:
+def _scan(lines: Lines) -> CleanRun | None:
+    text, ends = lines.text, find_ends(lines, _N_FIELDS)
+    if ends is None:
         return None
-    starts, ends, separator = fields
-    query = Ids.of(text, starts[0], ends[0])
-    doc_ids = Ids.of(text, starts[2], ends[2])
+    starts = line_starts(lines, ends)
+    separator, *fields = _first_line(text, ends)
+    second, first_rank, tag = fields[1], fields[3], fields[5]
+    # Each line has the separators, words and ranks that are expected from the first line.
+    if not (
+        separator in (b" ", b"\t")
+        and len(tag) <= _MAX_TAG
+        and text.has_everywhere(ends[0], separator + second + separator)
+        and text.has_everywhere(ends[4], separator + tag + lines.line_end)
+    ):
+        return None
+    if (ends[0] - starts).min() < 1 or (ends[2] - ends[1]).min() < 2:
+        return None
+    query = Ids.of(text, starts, ends[0])
+    doc_ids = Ids.of(text, ends[1] + 1, ends[2])
     if query is None or doc_ids is None:
         return None
-    queries = _find_queries(query)
-    if queries is None:
+    heads = np.concatenate([[0], np.flatnonzero(query.changes()) + 1, [len(query)]])
+    query_ids = query.texts(heads[:-1])
+    if not _are_queries(query_ids) or not _have_ranks(text, ends[2], heads, separator + first_rank):
         return None
-    query_ids, heads = queries
-    second = _constant(text, starts[1], ends[1])
-    tag = _constant(text, starts[5], ends[5])
-    first_rank = _first_rank(text, starts[3], ends[3], heads)
-    if second is None or tag is None or first_rank is None:
-        return None
-    if second.upper() != "Q0" and doc_ids.texts(np.array([0]))[0].upper() == "Q0":
+    if second.upper() != b"Q0" and fields[2].upper() == b"Q0":
         return None  # the columns may be swapped
-    scores = parse_decimals(text, starts[4], ends[4])
-    if scores is None or has_repeats(doc_ids, heads) or not _is_ranked(scores, heads):
+    scores = parse_decimals(text, ends[3], ends[4])
+    if scores is None or not _is_ranked(scores, heads) or has_repeats(doc_ids, heads):
         return None
     return CleanRun(
-        query_ids, heads, scores.values, doc_ids, tag, second,
-        separator, first_rank, lines.line_end, lines.final_newline,
+        query_ids, heads, scores.values, doc_ids, tag.decode(), second.decode(),
+        separator.decode(), int(first_rank), lines.line_end.decode(), lines.final_newline,
         bool(query.equal(doc_ids).any()),
     )  # fmt: skip
 
 
-def _find_queries(ids: Ids) -> tuple[list[str], Rows] | None:
-    """Return the queries and their first rows; ``None`` if a query's rows are not adjacent."""
-    heads = np.concatenate([[0], np.flatnonzero(ids.changes()) + 1, [len(ids)]])
-    query_ids = ids.texts(heads[:-1])
-    if len(set(query_ids)) < len(query_ids) or any(one[0] == "#" for one in query_ids):
-        return None
-    return query_ids, heads
+def _first_line(text: Text, ends: Rows) -> list[bytes]:
+    """Return the first separator, and the fields of the first line."""
+    bounds = [-1, *ends[:, 0].tolist()]
+    fields = [text.cut(bounds[at] + 1, bounds[at + 1]) for at in range(len(ends))]
+    return [text.cut(bounds[1], bounds[1] + 1), *fields]
 
 
-def _constant(text: Text, starts: Rows, ends: Rows) -> str | None:
-    """Return the field if it is the same in all rows."""
-    word = text.cut(int(starts[0]), int(ends[0]))
-    if len(word) > _MAX_TAG or not (ends - starts == len(word)).all():
-        return None
-    for at in range(0, len(word), 8):
-        part = word[at : at + 8]
-        found = text.words_at(starts, at)
-        if len(part) < 8:
-            found &= np.uint64((1 << 8 * len(part)) - 1)
-        if not (found == np.uint64(int.from_bytes(part, "little"))).all():
-            return None
-    return word.decode()
+def _are_queries(query_ids: list[str]) -> bool:
+    """Return whether ids are different and do not begin a comment."""
+    return len(set(query_ids)) == len(query_ids) and not any(one[0] == "#" for one in query_ids)
 
 
-_rank_words = np.empty(0, np.uint64)
+def _have_ranks(text: Text, places: Rows, heads: Rows, first: bytes) -> bool:
+    """Return whether the ranks of each query count up by 1 from 0 or 1.
 
-
-def _first_rank(text: Text, starts: Rows, ends: Rows, heads: Rows) -> int | None:
-    """Return the rank of the first rows, if the ranks of each query count up from 0 or 1."""
-    words = Ids.of(text, starts, ends)
+    Args:
+        text: The text.
+        places: The separator before each rank.
+        heads: The first row of each query, and the number of rows.
+        first: The first separator and rank.
+    """
     lengths = np.diff(heads)
     deepest = int(lengths.max())
-    first = {ord("0"): 0, ord("1"): 1}.get(int(words.words[0][0])) if words is not None else None
-    if words is None or first is None or len(words.words) > 1 or deepest > MAX_DEPTH:
-        return None
-    places = np.arange(first, first + len(starts)) - np.repeat(heads[:-1], lengths)
-    expected = _words_of_ranks(first + deepest).take(places)
-    return first if (words.words[0] == expected).all() else None
+    if first[1:] not in (b"0", b"1") or deepest > MAX_DEPTH:
+        return False
+    ranks = slice(int(first[1:]), None)
+    words, masks = (table[ranks] for table in _words_of_ranks(first[0], deepest + 1))
+    if len(lengths) * _ROWS_WORTH_A_SLICE < len(places):
+        words, masks = (
+            np.concatenate([table[:length] for length in lengths.tolist()])
+            for table in (words, masks)
+        )
+    else:
+        numbers = np.arange(len(places)) - np.repeat(heads[:-1], lengths)
+        words, masks = words.take(numbers), masks.take(numbers)
+    found = text.words_at(places)
+    found &= masks
+    return bool((found == words).all())
 
 
-def _words_of_ranks(n: int) -> Word:
-    """Return the words of the numbers from 0 up to at least ``n``."""
-    global _rank_words
-    if len(_rank_words) <= n:
-        texts = np.arange(max(2 * n, 1024)).astype("S8")
-        _rank_words = texts.view(np.dtype("<u8"))
-    return _rank_words
+_ROWS_WORTH_A_SLICE = 16
+_rank_tables: dict[int, tuple[Word, Word]] = {}
+
+
+def _words_of_ranks(separator: int, n: int) -> tuple[Word, Word]:
+    """Return the words of the numbers from 0 to ``n`` between separators, and their masks."""
+    if separator not in _rank_tables or len(_rank_tables[separator][0]) <= n:
+        numbers = np.arange(max(2 * n, 1024))
+        digits = numbers.astype("S8").view(np.dtype("<u8")).astype(np.uint64)
+        n_digits = sum(numbers >= 10**power for power in range(1, 8)) + 1
+        mark = np.uint64(separator)
+        shift = ((n_digits + 1) * 8).astype(np.uint64)
+        words = mark | digits << np.uint64(8) | mark << shift
+        _rank_tables[separator] = words, KEPT.take(n_digits + 2, mode="clip")
+    return _rank_tables[separator]
 
 
 def has_repeats(ids: Ids, heads: Rows) -> bool:
     """Return whether a document occurs twice in a query."""
     lengths = np.diff(heads)
     n_bits = len(lengths).bit_length()
-    query = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
-    keys = ids.hashes() >> np.uint64(n_bits)
-    keys |= query << np.uint64(64 - n_bits)
+    query = np.repeat(np.arange(len(lengths), dtype=np.uint64) << np.uint64(64 - n_bits), lengths)
+    keys = ids.hashes()
+    keys >>= np.uint64(n_bits)
+    keys |= query
     ordered = np.sort(keys)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(twice):
@@ -289,7 +303,7 @@ def _is_ranked(scores: Decimals, heads: Rows) -> bool:
     equal[begins] = False
     if not equal.any():
         return True
-    if not (scores.are_distinct[1:] & scores.are_distinct[:-1])[equal].all():
+    if scores.may_differ(np.flatnonzero(equal) + 1):
         return False
     n_equal = np.add.reduceat(np.concatenate([[False], equal]), heads[:-1], dtype=np.int64)
     lengths = np.diff(heads)

@@ -20,8 +20,12 @@ MAX_WORDS = 8
 MARGIN = 8 * MAX_WORDS
 """The number of bytes around a text, so that a word may begin before it or end after it."""
 
-_KEPT = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
+KEPT = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 """The mask of the first ``n`` bytes of a word."""
+
+# glibc keeps freed memory of up to this size for the next chunk once so much has been freed, which
+# avoids most page faults.
+np.empty(31 << 20, np.uint8)
 
 _FACTORS = np.array(
     [
@@ -49,8 +53,9 @@ class Text:
     @classmethod
     def of(cls, data: bytes) -> Text:
         """Copy some bytes."""
-        padded = np.zeros(len(data) + 2 * MARGIN, np.uint8)
-        padded[MARGIN : MARGIN + len(data)] = np.frombuffer(data, np.uint8)
+        padded = np.empty(len(data) + 2 * MARGIN, np.uint8)
+        padded[:MARGIN] = padded[-MARGIN:] = 0
+        padded[MARGIN:-MARGIN] = np.frombuffer(data, np.uint8)
         return cls(padded, len(data))
 
     @property
@@ -67,6 +72,17 @@ class Text:
     def words_at(self, places: Rows, offset: int = 0) -> Word:
         """Return the eight bytes from ``offset`` bytes after each place."""
         return self._words[MARGIN + offset :][places]
+
+    def has_everywhere(self, places: Rows, pattern: bytes) -> bool:
+        """Return whether the text has a pattern at each of some places."""
+        for at in range(0, len(pattern), 8):
+            part = pattern[at : at + 8]
+            found = self.words_at(places, at)
+            if len(part) < 8:
+                found &= KEPT[len(part)]
+            if not (found == np.uint64(int.from_bytes(part, "little"))).all():
+                return False
+        return True
 
     def cut(self, begin: int, end: int) -> bytes:
         """Return the bytes between two places."""
@@ -87,14 +103,15 @@ class Ids:
     def of(cls, text: Text, starts: Rows, ends: Rows) -> Ids | None:
         """Read the fields between some places; ``None`` if one is longer than ``MAX_WORDS``."""
         lengths = ends - starts
-        n_words = (int(lengths.max(initial=1)) + 7) >> 3
+        n_words = (int(lengths.max()) + 7) >> 3
         if n_words > MAX_WORDS:
             return None
-        words = [text.words_at(starts) & _KEPT.take(lengths, mode="clip")]
-        for number in range(1, n_words):
-            lengths = lengths - 8
-            kept = _KEPT.take(np.maximum(lengths, 0), mode="clip")
-            words.append(text.words_at(starts, 8 * number) & kept)
+        words = []
+        for number in range(n_words):
+            word = text.words_at(starts, 8 * number)
+            word &= KEPT.take(lengths, mode="clip")
+            words.append(word)
+            lengths -= 8
         return cls(tuple(words))
 
     def __len__(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.columns.lexer import BOM
+from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.validation.id_matching import (
     common_affix,
