@@ -73,6 +73,23 @@ class Grades:
         positions: IntArray = np.repeat(starts, lengths) + within
         return positions
 
+    def judged_run(
+        self, numbers: IntArray, retrieved: IntArray, judgments: IntArray, ranks: IntArray
+    ) -> JudgedRun:
+        """Return the ranks of the judged documents of some queries.
+
+        Args:
+            numbers: The queries.
+            retrieved: The number of documents that the run returned for each.
+            judgments: The judgments of retrieved documents, of these or other queries.
+            ranks: The rank of each of these documents.
+        """
+        rank = np.zeros(len(self.relevance), np.int64)
+        rank[judgments] = ranks
+        query = np.repeat(np.arange(len(numbers)), np.diff(self.starts)[numbers])
+        positions = self.of_queries(numbers)
+        return JudgedRun.of(retrieved, query, rank[positions], self.relevance[positions])
+
     def count_relevant(self, level: int) -> dict[str, int]:
         """Return the number of relevant documents of each query."""
         counts = np.add.reduceat((self.relevance >= level).astype(np.int64), self.starts[:-1])
