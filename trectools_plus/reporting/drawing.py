@@ -7,6 +7,7 @@ while the benchmark searches and computes, and draws while this process writes t
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import signal
@@ -109,9 +110,10 @@ def serve() -> None:
     # A terminal sends Ctrl-C to all its processes; the benchmark ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     output, sys.stdout = sys.stdout.buffer, sys.stderr  # nothing else may write there
-    from trectools_plus.reporting.plots.figures import warm_up
+    gc.disable()  # the process ends soon
+    from trectools_plus.reporting.plots.figures import prepare_drawing
 
-    warm_up()
+    prepare_drawing()
     request = sys.stdin.buffer.read()
     if not request:
         return

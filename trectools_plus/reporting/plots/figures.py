@@ -379,8 +379,12 @@ def draw_images(
     return render_plots(draw_plots(report, per_query, qrels, runs))
 
 
-def warm_up() -> None:
+def prepare_drawing() -> None:
     """Import and prepare everything that drawing needs: scorers, Matplotlib and its fonts."""
+    import matplotlib.artist
+
+    # Half of the import of Matplotlib is spent on docstrings, which nobody reads in this process.
+    matplotlib.artist.kwdoc = lambda _artist: ""
     qrels, run = Qrels.from_dict({"q": {"d": 1}}), Run.from_dict({"q": {"d": 1.0}})
     with house_style():
         figure = new_figure(1.0 + HEADING)
