@@ -318,15 +318,15 @@ class Evaluation(Displayed):
         )
 
     @cached_property
-    def _columns(self) -> dict[str, int]:
+    def _places(self) -> dict[str, int]:
         """The place of each measure by its name as requested."""
         places = enumerate(self.measure_names)
         return {name: place for place, name in reversed(list(places))}
 
     def _column(self, requested: object) -> int:
         """Return the place of a measure in ``measures``, by any of its names."""
-        if isinstance(requested, str) and requested in self._columns:
-            return self._columns[requested]
+        if isinstance(requested, str) and requested in self._places:
+            return self._places[requested]
         names = self.measure_names
         if isinstance(requested, str | Measure):
             canonical = {measure.requested_name: measure.name for measure in self.measures}

@@ -384,7 +384,7 @@ def prepare_drawing() -> None:
     import matplotlib.artist
 
     # Half of the import of Matplotlib is spent on docstrings, which nobody reads in this process.
-    matplotlib.artist.kwdoc = lambda _artist: ""
+    matplotlib.artist.kwdoc = lambda artist: ""  # noqa: ARG005 - its name in Matplotlib
     qrels, run = Qrels.from_dict({"q": {"d": 1}}), Run.from_dict({"q": {"d": 1.0}})
     with house_style():
         figure = new_figure(1.0 + HEADING)
