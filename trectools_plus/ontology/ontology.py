@@ -15,7 +15,6 @@ import polars as pl
 from trectools_plus.arguments import checked
 from trectools_plus.display import Content, Displayed
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.tables import Schema
 from trectools_plus.ontology.hierarchy import Hierarchy, build_hierarchy
 from trectools_plus.ontology.ids import Resolution, TermIds
 from trectools_plus.ontology.information import InformationContent, information_from_graph
@@ -31,12 +30,14 @@ from trectools_plus.ontology.obo import (
 from trectools_plus.ontology.similarity import TermPairs, best_matches, formula_named
 from trectools_plus.text import MAX_TABLE_ROWS
 
-TEXTS_SCHEMA: Schema = {
-    "term_id": pl.String,
-    "name": pl.String,
-    "definition": pl.String,
-    "synonyms": pl.List(pl.String),
-}
+TEXTS_SCHEMA = pl.Schema(
+    {
+        "term_id": pl.String(),
+        "name": pl.String(),
+        "definition": pl.String(),
+        "synonyms": pl.List(pl.String()),
+    }
+)
 
 
 class Ontology(Displayed):
