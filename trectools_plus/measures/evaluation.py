@@ -27,10 +27,14 @@ from trectools_plus.measures.definitions.base import (
     FloatArray,
     Measure,
 )
-from trectools_plus.measures.judged import JudgedQueries
+from trectools_plus.measures.judged import Grades, JudgedQueries, ScoredQueries
 from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.measures.scoring.chunks import ScoredFile
-from trectools_plus.measures.scoring.ranking import score_ranking
+from trectools_plus.measures.scoring.ranking import (
+    depend_on_grades_only,
+    score_judged,
+    score_ranking,
+)
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import MAX_TABLE_ROWS, plural
 
@@ -408,7 +412,7 @@ def evaluate(
 
 
 def score_runs(
-    qrels: Qrels,
+    qrels: Qrels | JudgedQueries | Grades,
     runs: Mapping[str, Run | ScoredFile],
     measures: Sequence[Measure],
     missing: Missing,
@@ -418,10 +422,12 @@ def score_runs(
 ) -> Evaluation:
     """Score runs that were validated before; see :func:`evaluate`.
 
-    A :class:`ScoredFile` was scored with these measures while it was read. ``progress`` receives
-    the number of runs scored so far. ``notes`` on the input are added to those of the result.
+    A :class:`ScoredFile` was scored with these measures while it was read; if all runs are such
+    files, grades without documents suffice. With :class:`JudgedQueries`, the judged documents of a
+    run are found once for several calls. ``progress`` receives the number of runs scored so far.
+    ``notes`` on the input are added to those of the result.
     """
-    queries = JudgedQueries.from_qrels(qrels)
+    queries = _queries_of(qrels)
     in_qrels = {*queries.query_ids, *queries.without_relevant}
     scored_runs = _score_each(runs, queries, measures, progress)
     query_ids: dict[str, list[str]] = {}
@@ -450,6 +456,12 @@ def score_runs(
     without = queries.without_relevant
     notes += on_input
     return Evaluation(list(measures), missing, query_ids, counts, without, tables, notes)
+
+
+def _queries_of(qrels: Qrels | JudgedQueries | Grades) -> ScoredQueries:
+    if isinstance(qrels, JudgedQueries):
+        return qrels
+    return qrels.scored_queries if isinstance(qrels, Grades) else JudgedQueries.from_qrels(qrels)
 
 
 def refuse_unscorable(
@@ -500,7 +512,7 @@ def _accept_unjudged(measures: Iterable[Measure]) -> bool:
 
 def _score_each(
     runs: Mapping[str, Run | ScoredFile],
-    queries: JudgedQueries,
+    queries: ScoredQueries,
     measures: Sequence[Measure],
     progress: Progress,
 ) -> Iterator[tuple[FloatArray, list[str]]]:
@@ -519,12 +531,15 @@ def _score_each(
 
 
 def _score(
-    queries: JudgedQueries, measures: Sequence[Measure], item: tuple[str, Run | ScoredFile]
+    queries: ScoredQueries, measures: Sequence[Measure], item: tuple[str, Run | ScoredFile]
 ) -> tuple[FloatArray, list[str]]:
     """Return values of shape (queries, measures), and notes on the run."""
     name, run = item
     if isinstance(run, ScoredFile):
         return run.table, []
+    assert isinstance(queries, JudgedQueries)
+    if depend_on_grades_only(measures):
+        return score_judged(measures, queries.query_ids, queries.judge(run)), []
     ranked = queries.rank(run)
     notes = [
         f"{one.requested_name}, {name}: {note}"
