@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import gt
+from typing import Any
 
 from trectools_plus.formats.columns.small import (
     parse_scores,
@@ -55,6 +56,25 @@ class SmallRun:
     first_rank: int
     n_ties: int
     is_tidy: bool
+
+    def describe(self) -> dict[str, Any]:
+        """Return the fields of :class:`~trectools_plus.retrieval.RunInfo` as JSON values."""
+        sizes = sorted(map(len, self.rankings.values()))
+        middle = (sizes[(len(sizes) - 1) // 2] + sizes[len(sizes) // 2]) / 2
+        return {
+            "path": self.path,
+            "tag": self.name,
+            "queries": len(sizes),
+            "rows": self.n_rows,
+            "depth": {"min": sizes[0], "median": middle, "max": sizes[-1]},
+            "lowest_score": min(min(ranking.values()) for ranking in self.rankings.values()),
+            "highest_score": max(max(ranking.values()) for ranking in self.rankings.values()),
+            "ties_64": self.n_ties,
+            "ties_32": self.n_ties,
+            "first_rank": self.first_rank,
+            "ranks_follow_scores": True,
+            "rows_follow_ranks": True,
+        }
 
 
 @dataclass(frozen=True, slots=True)
