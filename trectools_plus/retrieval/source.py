@@ -235,10 +235,14 @@ class Source(ABC):
         batch_size: Maximum number of queries in one call, at least 1.
         concurrency: Maximum number of simultaneous calls; with 1, all calls come from the main
             thread.
+        latency_sample: Number of queries that are sent alone to measure the latency. The others
+            are sent in batches, and their latency is not recorded. ``None`` records the latency of
+            every query as the source reports it.
     """
 
     batch_size: int = 1
     concurrency: int = 1
+    latency_sample: int | None = None
 
     @abstractmethod
     def ask(self, queries: Sequence[Query], depth: int) -> Sequence[Hits | Failure]:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,8 +28,8 @@ from trectools_plus.retrieval.source import Scores
 MODEL = "l2_supercat"
 DIMENSIONS = 256
 _TEXTS_PER_BATCH = 32
-# A text has at most about as many tokens as bytes, and pooling needs 1 KiB for each token.
-_BYTES_PER_BATCH = 1 << 18
+# A token needs about 100 bytes of memory while a batch is embedded.
+_CHARACTERS_PER_BATCH = 1 << 21
 
 
 class Encoder(Protocol):
@@ -67,7 +68,7 @@ class TextEncoder:
             import wordllama
 
         try:
-            self._model = wordllama.WordLlama.load(
+            model = wordllama.WordLlama.load(
                 MODEL,
                 cache_dir=Path(wordllama.__file__).parent,
                 dim=DIMENSIONS,
@@ -79,6 +80,11 @@ class TextEncoder:
                 where=str(Path(wordllama.__file__).parent),
                 remedy="install wordllama again: pip install --force-reinstall wordllama",
             ) from error
+        self._tokens: Scores = model.embedding
+        tokenizer = model.tokenizer
+        tokenizer.no_padding()
+        # The fast method leaves out the positions of tokens; old versions lack it.
+        self._tokenize = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)
 
     @staticmethod
     def facts() -> dict[str, str | int | None]:
@@ -98,9 +104,8 @@ class TextEncoder:
         """
         # Convert to lower case first, because this can produce accents that NFC then composes.
         cleaned = [clean_text(text.lower()) for text in texts]
-        vectors = np.zeros((len(cleaned), DIMENSIONS), dtype=np.float32)
-        for rows in _batches([len(text.encode()) for text in cleaned]):
-            vectors[rows] = self._model.embed([cleaned[row] for row in rows], norm=False)
+        parts = [self._pool(batch) for batch in _batches(cleaned)]
+        vectors = np.concatenate([np.empty((0, DIMENSIONS), dtype=np.float32), *parts])
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         np.divide(vectors, lengths, out=vectors, where=lengths > 0)
         return vectors
@@ -108,17 +113,32 @@ class TextEncoder:
     embed_documents = embed
     embed_queries = embed
 
+    def _pool(self, texts: list[str]) -> Scores:
+        """Return the mean of each text's token vectors, which are added in the order of tokens."""
+        from scipy.sparse import csr_array
 
-def _batches(sizes: list[int]) -> Iterator[list[int]]:
-    """Group rows of similar size, which limits padding and memory."""
-    batch: list[int] = []
-    for row in sorted(range(len(sizes)), key=sizes.__getitem__):
-        # This row is the longest of its batch so far, and the others are padded to its length.
-        too_large = (len(batch) + 1) * sizes[row] > _BYTES_PER_BATCH
-        if batch and (too_large or len(batch) == _TEXTS_PER_BATCH):
+        found = [text.ids for text in self._tokenize(texts, add_special_tokens=False)]
+        sizes = np.array([len(ids) for ids in found])
+        ends = np.concatenate([[0], sizes.cumsum()])
+        tokens = np.fromiter(chain.from_iterable(found), np.int64, ends[-1])
+        tokens = tokens.clip(0, len(self._tokens) - 1)
+        ones = np.ones(len(tokens), dtype=np.float32)
+        sums: Scores = (
+            csr_array((ones, tokens, ends), (len(found), len(self._tokens))) @ self._tokens
+        )
+        return sums / np.maximum(sizes, 1).astype(np.float32)[:, np.newaxis]
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Yield texts in batches of bounded memory."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        if batch and size + len(text) > _CHARACTERS_PER_BATCH:
             yield batch
-            batch = []
-        batch.append(row)
+            batch, size = [], 0
+        batch.append(text)
+        size += len(text)
     if batch:
         yield batch
 
