@@ -371,7 +371,18 @@ def _remake(
                 report, config, replace(dataset, corpus=None), first, evaluation, one
             )
     progress("comparing", 1, 1)
-    return report, evaluation
+    return _adopt_counts(old, report), evaluation
+
+
+def _adopt_counts(old: BenchmarkReport, report: BenchmarkReport) -> BenchmarkReport:
+    """Leave out the numbers of timed queries that an earlier version did not report."""
+    modes = dict(report.modes)
+    for name, mode in old.modes.items():
+        remade = modes[name].latency_ms if name in modes else None
+        if mode.latency_ms is not None and mode.latency_ms.queries is None and remade is not None:
+            latency = remade.model_copy(update={"queries": None})
+            modes[name] = modes[name].model_copy(update={"latency_ms": latency})
+    return report.model_copy(update={"modes": modes})
 
 
 def _relabel(
