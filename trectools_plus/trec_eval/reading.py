@@ -24,12 +24,12 @@ from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun, Judgments
-from trectools_plus.measures.scoring.chunks import judge_file
+from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun
+from trectools_plus.measures.scoring.judgments import Judgments
+from trectools_plus.measures.scoring.views import judge_file
 from trectools_plus.ranking import rank_documents
 from trectools_plus.trec_eval.arguments import Arguments
 from trectools_plus.validation.engine import (
-    DEFAULT_MAX_DEPTH,
     check_pair_view,
     check_view,
     damaged_report,
@@ -42,6 +42,7 @@ from trectools_plus.validation.findings import (
     notes_on_findings,
     refuse_errors,
 )
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -163,7 +164,7 @@ def rank_input(data: Input, arguments: Arguments) -> RankedInput:
         arguments: ``-M``, ``-J``, ``-D``, ``-c`` and the version are used.
     """
     query_ids = data.qrels["query_id"].unique().sort().to_list()
-    queries = JudgedQueries(query_ids, [], data.qrels.lazy())
+    queries = JudgedQueries(query_ids, [], [], data.qrels.lazy())
     run = data.run
     if not isinstance(run, JudgedRun):
         joined = run.join(queries.numbers, on="query_id", maintain_order="left")

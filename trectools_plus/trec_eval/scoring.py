@@ -10,8 +10,14 @@ import numpy as np
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import FloatArray
+from trectools_plus.measures.definitions.trec_eval_measures import Sees
 from trectools_plus.measures.judged import JudgedRun
-from trectools_plus.measures.providers.pytrec_eval import RenamedRun, visible_depths
+from trectools_plus.measures.providers.renaming import (
+    RenamedRun,
+    score_lengths,
+    visible_depths,
+    widest_part,
+)
 from trectools_plus.trec_eval import builtin
 from trectools_plus.trec_eval.arguments import Arguments, Requested
 from trectools_plus.trec_eval.reading import Input, RankedInput, rank_input
@@ -137,20 +143,26 @@ def _score_by_pytrec_eval(
     Returns:
         By measure name: values of shape (evaluated queries, lines).
     """
+    values: dict[str, FloatArray] = {}
+    if not judged_only:
+        for requested in measures:
+            if requested.measure.sees == "length":
+                table = score_lengths(ranked.run.retrieved, [requested.request()], requested.keys)
+                values[requested.measure.name] = table[ranked.evaluated]
+    measures = [requested for requested in measures if requested.measure.name not in values]
     run = _fill_empty_qrels(ranked.run)
     deepest = None
     if not judged_only and all(requested.measure.takes == "cutoffs" for requested in measures):
         deepest = int(max((requested.numbers[-1] for requested in measures), default=1))
-    sees_tail = any(requested.measure.sees_tail for requested in measures)
+    sees = widest_part(_part_seen(requested, judged_only) for requested in measures)
     depth = np.zeros_like(run.retrieved)
-    depth[ranked.evaluated] = visible_depths(run, deepest, sees_tail=sees_tail)[ranked.evaluated]
+    depth[ranked.evaluated] = visible_depths(run, run.grade, deepest, sees)[ranked.evaluated]
     renamed = RenamedRun.of(run, run.grade, depth)
 
     def call(requests: Sequence[str], keys: Sequence[str]) -> FloatArray:
         found = renamed.score(requests, keys, level=level, judged_only=judged_only)
         return found[ranked.evaluated]
 
-    values: dict[str, FloatArray] = {}
     in_one_call = []
     for requested in measures:
         if len({*requested.names}) == len(requested.names):
@@ -167,6 +179,14 @@ def _score_by_pytrec_eval(
         names = [requested.measure.name for requested in in_one_call]
         values.update(zip(names, parts, strict=True))
     return values
+
+
+def _part_seen(requested: Requested, judged_only: bool) -> Sees:
+    """Return the part of the ranking on which a measure depends."""
+    sees = requested.measure.sees
+    if judged_only and sees in ("length", "all"):
+        return "judged"  # the others are removed
+    return "judged" if sees == "relevant" and requested.gains else sees
 
 
 def _fill_empty_qrels(run: JudgedRun) -> JudgedRun:

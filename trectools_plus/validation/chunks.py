@@ -14,14 +14,15 @@ from typing import Literal
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.columns import scan_columns
-from trectools_plus.formats.columns.lexer import BOM
+from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import Source, source_of
 from trectools_plus.formats.interchange.reading import lex_run
 from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH, run_rules
+from trectools_plus.validation.engine import run_rules
 from trectools_plus.validation.findings import Finding
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.registry import LINES_KEPT, ChunkAccumulator, Hit, Rule, Subject
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.runs import DocumentSwapSigns, RunView, ScoreSwapSigns
@@ -370,7 +371,8 @@ class _FindingSums:
         """Add the findings of a chunk for which all rules were run."""
         self._counts = {}
         for finding in chunk.findings:
-            self._add(finding)
+            if finding.code != "F112":  # the compression of the file is unknown in a chunk
+                self._add(finding)
         self._n_lines += chunk.n_lines
 
     def findings(self) -> list[Finding]:

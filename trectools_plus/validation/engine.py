@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -14,9 +14,10 @@ from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.formats.writing import MAX_TAG_LENGTH
-from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.clean import IdFacts
 from trectools_plus.validation.findings import FileReport, Finding, Fix
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.registry import SCOPES, Hit, Scope, Subject
 from trectools_plus.validation.rules.pair.documents import few_judged
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
@@ -24,9 +25,6 @@ from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView
 from trectools_plus.validation.views.testsets import TestSetView
-
-DEFAULT_MAX_DEPTH = 100
-"""Default limit of results per query."""
 
 
 def validate_run(
@@ -224,40 +222,26 @@ def check_pair_view(pair: PairView) -> list[Finding]:
     return run_rules(pair, ("pair",), pair.reported_view)
 
 
-def check_ids(
-    path: str,
-    run_ids: Sequence[str],
-    qrels_ids: Sequence[str],
-    *,
-    n_documents: int,
-    judged: float | None,
-    n_other_spellings: int,
-) -> list[Finding]:
+def check_ids(path: str, ids: IdFacts) -> list[Finding]:
     """Return the findings on the ids of a run and its qrels that do not block scoring.
 
     For runs that are read in chunks. The rules on queries are those of :func:`check_pair_view`.
 
     Args:
         path: The run.
-        run_ids: The run's query ids.
-        qrels_ids: The query ids of the qrels.
-        n_documents: The number of results of judged queries.
-        judged: The share of judged documents in the first 10, from 0 to 1; ``None`` if no document
-            is judged for its query, but the files have document ids in common.
-        n_other_spellings: The number of unjudged documents that are judged in another spelling.
+        ids: The facts.
     """
-    run = RunView.of_table(Run.from_dict({one: {"": 0.0} for one in run_ids}))
+    run = RunView.of_table(Run.from_dict({one: {"": 0.0} for one in ids.run_ids}))
     run.path = path
-    qrels = Qrels.from_dict({one: {"": 0} for one in qrels_ids})
+    qrels = Qrels.from_dict({one: {"": 0} for one in ids.qrels_ids})
     pair = PairView(run, QrelsView.of_table(qrels))
     hits = {code: CATALOGUE[code].check(pair) for code in ("P102", "P103")}
-    if judged is None:
-        what = f"0 of {plural(n_documents, 'document')} are judged for their query"
-        hits["P105"] = Hit(what, blocks_scoring=False)
+    if ids.judged is None:
+        hits["P105"] = Hit(ids.nothing_judged, blocks_scoring=False)
     else:
-        hits["P105"] = few_judged(judged)
-    if n_other_spellings:
-        hits["P106"] = Hit(f"{n_other_spellings:,} ids match qrels only in another spelling")
+        hits["P105"] = few_judged(ids.judged)
+    if n_other := ids.n_other_spellings:
+        hits["P106"] = Hit(f"{n_other:,} ids match qrels only in another spelling")
     return [CATALOGUE[code].finding(hit, path) for code, hit in hits.items() if hit is not None]
 
 

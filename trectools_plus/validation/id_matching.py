@@ -7,9 +7,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
-import numpy as np
-import polars as pl
+if TYPE_CHECKING:
+    import polars as pl
 
 INVISIBLE = "[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]"
 """Characters without width, removed before two ids are compared."""
@@ -122,12 +123,8 @@ def folded(doc_ids: pl.Series) -> pl.Series:
 
 def folds_to_itself(doc_ids: pl.Series) -> bool:
     """Quickly test whether :func:`folded` changes no id; false if that is uncertain."""
-    text = doc_ids.str.join("").item()
-    if not text.isascii():
-        return False
-    data = np.frombuffer(text.encode(), np.uint8)
-    # Unsigned subtraction wraps around, so one comparison tests both ends of the range A to Z.
-    return not bool((data - np.uint8(ord("A")) < 26).any())
+    text: str = doc_ids.str.join("").item()
+    return text.isascii() and text == text.lower()
 
 
 def common_affix(ours: pl.Series, theirs: pl.Series) -> tuple[str, str] | None:

@@ -11,13 +11,13 @@ from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run, 
 from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation.engine import (
-    DEFAULT_MAX_DEPTH,
     check_pair_view,
     check_view,
     open_qrels,
     open_run,
 )
 from trectools_plus.validation.findings import NOTHING_JUDGED, FileReport, Finding, refuse_errors
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.topics.engine import validate_topics
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView

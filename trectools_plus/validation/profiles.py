@@ -15,10 +15,9 @@ from pathlib import Path
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.findings import FileReport, Finding, Severity
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH, TREC_MAX_DEPTH
 from trectools_plus.validation.settings import Settings
-from trectools_plus.validation.views.runs import TREC_MAX_DEPTH
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from trectools_plus.formats import query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
-from trectools_plus.measures.judged import Judgments
-from trectools_plus.measures.scoring.chunks import score_file
 from trectools_plus.measures.scoring.files import open_files
+from trectools_plus.measures.scoring.judgments import Judgments
+from trectools_plus.measures.scoring.views import score_file
 from trectools_plus.validation import load_qrels, load_run
 
 AT_CUTOFFS = ["AP@2", "R@2", "P@3", "ERR@3", "APcap@3", "Judged@2"]

@@ -16,6 +16,7 @@ from trectools_plus.formats.query_chunks import regroup_queries
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
+from trectools_plus.measures.scoring import judgments
 from trectools_plus.measures.scoring.files import open_files
 from trectools_plus.validation import FindingsError, load_run
 
@@ -174,17 +175,15 @@ def test_the_qrels_are_read_first(tmp_path):
 
 
 def test_collisions_of_keys_change_nothing(tmp_path, monkeypatch):
-    from trectools_plus.measures import judged
-
     rows, qrels = make(tmp_path)
     (tmp_path / "run").write_text("".join(rows), encoding="utf-8")
     _, plain = scored(qrels, tmp_path / "run")
-    keys_of = judged.keys_of
+    keys_of = judgments.keys_of
 
     def few_keys(query, doc_ids, seed=0):
         return keys_of(query, doc_ids, seed) & np.uint64(0xFFFF << 40 | 7 << 20 | 3)
 
-    monkeypatch.setattr(judged, "keys_of", few_keys)
+    monkeypatch.setattr(judgments, "keys_of", few_keys)
     _, low = scored(qrels, tmp_path / "run", low_memory=True)
     assert np.array_equal(low.tables["run"], plain.tables["run"])
 

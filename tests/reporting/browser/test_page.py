@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -537,6 +538,39 @@ def test_thousands_of_queries_are_aggregated(page: Any, make_report: Any, tmp_pa
     assert page.run("reportPage.list.shown.length") in (6, 7)
     assert page.run("reportPage.list.heatmap.columns.every((column) => column.length === 1)")
     assert page.problems == []
+
+
+def test_every_value_and_result_is_decoded(page: Any, make_report: Any, tmp_path: Path) -> None:
+    names = ["nDCG@10", "RR@10", "MeanRank"]
+    report = make_report({mode: dict.fromkeys(names, 0.4) for mode in ("a", "b")})
+    ids = [f"q{number}" for number in range(700)]
+    # Many values, few values, and values of more than 32 bits in millionths; some are undefined.
+    values = [[number / 700, number % 7 / 7, number * 1234.5] for number in range(700)]
+    rows = [
+        (mode, query_id, name, None if number % 50 == place else value + place)
+        for place, mode in enumerate(report.modes)
+        for number, query_id in enumerate(ids)
+        for name, value in zip(names, values[number], strict=True)
+    ]
+    evidence = make_evidence(report, {query_id: f"text of {query_id}" for query_id in ids})
+    columns = ["run", "query_id", "measure", "value"]
+    path = tmp_path / "values.html"
+    table = pl.DataFrame(rows, schema=columns, orient="row")
+    write_html(report, path, replace(evidence, per_query=table))
+    page.open(path)
+    for place, name in enumerate(names):
+        found = page.run(
+            f"reportPage.queries.valuesOf({place}).map((one) =>"
+            " [...one].map((value) => (Number.isNaN(value) ? null : value)))"
+        )
+        expected = table.filter(pl.col("measure") == name)["value"].round(6).to_list()
+        assert [*found[0], *found[1]] == pytest.approx(expected, abs=1e-9)
+    assert page.run("reportPage.queries.resultsOf(1, 699)") == [
+        ["d1", "A title", None],
+        ["d2", "", 2],
+    ]
+    assert page.run("reportPage.queries.firstOf(1, 699)") == 2
+    assert page.run("reportPage.queries.queries[699]") == ["q699", "text of q699", 2]
 
 
 @pytest.mark.parametrize("width", WIDTHS)

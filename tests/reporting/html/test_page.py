@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
@@ -83,33 +84,43 @@ def data_of(page: str) -> Any:
     return json.loads(text)
 
 
+def unpack(packed: Any) -> list[int | None]:
+    """The numbers of a packed column; the largest of their size is none."""
+    size = packed["bytes"]
+    octets = base64.b64decode(packed["data"])
+    numbers = (
+        int.from_bytes(octets[at : at + size], "little") for at in range(0, len(octets), size)
+    )
+    return [None if number == 256**size - 1 else number for number in numbers]
+
+
 def values_of(data: Any, measure: int) -> list[list[int | None]]:
     """The values by mode and query, decoded."""
     encoded = data["values"][measure]
-    codes = np.frombuffer(base64.b64decode(encoded["data"]), f"<u{encoded['bytes']}")
-    missing = 2 ** (8 * encoded["bytes"]) - 1
     palette = encoded.get("palette")
     values = [
-        None if code == missing else palette[code] if palette else int(code) + encoded["from"]
-        for code in codes
+        None if number is None else palette[number] if palette else number + encoded["from"]
+        for number in unpack(encoded)
     ]
-    return [list(part) for part in np.array(values, object).reshape(len(data["modes"]), -1)]
+    size = len(data["ids"])
+    return [values[start : start + size] for start in range(0, len(values), size)]
 
 
 def results_of(data: Any) -> list[list[list[tuple[str, int | None]]]]:
     """The first results by mode and query, decoded: document and grade."""
-    shape = len(data["modes"]), len(data["queries"]), data["depth"]
-    codes = np.frombuffer(base64.b64decode(data["results"]), "<u4").reshape(shape)
+    numbers = unpack(data["results"])
     grades = [None, *data["grades"]]
 
-    def decode(code: int) -> tuple[str, int | None]:
-        document, grade = divmod(code, len(grades))
-        return data["documents"][document][0], grades[grade]
+    def decode(number: int) -> tuple[str, int | None]:
+        document, grade = divmod(number, len(grades))
+        return data["documents"][document], grades[grade]
 
-    return [
-        [[decode(int(code)) for code in query if code != 2**32 - 1] for query in mode]
-        for mode in codes
+    queries = [
+        [decode(number) for number in numbers[start : start + data["depth"]] if number is not None]
+        for start in range(0, len(numbers), data["depth"])
     ]
+    size = len(data["ids"])
+    return [queries[start : start + size] for start in range(0, len(queries), size)]
 
 
 def test_modes_measures_and_queries_are_there(make_report: Any) -> None:
@@ -126,7 +137,9 @@ def test_modes_measures_and_queries_are_there(make_report: Any) -> None:
     data = data_of(page)
     assert data["measures"] == report.measure_names
     assert data["modes"] == [result.label for result in report.modes.values()]
-    assert data["queries"] == [["q1", "first words", 2], ["q2", "second", 2]]
+    assert data["ids"] == ["q1", "q2"]
+    assert data["texts"] == ["first words", "second"]
+    assert data["relevant"] == [2, 2]
     assert values_of(data, 0) == [[0, 0], [250_000, 250_000], [500_000, 500_000]]
 
 
@@ -143,10 +156,11 @@ def test_a_mode_without_a_time_has_no_value_to_sort_by(make_report: Any) -> None
 def test_results_have_their_order_titles_and_grades(make_report: Any) -> None:
     report = make_report()
     data = data_of(render_html(report, evidence_for(report, {"q1": "words"})))
-    assert [docs[0] for docs in data["documents"]] == ["d2", "d1"]
+    assert data["documents"] == ["d2", "d1"]
     assert results_of(data) == [[[("d2", None), ("d1", 2)]]] * 3
-    assert np.frombuffer(base64.b64decode(data["first"]), "<u2").tolist() == [2, 2, 2]
-    assert data["documents"][1][1].startswith('"><script>')
+    assert unpack(data["first"]) == [2, 2, 2]
+    assert data["titles"][0] == ""
+    assert data["titles"][1].startswith('"><script>')
 
 
 def test_text_from_outside_is_never_markup(make_report: Any) -> None:
@@ -175,8 +189,8 @@ def test_text_from_outside_is_never_markup(make_report: Any) -> None:
     assert not [
         name for _, attributes in document.elements for name in attributes if name[:2] == "on"
     ]
-    query_id, text, _ = data_of(page)["queries"][0]
-    assert (query_id, text) == (EVIL, " ".join(EVIL.split()))
+    data = data_of(page)
+    assert (data["ids"], data["texts"]) == ([EVIL], [" ".join(EVIL.split())])
 
 
 def test_nothing_is_loaded_from_anywhere(make_report: Any) -> None:
@@ -298,7 +312,10 @@ def test_any_report_makes_a_page(make_report: Any, means: dict[str, Any]) -> Non
     assert 'id="query-data"' not in page
 
 
-def large_evidence(report: Any, queries: int) -> QueryEvidence:
+TEXT = "how long does it take to grow seven apples"
+
+
+def large_evidence(report: Any, queries: int, text: str = TEXT) -> QueryEvidence:
     """Random values with four decimals, long ids and ten results per query and mode."""
     random = np.random.default_rng(7)
     ids = [f"{1_000_000 + 7 * number}" for number in range(queries)]
@@ -333,7 +350,7 @@ def large_evidence(report: Any, queries: int) -> QueryEvidence:
         pl.concat(values),
         {mode: Run(frame) for mode, frame in results.items()},
         Qrels.from_dict({query: {doc: 1} for query, doc in hits["query_id", "doc_id"].iter_rows()}),
-        Topics.from_dict(dict.fromkeys(ids, "how long does it take to grow seven apples")),
+        Topics.from_dict(dict.fromkeys(ids, text)),
     )
 
 
@@ -344,12 +361,23 @@ def test_the_page_has_a_few_megabytes_at_most(
     names = [f"{name}@{cutoff}" for name in ("nDCG", "AP", "RR", "R", "P") for cutoff in range(5)]
     means = {f"mode {mode}": dict.fromkeys(names, 0.1 * mode + 0.2) for mode in range(modes)}
     report = make_report(means)
-    page = render_html(report, large_evidence(report, queries))
+    evidence = large_evidence(report, queries)
+    page = render_html(report, evidence)
     assert len(page.encode()) < most
     data = data_of(page)
-    assert len(data["queries"]) == queries
+    assert len(data["ids"]) == queries
     assert len(data["values"]) == len(names) == 25
     assert data["depth"] >= 3
+    for place, name in enumerate(names):
+        values = evidence.per_query.filter(pl.col("measure") == name)["value"].to_numpy()
+        expected = np.rint(values * 1e6).astype(int).reshape(modes, -1)
+        assert values_of(data, place) == expected.tolist()
+    first = results_of(data)
+    for place, run in enumerate(evidence.runs.values()):
+        shown = run.frame.filter(pl.col("rank") <= data["depth"]).group_by("query_id")
+        expected = dict(shown.agg("doc_id").iter_rows())
+        found = [[document for document, _ in query] for query in first[place]]
+        assert dict(zip(data["ids"], found, strict=True)) == expected
 
 
 def test_a_report_that_was_read_gives_the_same_page(make_report: Any) -> None:
@@ -364,4 +392,34 @@ def test_very_many_queries_keep_the_page_small(make_report: Any) -> None:
     texts = {f"q{n}": "some words of a query" for n in range(10_000)}
     page = render_html(report, evidence_for(report, texts))
     assert len(page.encode()) < 4_000_000
-    assert len(data_of(page)["queries"]) == 10_000
+    assert len(data_of(page)["ids"]) == 10_000
+
+
+@pytest.mark.parametrize("word", ["how long", "高血圧の", "Ähnlichkeit"])
+def test_many_measures_and_long_texts_keep_the_page_small(make_report: Any, word: str) -> None:
+    names = [f"nDCG@{cutoff}" for cutoff in range(1, 71)]
+    report = make_report({mode: dict.fromkeys(names, 0.4) for mode in ("a", "b")})
+    evidence = large_evidence(report, 6980, word * 40)
+    values = evidence.per_query.with_columns(
+        value=pl.Series(np.random.default_rng(3).random(evidence.per_query.height))
+    )
+    page = render_html(report, replace(evidence, per_query=values))
+    assert len(page.encode()) < 4_000_000
+    data = data_of(page)
+    assert len(data["values"]) >= 35
+    assert len(data["texts"][0]) >= 60
+    assert data["depth"] >= 1
+    assert len(results_of(data)[1]) == 6980
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4, 1e9])
+def test_values_of_any_size_are_exact(make_report: Any, scale: float) -> None:
+    report = make_report({"a": {"MeanRank": 3.0}, "b": {"MeanRank": 4.0}})
+    evidence = large_evidence(report, 600)
+    random = np.random.default_rng(5)
+    numbers = random.integers(-3_000_000, 3_000_000, 1200) * int(scale)
+    values = [None if place % 7 == 0 else one / 1e6 for place, one in enumerate(numbers.tolist())]
+    table = evidence.per_query.with_columns(value=pl.Series(values))
+    (found, other) = values_of(data_of(render_html(report, replace(evidence, per_query=table))), 0)
+    expected = [None if one is None else round(one * 1e6) for one in values]
+    assert found + other == expected

@@ -14,9 +14,9 @@ from trectools_plus.benchmark.compare.method import EQUAL
 from trectools_plus.benchmark.report.analyses import Pool, PoolMode
 from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.definitions.base import FloatArray, Measure
+from trectools_plus.measures.definitions.base import SCORED_QUERY_LEVEL, FloatArray, Measure
 from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.measures.judged import SCORED_QUERY_LEVEL, JudgedQueries, JudgedRun
+from trectools_plus.measures.judged import JudgedQueries, JudgedRun
 from trectools_plus.measures.scoring.bounds import bound_by_unjudged
 from trectools_plus.measures.scoring.ranking import depend_on_grades_only, score_judged
 from trectools_plus.statistics.rankings import kendall_tau

@@ -141,7 +141,9 @@ def as_frame(evaluation: measures.Evaluation, *, per_query: bool) -> pl.DataFram
     return pl.DataFrame(rows, schema_overrides={"mean": pl.Float64})
 
 
-def as_table(evaluation: measures.Evaluation, qrels: formats.Qrels | None = None) -> Iterator[str]:
+def as_table(
+    evaluation: measures.Evaluation, qrels: formats.Qrels | measures.Grades | None = None
+) -> Iterator[str]:
     """Yield the lines of a table: the means, one column per run, and the numbers of queries.
 
     Columns that exceed the width follow in further blocks.
@@ -178,7 +180,9 @@ def _label(measure: measures.Measure) -> str:
     return f"{measure.requested_name} ({', '.join(further)})" if further else measure.requested_name
 
 
-def _query_lines(evaluation: measures.Evaluation, run: str, qrels: formats.Qrels) -> Iterator[str]:
+def _query_lines(
+    evaluation: measures.Evaluation, run: str, qrels: formats.Qrels | measures.Grades
+) -> Iterator[str]:
     queries = evaluation.query_ids[run]
     columns = []
     for measure, name in zip(evaluation.measures, evaluation.measure_names, strict=True):
@@ -194,8 +198,10 @@ def _query_lines(evaluation: measures.Evaluation, run: str, qrels: formats.Qrels
     yield from _blocks(["query", *evaluation.measure_names], rows)
 
 
-def _count_relevant(qrels: formats.Qrels, level: int) -> dict[str, int]:
+def _count_relevant(qrels: formats.Qrels | measures.Grades, level: int) -> dict[str, int]:
     """Return the number of relevant documents of each query."""
+    if isinstance(qrels, measures.Grades):
+        return qrels.count_relevant(level)
     import polars as pl
 
     relevant = qrels.frame.filter(pl.col("relevance") >= level)

@@ -19,7 +19,8 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.formats.columns.facts import FileFacts
-from trectools_plus.formats.columns.lexer import BOM, CHUNK_BYTES, CollectedLines, Lexer
+from trectools_plus.formats.columns.lexer import CHUNK_BYTES, CollectedLines, Lexer
+from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import Source
 
 # One of these replaces bare CRs while Polars splits the rows, because Polars removes CRs.

@@ -36,9 +36,9 @@ from trectools_plus.formats.columns.line_shapes import (
     count_if_tidy,
 )
 from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.limits import Overlong
 
-BOM = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 19
 PART_BYTES = 1 << 14
 _CHUNKS_WORTH_THREADS = 16

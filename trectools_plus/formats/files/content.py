@@ -19,6 +19,9 @@ from trectools_plus.formats.files.compression import (
 from trectools_plus.formats.files.limits import Overlong
 from trectools_plus.formats.files.opening import opened
 
+BOM = b"\xef\xbb\xbf"
+"""The byte order mark of UTF-8."""
+
 CHUNK_BYTES = 1 << 20
 
 

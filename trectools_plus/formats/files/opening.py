@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.files.compression import MAGIC_LENGTH, detect
+from trectools_plus.formats.files.compression import MAGIC_LENGTH, Compression, detect
 from trectools_plus.formats.files.remote import RemoteFile, is_address
 
 
@@ -45,6 +45,16 @@ def is_plain_file(path: str | Path) -> bool:
         return False
     with opened(path) as stream:
         return regular_size(stream) is not None and detect(stream.read(MAGIC_LENGTH)) is None
+
+
+def compression_of(path: str | Path) -> Compression | None:
+    """Return the compression of a file or an address, by its first bytes.
+
+    Raises:
+        InputError: If it does not exist, is a folder or is not readable.
+    """
+    with opened(path) as stream:
+        return detect(stream.read(MAGIC_LENGTH))
 
 
 @contextmanager

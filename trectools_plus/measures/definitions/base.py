@@ -15,24 +15,39 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Protocol
-
-import numpy as np
-import numpy.typing as npt
-import polars as pl
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.judged import SCORED_QUERY_LEVEL, JudgedQueries, RankedRun
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import polars as pl
+
+    from trectools_plus.measures.judged import RankedRun, ScoredQueries
+
+    FloatArray = npt.NDArray[np.float64]
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Return ``FloatArray``, without which this module needs no NumPy."""
+        if name != "FloatArray":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import numpy as np
+        import numpy.typing as npt
+
+        return npt.NDArray[np.float64]
+
 
 Aggregate = Literal["mean", "sum"]
 
+SCORED_QUERY_LEVEL = 1
+"""A query is scored if it has a document of this grade or more; the same for all measures."""
+
 MAX_CUTOFF = 2**31 - 1
 """The deepest cutoff that trec_eval accepts on every platform."""
-
-FloatArray = npt.NDArray[np.float64]
 
 TIES = (
     "scores compared as 32-bit floats; equal scores by document id, descending (bytes), "
@@ -223,6 +238,8 @@ class Measure(ABC):
             grade: The grade of each judgment.
             n_queries: The number of queries.
         """
+        import numpy as np
+
         return np.full(n_queries, self.value_without_results)
 
     @property
@@ -230,14 +247,14 @@ class Measure(ABC):
         """Notes on the names for readers of the figures, one line each."""
         return [f"{name} is the same measure; it is listed once" for name in self.further_aliases]
 
-    def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
+    def notes_on_qrels(self, queries: ScoredQueries) -> list[str]:
         """Return notes on the qrels for readers of the figures, one line each.
 
         By default, a note says how many queries have no document of the relevance level.
 
         Args:
-            queries: The scored queries, each with a document of grade 1 or more, and their
-                judgments.
+            queries: The scored queries; :class:`~trectools_plus.measures.judged.JudgedQueries` if
+                its provider sees documents.
 
         Raises:
             UsageError: If the figures would be meaningless for any run.
@@ -245,12 +262,12 @@ class Measure(ABC):
         level = self.relevance_level
         if level <= SCORED_QUERY_LEVEL:
             return []
-        highest = queries.frame.select(pl.col("relevance").max()).item()
-        if highest is None:
+        if not queries.highest:
             return []
+        highest = max(queries.highest)
         if highest < level:
             return [f"no document of the qrels has grade {level} or more; the highest is {highest}"]
-        reached = queries.frame.filter(pl.col("relevance") >= level)["query"].n_unique()
+        reached = sum(grade >= level for grade in queries.highest)
         total = len(queries.query_ids)
         if reached == total:
             return []
@@ -375,4 +392,6 @@ def checked_level(level: Any, label: str) -> int:
 
 def provided_by(distribution: str) -> str:
     """Return an installed distribution's name with its version."""
+    from importlib.metadata import version
+
     return f"{distribution} {version(distribution)}"

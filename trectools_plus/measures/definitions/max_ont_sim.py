@@ -16,7 +16,7 @@ import polars as pl
 
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import Definition, FloatArray, Measure
-from trectools_plus.measures.judged import JudgedQueries
+from trectools_plus.measures.judged import JudgedQueries, ScoredQueries
 from trectools_plus.measures.providers.builtin import builtin_provider
 from trectools_plus.measures.providers.user import BaseMeasure
 from trectools_plus.ontology.hpo import load_information, load_ontology
@@ -180,12 +180,13 @@ class MaxOntSim(BaseMeasure):
             ontology.ids, ontology.hierarchy, expected, predicted, self._formula, information
         )
 
-    def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
+    def notes_on_qrels(self, queries: ScoredQueries) -> list[str]:
         """Report expected ids and annotated ids that are not terms.
 
         Raises:
             UsageError: If no expected id is a term of the ontology.
         """
+        assert isinstance(queries, JudgedQueries)
         expected = queries.frame.filter(pl.col("relevance") >= self.relevance_level)["doc_id"]
         notes = self._unknown(expected, "relevant documents of the qrels")
         information = self._load_information(self.load_ontology())

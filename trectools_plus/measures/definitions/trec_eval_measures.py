@@ -14,6 +14,7 @@ from typing import Any, Literal
 Version = Literal[9, 10]
 ParameterKind = Literal["none", "cutoffs", "points", "numbers", "gains"]
 Average = Literal["mean", "sum", "geometric", "queries", "text"]
+Sees = Literal["length", "relevant", "judged", "all"]
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -36,7 +37,9 @@ class TrecMeasure:
         per_query: Whether ``-q`` prints it.
         in_summary: Whether the summary prints it.
         since: The first version that has it.
-        sees_tail: Whether documents below the last judged one can change its value.
+        sees: The part of a ranking on which its value depends: its ``length``, or the documents
+            down to the last ``relevant`` one or the last ``judged`` one, or ``all``. (Gains for
+            grade 0 make "relevant" mean "judged".)
     """
 
     name: str
@@ -47,13 +50,13 @@ class TrecMeasure:
     per_query: bool = True
     in_summary: bool = True
     since: Version = 9
-    sees_tail: bool = False
+    sees: Sees = "relevant"
 
 
 TREC_EVAL_MEASURES: tuple[TrecMeasure, ...] = (
     TrecMeasure("runid", average="text", per_query=False),
     TrecMeasure("num_q", average="queries", integer=True, per_query=False),
-    TrecMeasure("num_ret", average="sum", integer=True, sees_tail=True),
+    TrecMeasure("num_ret", average="sum", integer=True, sees="length"),
     TrecMeasure("num_rel", average="sum", integer=True),
     TrecMeasure("num_rel_ret", average="sum", integer=True),
     TrecMeasure("map"),
@@ -68,25 +71,25 @@ TREC_EVAL_MEASURES: tuple[TrecMeasure, ...] = (
     TrecMeasure("infAP"),
     TrecMeasure("gm_bpref", average="geometric", per_query=False),
     TrecMeasure("Rprec_mult", "points", MULTIPLES),
-    TrecMeasure("utility", "numbers", (1.0, -1.0, 0.0, 0.0), sees_tail=True),
+    TrecMeasure("utility", "numbers", (1.0, -1.0, 0.0, 0.0), sees="all"),
     TrecMeasure("11pt_avg", "numbers", RECALLS),
     TrecMeasure("binG"),
     TrecMeasure("G", "gains"),
     TrecMeasure("dcg", "gains", since=10),
     TrecMeasure("ideal_dcg", "gains", since=10),
     TrecMeasure("ndcg", "gains"),
-    TrecMeasure("ndcg_rel", "gains", sees_tail=True),
-    TrecMeasure("Rndcg", "gains", sees_tail=True),
+    TrecMeasure("ndcg_rel", "gains", sees="all"),
+    TrecMeasure("Rndcg", "gains", sees="all"),
     TrecMeasure("ndcg_cut", "cutoffs", CUTOFFS),
     TrecMeasure("map_cut", "cutoffs", CUTOFFS),
     TrecMeasure("relative_P", "cutoffs", CUTOFFS),
     TrecMeasure("success", "cutoffs", (1, 5, 10)),
-    TrecMeasure("set_P", sees_tail=True),
-    TrecMeasure("set_relative_P", sees_tail=True),
+    TrecMeasure("set_P", sees="all"),
+    TrecMeasure("set_relative_P", sees="all"),
     TrecMeasure("set_recall"),
-    TrecMeasure("set_map", sees_tail=True),
-    TrecMeasure("set_F", "numbers", (1.0,), sees_tail=True),
-    TrecMeasure("num_nonrel_judged_ret", average="sum", integer=True),
+    TrecMeasure("set_map", sees="all"),
+    TrecMeasure("set_F", "numbers", (1.0,), sees="all"),
+    TrecMeasure("num_nonrel_judged_ret", average="sum", integer=True, sees="judged"),
     TrecMeasure("yaap"),
     TrecMeasure("rbp", "gains", since=10),
     TrecMeasure("rbp_resid", "gains", since=10),
@@ -163,15 +166,6 @@ class StandardMeasure:
     plain_name: str | None = None
     see_also: str | None = None
     aggregate: Literal["mean", "sum"] = "mean"
-
-    @property
-    def sees_tail(self) -> bool:
-        """Return whether documents below the last judged one can change it."""
-        return any(
-            one.sees_tail
-            for one in TREC_EVAL_MEASURES
-            if one.name in (self.trec_name, self.trec_cut_name)
-        )
 
 
 _SUCCESS = "1 if a relevant document is {first}, else 0"

@@ -11,23 +11,25 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, ClassVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from trectools_plus.measures import definitions
 from trectools_plus.measures.definitions.base import (
     DeclaredMeasure,
     Definition,
-    FloatArray,
     Measure,
     fold_parameters,
     provided_by,
     refuse_unknown_parameters,
 )
-from trectools_plus.measures.judged import IntArray, JudgedRun, RankedRun
 from trectools_plus.measures.providers.user import BaseMeasure, construct
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from trectools_plus.measures.definitions.base import FloatArray
+    from trectools_plus.measures.judged import IntArray, JudgedRun, RankedRun
 
 
 def iter_measures() -> Iterator[type[ColumnMeasure | BaseMeasure]]:
@@ -93,6 +95,8 @@ class ColumnMeasure(DeclaredMeasure):
 
 def ratio(numerator: Any, denominator: IntArray) -> FloatArray:
     """Return the quotients; ``nan`` where the denominator is 0."""
+    import numpy as np
+
     result = np.full(len(denominator), np.nan)
     np.divide(numerator, denominator, out=result, where=denominator > 0)
     return result

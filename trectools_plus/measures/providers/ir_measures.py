@@ -11,23 +11,21 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.metadata import version
-from typing import Any
-
-import numpy as np
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from trectools_plus.errors import MissingExtraError, UsageError
 from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
     Definition,
-    FloatArray,
     Measure,
     fold_parameters,
     provided_by,
     refuse_unknown_parameters,
 )
-from trectools_plus.measures.judged import JudgedQueries, RankedRun
+
+if TYPE_CHECKING:
+    from trectools_plus.measures.definitions.base import FloatArray
+    from trectools_plus.measures.judged import RankedRun, ScoredQueries
 
 UNDEFINED = (
     "queries of the qrels with a document of grade 1 or more for which a relevant and a "
@@ -77,6 +75,9 @@ class IrMeasuresProvider:
         Raises:
             UsageError: If ``ir_measures`` fails on this input.
         """
+        import numpy as np
+        import polars as pl
+
         ir_measures = _ir_measures()
         assert run.documents is not None
         queries, ranked = run.documents
@@ -145,8 +146,11 @@ class IrMeasure(Measure):
         """True if it depends on the subtopics of the judgments, in the second column of qrels."""
         return bool(self.computed_by.NAME == _BY_SUBTOPIC)
 
-    def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
+    def notes_on_qrels(self, queries: ScoredQueries) -> list[str]:
         """Return notes on the qrels; refuse qrels without subtopics if the measure counts them."""
+        from trectools_plus.measures.judged import JudgedQueries
+
+        assert isinstance(queries, JudgedQueries)
         if self.counts_subtopics and queries.subtopics["iteration"].n_unique() < _FEWEST_SUBTOPICS:
             raise UsageError(
                 f"{self.name} needs judgments of several subtopics, but the second column of the "
@@ -248,6 +252,8 @@ def _provider_of(bound: Any) -> Any:
 def _refuse_old_cwl_eval(bound: Any, provider: Any) -> None:
     if provider.NAME != "cwl_eval":
         return
+    from importlib.metadata import version
+
     installed = version("cwl-eval")
     if [int(part) for part in re.findall(r"\d+", installed)] < [1, 0, 10]:
         raise UsageError(

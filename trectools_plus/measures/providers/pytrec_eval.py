@@ -1,11 +1,5 @@
 """Provider of the standard measures; the only module that calls pytrec_eval.
 
-The measures of trec_eval depend only on the ranks and grades of documents, so documents are renamed
-to their ranks: all queries with n documents share one dictionary ``{"1": -1.0, "2": -2.0, …}``, and
-the qrels contain only judged documents. Documents below all requested cutoffs, or below the last
-judged document, are left out if no requested measure depends on them. The values are the same as
-with the original document ids, bit for bit.
-
 The extension module of pytrec_eval is called directly, because its Python layer does not accept
 parameters, for example ``ndcg.1=3,2=9`` or ``utility.1,-1,0,0``, which ``trec-eval`` needs.
 """
@@ -14,17 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from operator import itemgetter
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import (
     Definition,
-    FloatArray,
     Measure,
     canonical_name,
     checked_cutoff,
@@ -35,9 +23,17 @@ from trectools_plus.measures.definitions.base import (
 )
 from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
+    Sees,
     StandardMeasure,
+    measures_of,
 )
-from trectools_plus.measures.judged import IntArray, JudgedRun, RankedRun
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from trectools_plus.measures.definitions.base import FloatArray
+    from trectools_plus.measures.judged import RankedRun
 
 TREC_EVAL_VERSION = "9.0.8"
 MAX_GAIN = 2**20
@@ -81,117 +77,6 @@ def call_pytrec_eval(
     return values
 
 
-@dataclass(frozen=True)
-class RenamedRun:
-    """A run and its qrels with documents renamed to their ranks, for pytrec_eval.
-
-    Attributes:
-        qrels: Grades by query position (as a string) and document.
-        rankings: Scores by query position and document, for queries with results.
-        n_queries: The number of queries.
-    """
-
-    qrels: dict[str, dict[str, int]]
-    rankings: dict[str, dict[str, float]]
-    n_queries: int
-
-    @classmethod
-    def of(cls, run: JudgedRun, grades: IntArray, depth: IntArray) -> RenamedRun:
-        """Rename documents.
-
-        Args:
-            run: The ranks of judged documents.
-            grades: The grade of each judged document to pass to trec_eval.
-            depth: The number of documents per query to pass to trec_eval; 0 omits the query.
-        """
-        deepest = int(depth.max(initial=0))
-        lengths = np.bincount(run.query, minlength=len(depth))
-        starts = np.r_[0, np.cumsum(lengths)]
-        # A judged document outside all rankings gets a number after the deepest rank.
-        position = np.arange(len(run.query)) - starts[run.query]
-        shown = (run.rank > 0) & (run.rank <= depth[run.query])
-        keys = np.where(shown, run.rank, deepest + 1 + position)
-        names = np.array([str(number) for number in range(int(keys.max(initial=0)) + 1)], object)
-        documents, gains = names[keys].tolist(), grades.tolist()
-        # Without any grade of 0 or more all values are 0, and trec_eval would crash.
-        highest = np.full(len(depth), -1)
-        np.maximum.at(highest, run.query, grades)
-        scored = np.flatnonzero((depth > 0) & (highest >= 0)).tolist()
-        bounds = starts.tolist()
-        qrels = {
-            str(number): dict(
-                zip(
-                    documents[bounds[number] : bounds[number + 1]],
-                    gains[bounds[number] : bounds[number + 1]],
-                    strict=True,
-                )
-            )
-            for number in scored
-        }
-        shared = _Rankings(deepest)
-        return cls(qrels, {str(one): shared[int(depth[one])] for one in scored}, len(depth))
-
-    def score(
-        self,
-        requests: Iterable[str],
-        keys: Sequence[str],
-        *,
-        level: int,
-        judged_only: bool,
-    ) -> FloatArray:
-        """Score the run with pytrec_eval.
-
-        Args:
-            requests: As in :func:`call_pytrec_eval`.
-            keys: Names of values in its result, at least one.
-            level: The lowest grade that is relevant.
-            judged_only: Whether unjudged documents are removed from the rankings first.
-
-        Returns:
-            Shape (queries, keys); 0 for a query without results.
-        """
-        results = call_pytrec_eval(
-            requests, self.qrels, self.rankings, level=level, judged_only=judged_only
-        )
-        pick = itemgetter(*keys)
-        rows = [pick(result) for result in results.values()]
-        values = np.zeros((self.n_queries, len(keys)))
-        scored = np.array([int(number) for number in results], np.int64)
-        values[scored] = np.array(rows, np.float64).reshape(len(rows), len(keys))
-        return values
-
-
-class _Rankings(dict[int, dict[str, float]]):
-    """Rankings of n renamed documents by n, created on first use."""
-
-    def __init__(self, deepest: int) -> None:
-        self._items = [(str(rank), -float(rank)) for rank in range(1, deepest + 1)]
-
-    def __missing__(self, depth: int) -> dict[str, float]:
-        ranking = self[depth] = dict(self._items[:depth])
-        return ranking
-
-
-def visible_depths(run: JudgedRun, cutoff: int | None, *, sees_tail: bool) -> IntArray:
-    """Return the number of top documents of each query on which measures depend.
-
-    Args:
-        run: The run.
-        cutoff: The deepest cutoff of the measures; ``None`` for the whole ranking.
-        sees_tail: Whether documents below the last judged one can change a measure.
-
-    Returns:
-        One number per query, at least 1 if there is any document.
-    """
-    if sees_tail:
-        return run.retrieved
-    deepest = np.zeros_like(run.retrieved)
-    np.maximum.at(deepest, run.query, run.rank)
-    if cutoff is not None:
-        deepest = np.minimum(deepest, cutoff)
-    return np.minimum(np.maximum(deepest, 1), run.retrieved)
-
-
 class PytrecEvalProvider:
     """Computes the standard measures, which depend only on grades and ranks."""
 
@@ -216,10 +101,11 @@ class PytrecEvalProvider:
         Raises:
             UsageError: If a gain is too large for trec_eval.
         """
+        from trectools_plus.measures.providers.renaming import score_group
+
         values: dict[TrecEvalMeasure, FloatArray] = {}
-        for (level, _, judged_only, _), group in _group_by_call(measures).items():
-            grades = _gains(group[0], run.query_ids, run.judged)
-            values.update(_score_group(group, run.judged, grades, level, judged_only))
+        for (level, _, judged_only, _), group in group_by_call(measures).items():
+            values.update(score_group(group, run, level=level, judged_only=judged_only))
         return [values[measure] for measure in measures]
 
 
@@ -275,6 +161,8 @@ class TrecEvalMeasure(Measure):
         self, query: npt.NDArray[np.integer], grade: npt.NDArray[np.integer], n_queries: int
     ) -> FloatArray:
         """Return the numbers that depend on the qrels only, as ``trec_eval -c``; 0 for others."""
+        import numpy as np
+
         if self.standard.label == "NumQ":
             return np.ones(n_queries)
         if self.standard.label == "NumRel":
@@ -332,6 +220,11 @@ class TrecEvalMeasure(Measure):
         if self.cutoff is None or standard.trec_cut_name == standard.trec_name:
             return str(standard.trec_name), ""
         return str(standard.trec_cut_name), str(self.cutoff)
+
+    @property
+    def sees(self) -> Sees:
+        """The part of a ranking on which its value depends; see ``TrecMeasure``."""
+        return measures_of(9)[self.trec_request[0]].sees
 
     @property
     def trec_result(self) -> str:
@@ -400,7 +293,7 @@ class TrecEvalMeasure(Measure):
 _CallKey = tuple[int, str, bool, str]
 
 
-def _group_by_call(
+def group_by_call(
     measures: Sequence[TrecEvalMeasure],
 ) -> dict[_CallKey, list[TrecEvalMeasure]]:
     """Group the measures that one call to trec_eval can score.
@@ -420,63 +313,15 @@ def _group_by_call(
     return calls
 
 
-def _gains(measure: TrecEvalMeasure, query_ids: Sequence[str], run: JudgedRun) -> IntArray:
-    """Return the grades for trec_eval."""
-    gain_of = measure.gain_of
-    if gain_of is None:
-        return run.grade
-    grades, positions = np.unique(run.grade, return_inverse=True)
-    gains = [gain_of(int(grade)) for grade in grades]
-    for index, gain in enumerate(gains):
-        if gain > MAX_GAIN:
-            query = query_ids[run.query[positions == index][0]]
-            raise UsageError(
-                f"grade {grades[index]} gives a gain of {gain:.3g}, above {MAX_GAIN:,}",
-                where=f"{measure.name}, query {query}",
-                remedy="rescale the grades",
-            )
-    return np.array(gains, np.int64)[positions]
-
-
-def _score_group(
-    group: Sequence[TrecEvalMeasure],
-    run: JudgedRun,
-    grades: IntArray,
-    level: int,
-    judged_only: bool,
-) -> dict[TrecEvalMeasure, FloatArray]:
-    """Score measures that one call can score."""
-    if all(one.standard.sees_relevant_only and not one.judged_only for one in group):
-        run, grades = _relevant_only(run, grades)
-    depths = [measure.depth for measure in group]
-    cutoff = None if None in depths else max(depth or 0 for depth in depths)
-    depth = visible_depths(run, cutoff, sees_tail=any(one.standard.sees_tail for one in group))
+def join_requests(measures: Iterable[TrecEvalMeasure]) -> list[str]:
+    """Return the values of trec_eval's ``-m`` for measures that one call can score."""
     parameters: dict[str, set[str]] = defaultdict(set)
-    for name, parameter in (measure.trec_request for measure in group):
+    for name, parameter in (measure.trec_request for measure in measures):
         parameters[name].update([parameter] if parameter else [])
-    requests = [
+    return [
         f"{name}.{','.join(sorted(given, key=float))}" if given else name
         for name, given in parameters.items()
     ]
-    keys = list(dict.fromkeys(measure.trec_result for measure in group))
-    values = RenamedRun.of(run, grades, depth).score(
-        requests, keys, level=level, judged_only=judged_only
-    )
-    return {one: _cut(one, values[:, keys.index(one.trec_result)]) for one in group}
-
-
-def _cut(measure: TrecEvalMeasure, values: FloatArray) -> FloatArray:
-    """Apply the cutoff of RR@k: a recip_rank below 1/k means that the first hit is below rank k."""
-    if measure.standard.label == "RR" and measure.cutoff is not None:
-        return np.where(values >= 1.0 / measure.cutoff, values, 0.0)
-    return values
-
-
-def _relevant_only(run: JudgedRun, grades: IntArray) -> tuple[JudgedRun, IntArray]:
-    """Remove judged documents without gain, which do not change the values."""
-    kept = grades > 0
-    run = replace(run, query=run.query[kept], rank=run.rank[kept], grade=run.grade[kept])
-    return run, grades[kept]
 
 
 def trec_eval_provider() -> str:

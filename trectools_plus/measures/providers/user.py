@@ -9,23 +9,22 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.metadata import entry_points
-from typing import Any, ClassVar, TypedDict, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.definitions.base import (
     DeclaredMeasure,
     Definition,
-    FloatArray,
     Measure,
     canonical_name,
     fold_parameters,
 )
-from trectools_plus.measures.judged import JudgedQueries, RankedRun
 from trectools_plus.plugins import find_entry_point, import_object
 from trectools_plus.text import plural
+
+if TYPE_CHECKING:
+    from trectools_plus.measures.definitions.base import FloatArray
+    from trectools_plus.measures.judged import JudgedQueries, RankedRun
 
 _M = TypeVar("_M", bound=DeclaredMeasure)
 
@@ -63,6 +62,8 @@ class UserProvider:
 
     def labels(self) -> list[str]:
         """Return the names of the measures that installed packages register."""
+        from importlib.metadata import entry_points
+
         return sorted(entry_points(group=ENTRY_POINT_GROUP).names)
 
     def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
@@ -80,6 +81,8 @@ class UserProvider:
         Raises:
             UsageError: If a measure fails, or returns something that is not a score.
         """
+        import numpy as np
+
         assert run.documents is not None
         queries, ranked = run.documents
         lists = ranked.group_by("query", maintain_order=True).agg("doc_id", "score")
@@ -159,6 +162,8 @@ class BaseMeasure(DeclaredMeasure):
         Returns:
             One value per query, in the same order.
         """
+        import numpy as np
+
         pairs = zip(rankings, qrels, strict=True)
         return np.fromiter((self.score_query(r, q) for r, q in pairs), float, len(rankings))
 
@@ -243,6 +248,8 @@ class BaseMetric(BaseMeasure):
         return self._calculate("", ranked_doc_ids, (), qrels_of_query)
 
     def _score(self, rankings: Rankings) -> FloatArray:
+        import numpy as np
+
         rows = zip(
             rankings.query_ids, rankings.doc_ids, rankings.scores, rankings.qrels, strict=True
         )
@@ -339,6 +346,8 @@ def refuse_misleading_name(measure: Measure, is_standard: Callable[[str], bool])
 
 
 def _refuse_too_large(measure: BaseMeasure, values: FloatArray, queries: JudgedQueries) -> None:
+    import numpy as np
+
     too_large = np.flatnonzero(np.abs(values) > LARGEST_VALUE)
     if too_large.size:
         query = int(too_large[0])
@@ -358,6 +367,8 @@ def _refuse_too_large(measure: BaseMeasure, values: FloatArray, queries: JudgedQ
 
 
 def _scores(measure: BaseMeasure, rankings: Rankings) -> FloatArray:
+    import numpy as np
+
     count = len(rankings.doc_ids)
     with _named_errors(measure.name, f"fix its {measure._method}"):
         values = np.asarray(measure._score(rankings), dtype=np.float64)

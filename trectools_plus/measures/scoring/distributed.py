@@ -22,20 +22,21 @@ from trectools_plus.formats.files.opening import file_size, is_plain_file
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.judged import Judgments
 from trectools_plus.measures.scoring.chunks import (
-    LoadedQrels,
     NotInChunksError,
-    Opened,
     ScoredChunk,
     deepest_rank_to_judge,
     join_chunks,
-    judge_chunks,
     score_chunk,
+)
+from trectools_plus.measures.scoring.judgments import Judgments
+from trectools_plus.measures.scoring.ranking import depend_on_grades_only
+from trectools_plus.measures.scoring.views import (
+    LoadedQrels,
+    Opened,
+    judge_chunks,
     view_clean_chunk,
 )
-from trectools_plus.measures.scoring.processes import Scorer
-from trectools_plus.measures.scoring.ranking import depend_on_grades_only
 from trectools_plus.progress import Progress, no_progress
 
 SPLIT_BYTES = 64 << 20
@@ -107,8 +108,7 @@ class PartScorer:
         chunks = judge_chunks(path, [chunk], self.judgments, view_clean_chunk, depth=depth)
         with closing(chunks):
             (judged,) = chunks
-        numbers, scores = score_chunk(judged, self.judgments.result(), Scorer(self.measures))
-        return ScoredChunk(judged, numbers, scores())
+        return score_chunk(judged, self.judgments.result(), self.measures)
 
 
 def score_on_workers(
@@ -175,7 +175,7 @@ def _join_parts(
     if len(scored) < len(results):
         return None
     try:
-        run = join_chunks(path, scored, scorer.judgments, scorer.measures)
+        run = join_chunks(path, scored, scorer.judgments.result(), scorer.measures)
     except NotInChunksError:
         return None
     return run, run.findings

@@ -18,17 +18,15 @@ from trectools_plus.errors import CheckFailedError, FormatError, UsageError
 from trectools_plus.formats.files.opening import can_be_read_twice, is_plain_file
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks, regroup_queries
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.judged import Judgments
 from trectools_plus.measures.scoring.chunks import (
     EmptyRunError,
     IdMismatchError,
     NotInChunksError,
-    OpenView,
     ScoredFile,
     UnsortedError,
-    judge_chunks,
-    score_chunks,
 )
+from trectools_plus.measures.scoring.judgments import Judgments
+from trectools_plus.measures.scoring.views import OpenView, judge_chunks, score_chunks
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.chunks import (
     Chunks,

@@ -6,12 +6,15 @@ The input is not checked here; ``evaluate`` has checked it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from trectools_plus.measures.definitions.base import FloatArray, Measure, Provider
 from trectools_plus.measures.judged import JudgedQueries, JudgedRun, RankedRun
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def score_ranking(
@@ -31,6 +34,8 @@ def score_ranking(
     Raises:
         UsageError: If a measure cannot score this input.
     """
+    import polars as pl
+
     depth = deepest_rank_needed(measures)
     cut = ranked if depth is None else ranked.filter(pl.col("rank") <= depth)
     judged = JudgedRun.from_ranking(queries, cut)

@@ -1,14 +1,14 @@
 """The data of every query as compact JSON, from which scripts of the page draw plots and lists.
 
-Values are integers in units of 1/10,000, as base64 of their bytes: for 6,980 queries, two runs and
-25 measures about a megabyte. Document ids appear once; results refer to them by number.
+Numbers are integers of as few bytes as they need, as base64. Values are in millionths. Ids and
+texts are columns, in which each appears once; results refer to documents by number.
 """
 
 from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,15 +26,17 @@ PARTS = 1_000_000
 DEEPEST = 10
 """Maximum number of results of a query in the page."""
 _DEPTHS = (DEEPEST, 5, 3, 2, 1)
-_MOST_RESULTS = 1_500_000
-"""Maximum length of the results and documents as JSON, except at depth 1."""
-_MOST_VALUES = 900_000
+_MOST = 3_700_000
+"""Maximum size of the data in bytes: with more, there are fewer results per query."""
+_MOST_VALUES = 2_100_000
+"""Maximum size of the values, except those of the first measure."""
 _MOST_TEXT = 800_000
-"""Maximum number of characters of all queries together."""
+"""Maximum size of the texts of all queries, unless they would become very short."""
+_MOST_RESULTS = 1_500_000
+"""Maximum size of the results and documents, except at depth 1."""
 _SHORTEST_TEXT = 60
 _LONGEST_TITLE = 90
-_DEEPEST_RANK = 65_535
-"""Deeper ranks of first relevant documents count as not found."""
+_PAIR = ("query", "doc_id")
 
 Parts = npt.NDArray[np.float64]
 """Values of one measure in units of 1/PARTS, NaN if undefined; shape (modes, queries)."""
@@ -66,10 +68,12 @@ class QueryValues:
     Attributes:
         query_ids: The queries, in the order of ``per_query``.
         parts: By measure, in the order of the page's switch.
+        encoded: The same values for JSON; see :func:`collect_queries`.
     """
 
     query_ids: pl.Series
     parts: dict[str, Parts]
+    encoded: list[dict[str, Any]]
 
 
 def read_values(
@@ -83,27 +87,40 @@ def read_values(
         measures: Names as in the report, the most important first.
     """
     query_ids = per_query["query_id"].unique(maintain_order=True)
-    cells = max(1, len(query_ids) * len(report.modes))
-    kept = measures[: max(1, _MOST_VALUES // cells)]
+    parts: dict[str, Parts] = {}
+    encoded: list[dict[str, Any]] = []
+    size = 0
+    for measure, table in _list_tables(report, per_query, query_ids, measures):
+        one = _encode(table)
+        size += len(_to_json(one))
+        if parts and size > _MOST_VALUES:
+            break
+        parts[measure] = table
+        encoded.append(one)
+    return QueryValues(query_ids, parts, encoded)
+
+
+def _list_tables(
+    report: BenchmarkReport, per_query: pl.DataFrame, query_ids: pl.Series, measures: Sequence[str]
+) -> Iterator[tuple[str, Parts]]:
+    """Yield the values of each measure."""
     modes = pl.Enum(list(report.modes))
     places = pl.DataFrame({"query_id": query_ids}).with_row_index("query")
     rows = (
         per_query.filter(
-            pl.col("measure").is_in(list(kept)) & pl.col("run").is_in(list(report.modes))
+            pl.col("measure").is_in(list(measures)) & pl.col("run").is_in(list(report.modes))
         )
         .with_columns(mode=pl.col("run").cast(modes).to_physical())
         .join(places, on="query_id", how="left", maintain_order="left")
     )
     by_measure = rows.partition_by("measure", as_dict=True)
-    parts = {}
-    for measure in kept:
+    for measure in measures:
         table = np.full((len(report.modes), len(query_ids)), np.nan)
         found = by_measure.get((measure,))
         if found is not None:
             values = found["value"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
             table[found["mode"].to_numpy(), found["query"].to_numpy()] = np.rint(values * PARTS)
-        parts[measure] = table
-    return QueryValues(query_ids, parts)
+        yield measure, table
 
 
 def collect_queries(
@@ -111,148 +128,169 @@ def collect_queries(
 ) -> dict[str, Any]:
     """Return values and first results of every query, for JSON.
 
+    Packed numbers are an object with ``bytes`` (the size of a number) and ``data`` (base64, lowest
+    byte first); the largest number of this size means that there is none.
+
     Returns:
         ``modes`` (labels), ``measures`` (names), ``lower`` (whether less is better), ``parts``
-        (:data:`PARTS`), ``queries`` (``[query_id, text, relevant]``), ``values`` (by measure:
-        ``bytes`` per value, ``data`` as base64, mode by mode, and ``palette`` or ``from``; the
-        largest code means undefined), ``level`` (the lowest relevant grade), ``first`` (ranks of
-        the first relevant documents, two bytes each, 0 if not found), ``documents`` (``[doc_id,
-        title]``), ``depth``, ``grades`` and ``results`` (four bytes each: number of the document
-        times the number of codes, plus the code of the grade; the largest number is no result),
-        and ``failing`` (positions of queries that score 0 in every mode). With very many queries
-        there are fewer results per query.
+        (:data:`PARTS`), ``level`` (the lowest relevant grade), ``ids`` and ``texts`` of the
+        queries (no texts if none is known), ``relevant`` (the number of relevant documents of each
+        query; null without judgments), ``values`` (packed by measure, mode by mode, with
+        ``palette``, the values with these numbers, or ``from``, the value of number 0), ``first``
+        (packed ranks of the first relevant documents by mode and query, 0 if not found; null
+        without judgments), ``documents`` (ids), ``titles`` (empty if none has a title), ``depth``,
+        ``grades``, ``results`` (packed by mode, query and rank: number of the document times the
+        number of codes, plus the code of the grade), and ``failing`` (positions of queries that
+        score 0 in every mode). With very many queries there are fewer results per query.
     """
     primary = next(iter(values.parts))
     level = next(iter(report.modes.values())).measures[primary].definition.relevance_level
     places = {query_id: place for place, query_id in enumerate(values.query_ids)}
-    return {
+    data = {
         "modes": [result.label for result in report.modes.values()],
         "measures": list(values.parts),
         "lower": [not report.higher_is_better(measure) for measure in values.parts],
         "parts": PARTS,
         "level": level,
-        "queries": _describe(values.query_ids, evidence, level),
-        "values": [_encode(parts) for parts in values.parts.values()],
-        **_collect_results(report, evidence, values.query_ids, level),
+        "ids": values.query_ids.to_list(),
+        "texts": _shorten_texts(values.query_ids, evidence.topics),
+        "relevant": _count_relevant(values.query_ids, evidence.qrels, level),
+        "values": values.encoded,
         "failing": [
             places[query.query_id] for query in report.failing_queries if query.query_id in places
         ],
     }
+    most = min(_MOST_RESULTS, _MOST - len(_to_json(data)))
+    return {**data, **_collect_results(report, evidence, values.query_ids, level, most)}
 
 
 def _encode(parts: Parts) -> dict[str, Any]:
-    """Return values as base64 of one, two or four bytes each."""
-    known = parts[~np.isnan(parts)].astype(np.int64)
-    distinct = np.unique(known)
+    """Return packed values with a palette or an offset, whichever is shorter."""
+    missing = np.isnan(parts)
+    known = parts[~missing].astype(np.int64)
+    distinct, codes = np.unique(known, return_inverse=True)
+    numbers = np.full(parts.shape, -1)
+    numbers[~missing] = codes
+    by_palette = {"palette": distinct.tolist(), **_pack(numbers)}
     if len(distinct) < 256:
-        codes = np.full(parts.shape, 255, np.uint8)
-        codes[~np.isnan(parts)] = np.searchsorted(distinct, known)
-        return {"bytes": 1, "palette": distinct.tolist(), "data": _base64(codes)}
+        return by_palette
     first = int(distinct[0])
-    size, kind = (2, "<u2") if int(distinct[-1]) - first < 2**16 - 1 else (4, "<u4")
-    codes = np.full(parts.shape, np.iinfo(kind).max, kind)
-    codes[~np.isnan(parts)] = known - first
-    return {"bytes": size, "from": first, "data": _base64(codes)}
+    numbers[~missing] = known - first
+    by_offset = {"from": first, **_pack(numbers)}
+    return min(by_palette, by_offset, key=lambda one: len(_to_json(one)))
 
 
-def _base64(codes: npt.NDArray[Any]) -> str:
-    return b64encode(codes.tobytes()).decode()
+def _pack(numbers: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """Return integers as base64 of as few bytes as they need; -1 means that there is none."""
+    size = 1
+    while int(numbers.max(initial=0)) >= 256**size - 1:
+        size += 1
+    # As 64 bits, -1 has only ones, so its lower bytes are the largest number of their size.
+    octets = np.ascontiguousarray(numbers, "<i8").view(np.uint8).reshape(-1, 8)[:, :size]
+    return {"bytes": size, "data": b64encode(octets.tobytes()).decode()}
 
 
-def _describe(
-    query_ids: pl.Series, evidence: QueryEvidence, level: int
-) -> list[tuple[str, str, int | None]]:
-    """Return id, text and number of relevant documents of each query."""
-    texts = {} if evidence.topics is None else evidence.topics.to_dict()
-    longest = max(_SHORTEST_TEXT, _MOST_TEXT // max(1, len(query_ids)))
-    relevant: dict[str, int] = {}
-    if evidence.qrels is not None:
-        judged = evidence.qrels.frame.filter(pl.col("relevance") >= level)
-        relevant = dict(judged.group_by("query_id").agg(pl.col("doc_id").n_unique()).iter_rows())
-    known = evidence.qrels is not None
-    return [
-        (
-            query_id,
-            _shorten(texts.get(query_id, ""), longest),
-            relevant.get(query_id, 0) if known else None,
-        )
-        for query_id in query_ids
-    ]
+def _to_json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _shorten_texts(query_ids: pl.Series, topics: Topics | None) -> list[str]:
+    """Return the text of each query, shortened if all texts together are too long."""
+    if topics is None:
+        return []
+    texts = topics.to_dict()
+    chosen = [" ".join(texts.get(query_id, "").split()) for query_id in query_ids]
+    longest = max(_SHORTEST_TEXT, _MOST_TEXT // max(1, len(chosen)))
+    shortened = [_shorten(text, longest) for text in chosen]
+    size = sum(len(text.encode()) for text in shortened)
+    if size > _MOST_TEXT:  # characters of several bytes
+        longest = max(_SHORTEST_TEXT, longest * _MOST_TEXT // size)
+        shortened = [_shorten(text, longest) for text in chosen]
+    return shortened
+
+
+def _count_relevant(query_ids: pl.Series, qrels: Qrels | None, level: int) -> list[int] | None:
+    """Return the number of relevant documents of each query."""
+    if qrels is None:
+        return None
+    judged = qrels.frame.lazy().filter(pl.col("relevance") >= level)
+    counts = judged.group_by("query_id").agg(pl.col("doc_id").n_unique()).collect()
+    found = pl.DataFrame({"query_id": query_ids}).join(
+        counts, on="query_id", how="left", maintain_order="left"
+    )
+    return found["doc_id"].fill_null(0).to_list()
 
 
 def _collect_results(
-    report: BenchmarkReport, evidence: QueryEvidence, query_ids: pl.Series, level: int
+    report: BenchmarkReport,
+    evidence: QueryEvidence,
+    query_ids: pl.Series,
+    level: int,
+    most: int,
 ) -> dict[str, Any]:
-    """Return the first results of each mode and query, as deep as fits."""
-    order = pl.DataFrame({"query_id": query_ids}).with_row_index("query")
-    ranked = [
-        _rank(evidence.runs[mode], order).with_columns(mode=pl.lit(place))
-        for place, mode in enumerate(report.modes)
-        if mode in evidence.runs
-    ]
-    if not ranked:
-        return {"first": None, "documents": [], "depth": 0, "grades": [], "results": None}
-    top = pl.concat([run.filter(pl.col("rank") <= DEEPEST) for run in ranked])
+    """Return the first results of each mode and query, as deep as fits into ``most`` bytes."""
     shape = len(report.modes), len(query_ids)
-    first = None
-    grades = top.select("query_id", "doc_id").clear().with_columns(relevance=pl.lit(None, pl.Int64))
-    if evidence.qrels is not None:
-        grades = evidence.qrels.frame.group_by("query_id", "doc_id").agg(
-            pl.col("relevance").first()
-        )
-        first = _base64(_find_first(ranked, grades.filter(pl.col("relevance") >= level), shape))
-    keys = ["query_id", "doc_id"]
-    graded = top.join(grades, on=keys, how="left", maintain_order="left")
+    places = pl.DataFrame({"query_id": query_ids}).with_row_index("query")
+    judged = _judge(evidence.qrels, places)
+    relevant = judged.filter(pl.col("relevance") >= level).select("query", "doc_id")
+    first = np.zeros(shape, np.int64)
+    tops = []
+    for place, mode in enumerate(report.modes):
+        if mode in evidence.runs:
+            ranked = _rank(evidence.runs[mode], places)
+            tops.append(ranked.filter(pl.col("rank") <= DEEPEST).with_columns(mode=pl.lit(place)))
+            hits = ranked.join(relevant, on=_PAIR, how="semi").group_by("query").agg(pl.min("rank"))
+            first[place, hits["query"].to_numpy()] = hits["rank"].to_numpy()
+    if not tops:
+        nothing: dict[str, Any] = {"documents": [], "titles": [], "depth": 0, "grades": []}
+        return {"first": None, **nothing, "results": None}
+    top = pl.concat(tops)
+    grades = judged.join(top, on=_PAIR, how="semi").unique(_PAIR)
+    graded = top.join(grades, on=_PAIR, how="left", maintain_order="left")
+    results: dict[str, Any] = {}
     for depth in _DEPTHS:
-        results = _pack(graded.filter(pl.col("rank") <= depth), shape, depth, evidence.corpus)
-        if len(json.dumps(results, ensure_ascii=False)) <= _MOST_RESULTS:
+        results = _number(graded.filter(pl.col("rank") <= depth), shape, depth, evidence.corpus)
+        if len(_to_json(results)) <= most:
             break
-    return {"first": first, **results}
+    return {"first": None if evidence.qrels is None else _pack(first), **results}
 
 
-def _rank(run: Run, order: pl.DataFrame) -> pl.DataFrame:
-    """Return ``query, query_id, doc_id, rank`` of the results, in canonical order."""
-    ranked = rank_documents(run.frame)
-    return ranked.select("query_id", "doc_id", pl.col("rank").cast(pl.Int64)).join(
-        order, on="query_id", how="inner", maintain_order="left"
-    )
+def _judge(qrels: Qrels | None, places: pl.DataFrame) -> pl.DataFrame:
+    """Return ``query, doc_id, relevance`` of the judgments of these queries."""
+    if qrels is None:
+        schema = pl.Schema({"query": pl.UInt32(), "doc_id": pl.String(), "relevance": pl.Int64()})
+        return pl.DataFrame(schema=schema)
+    judged = qrels.frame.select("query_id", "doc_id", "relevance")
+    return judged.join(places, on="query_id").select(*_PAIR, "relevance")
 
 
-def _find_first(
-    ranked: Sequence[pl.DataFrame], relevant: pl.DataFrame, shape: tuple[int, int]
-) -> npt.NDArray[np.uint16]:
-    """Return the ranks of the first relevant documents by mode and query; 0 if not found."""
-    first = np.zeros(shape, "<u2")
-    for run in ranked:
-        hits = run.join(relevant, on=["query_id", "doc_id"], how="semi")
-        hits = hits.filter(pl.col("rank") <= _DEEPEST_RANK)
-        for mode, query, rank in (
-            hits.group_by("mode", "query").agg(pl.col("rank").min()).iter_rows()
-        ):
-            first[mode, query] = rank
-    return first
+def _rank(run: Run, places: pl.DataFrame) -> pl.DataFrame:
+    """Return ``query, doc_id, rank`` of these queries, in canonical order."""
+    ranked = rank_documents(run.frame.select("query_id", "doc_id", "score"))
+    found = ranked.join(places, on="query_id", how="inner", maintain_order="left")
+    return found.select(*_PAIR, "rank")
 
 
-def _pack(
+def _number(
     rows: pl.DataFrame, shape: tuple[int, int], depth: int, corpus: Documents | None
 ) -> dict[str, Any]:
+    """Return documents and results, where results are numbers of documents with their grade."""
     named = rows["doc_id"].unique(maintain_order=True)
     numbers = pl.DataFrame({"doc_id": named}).with_row_index("document")
-    grades = rows["relevance"].drop_nulls().unique().sort().to_list()
-    codes = pl.DataFrame(
-        {"relevance": pl.Series(grades, dtype=rows.schema["relevance"])}
-    ).with_row_index("grade", offset=1)
-    packed = np.full((*shape, depth), 2**32 - 1, "<u4")
-    found = rows.join(numbers, on="doc_id", how="left").join(codes, on="relevance", how="left")
+    grades = rows["relevance"].drop_nulls().unique().sort()
+    codes = grades.search_sorted(rows["relevance"]) + 1
+    found = rows.join(numbers, on="doc_id", how="left", maintain_order="left")
     number = found["document"].cast(pl.Int64) * (len(grades) + 1)
-    number += found["grade"].cast(pl.Int64).fill_null(0)
+    number += pl.select(pl.when(rows["relevance"].is_null()).then(0).otherwise(codes)).to_series()
+    packed = np.full((*shape, depth), -1)
     place = (found[name].cast(pl.Int64).to_numpy() for name in ("mode", "query"))
-    packed[(*place, found["rank"].cast(pl.Int64).to_numpy() - 1)] = number.to_numpy()
+    packed[(*place, found["rank"].to_numpy() - 1)] = number.to_numpy()
     return {
-        "documents": _title(named, corpus),
+        "documents": named.to_list(),
+        "titles": _list_titles(named, corpus),
         "depth": depth,
-        "grades": grades,
-        "results": _base64(packed),
+        "grades": grades.to_list(),
+        "results": _pack(packed),
     }
 
 
@@ -261,14 +299,15 @@ def first_results(run: Run, depth: int) -> pl.DataFrame:
     return rank_documents(run.frame).filter(pl.col("rank") <= depth).select("query_id", "doc_id")
 
 
-def _title(named: pl.Series, corpus: Documents | None) -> list[tuple[str, str]]:
-    """Return each document with its shortened title; empty if it has none."""
+def _list_titles(named: pl.Series, corpus: Documents | None) -> list[str]:
+    """Return the shortened title of each document; nothing if there are no titles."""
     if corpus is None:
-        return [(doc_id, "") for doc_id in named]
+        return []
     titles = dict(corpus.find(named).select("doc_id", "title").iter_rows())
-    return [(doc_id, _shorten(titles.get(doc_id) or "", _LONGEST_TITLE)) for doc_id in named]
+    if not any(titles.values()):
+        return []
+    return [_shorten(" ".join((titles.get(one) or "").split()), _LONGEST_TITLE) for one in named]
 
 
 def _shorten(text: str, longest: int) -> str:
-    text = " ".join(text.split())
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -15,9 +15,10 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.formats.writing import open_output
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.draft import Draft, FixOptions, Job, LineNumbers
-from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH, as_qrels_view, as_run_view
+from trectools_plus.validation.engine import as_qrels_view, as_run_view
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.registry import Phase
 from trectools_plus.validation.rules.file.compression import log_compression
 from trectools_plus.validation.views.qrels import QrelsView

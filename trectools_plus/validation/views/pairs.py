@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.columns.lexer import BOM
+from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.validation.id_matching import (
     common_affix,
@@ -19,6 +19,7 @@ from trectools_plus.validation.id_matching import (
     folds_to_itself,
     near_matches,
 )
+from trectools_plus.validation.limits import JUDGED_CUTOFF
 from trectools_plus.validation.views.order import (
     Flags,
     KeyTable,
@@ -90,9 +91,6 @@ def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     reasons = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     return reasons[0] if reasons else "it cannot be parsed"
-
-
-JUDGED_CUTOFF = 10
 
 
 class PairView:

@@ -130,10 +130,6 @@ class ScoreSwapSigns:
         return self.has_other_rank and self.several_rows and self.looks_swapped
 
 
-TREC_MAX_DEPTH = 1000
-"""Limit of results per query in the profile ``trec``."""
-
-
 class RunView(TableView):
     """A run in the form that the rules check.
 

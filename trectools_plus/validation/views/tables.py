@@ -20,8 +20,8 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.formats.columns.columns import Columns, Origin
-from trectools_plus.formats.columns.lexer import BOM
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
+from trectools_plus.formats.files.content import BOM
 from trectools_plus.validation.registry import LINES_KEPT, FixName, Hit, SeverityName
 from trectools_plus.validation.views.order import QueryBlocks, Rows, find_blocks, find_repeats
 from trectools_plus.validation.views.shape import Shape, field_of, fields_of

@@ -2,7 +2,8 @@
 class Queries {
   constructor(data) {
     Object.assign(this, data);
-    this.size = data.queries.length;
+    this.size = data.ids.length;
+    this.queries = data.ids.map((id, query) => [id, data.texts[query] ?? "", data.relevant?.[query] ?? null]);
     this.decoded = new Map();
     this.unpacked = new Map();
   }
@@ -15,12 +16,10 @@ class Queries {
     return this.decoded.get(measure);
   }
 
-  decode({ bytes, palette, from, data }) {
-    const codes = unpack(data, bytes);
-    const missing = 2 ** (8 * bytes) - 1;
-    const valueOf = palette ? (code) => palette[code] : (code) => code + from;
-    const values = Float64Array.from(codes,
-      (code) => (code === missing ? NaN : valueOf(code) / this.parts));
+  decode(packed) {
+    const { palette, from } = packed;
+    const valueOf = palette ? (number) => palette[number] : (number) => number + from;
+    const values = unpack(packed).map((number) => valueOf(number) / this.parts);
     return this.modes.map((_, mode) => values.subarray(mode * this.size, (mode + 1) * this.size));
   }
 
@@ -37,35 +36,40 @@ class Queries {
 
   /** Return the rank of the first relevant document; 0 if not found, null if unknown. */
   firstOf(mode, query) {
-    return this.first === null ? null : this.codesOf("first", 2)[mode * this.size + query];
+    return this.first === null ? null : this.numbersOf("first")[mode * this.size + query];
   }
 
   /** Return [doc_id, title, grade or null] of the first results. */
   resultsOf(mode, query) {
-    const codes = this.codesOf("results", 4);
     const kinds = this.grades.length + 1;
     const start = (mode * this.size + query) * this.depth;
-    return [...codes.subarray(start, start + this.depth)]
-      .filter((code) => code !== 2 ** 32 - 1)
-      .map((code) => [...this.documents[Math.floor(code / kinds)],
-        code % kinds ? this.grades[(code % kinds) - 1] : null]);
+    return [...this.numbersOf("results").subarray(start, start + this.depth)]
+      .filter((number) => !Number.isNaN(number))
+      .map((number) => {
+        const [document, kind] = [Math.floor(number / kinds), number % kinds];
+        return [this.documents[document], this.titles[document] ?? "", kind ? this.grades[kind - 1] : null];
+      });
   }
 
-  codesOf(name, bytes) {
+  numbersOf(name) {
     if (!this.unpacked.has(name)) {
-      this.unpacked.set(name, unpack(this[name], bytes));
+      this.unpacked.set(name, unpack(this[name]));
     }
     return this.unpacked.get(name);
   }
 }
 
-/** Return numbers of one, two or four bytes from base64. */
-function unpack(text, bytes) {
-  const raw = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  const view = new DataView(raw.buffer);
-  const read = { 1: "getUint8", 2: "getUint16", 4: "getUint32" }[bytes];
-  const Kind = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[bytes];
-  return Kind.from({ length: raw.length / bytes }, (_, place) => view[read](place * bytes, true));
+/** Return packed numbers: NaN where there is none. */
+function unpack({ bytes, data }) {
+  const octets = atob(data);
+  const missing = 256 ** bytes - 1;
+  return Float64Array.from({ length: octets.length / bytes }, (_, place) => {
+    let number = 0;
+    for (let byte = bytes - 1; byte >= 0; byte -= 1) {
+      number = number * 256 + octets.charCodeAt(place * bytes + byte);
+    }
+    return number === missing ? NaN : number;
+  });
 }
 
 /** Return the defined values. */

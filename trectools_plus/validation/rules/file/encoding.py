@@ -6,7 +6,7 @@ import codecs
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.facts import guess_encoding
-from trectools_plus.formats.columns.lexer import BOM
+from trectools_plus.formats.files.content import BOM
 from trectools_plus.text import on, quoted
 from trectools_plus.validation.draft import Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.lexer import BOM
+from trectools_plus.formats.files.content import BOM
 from trectools_plus.text import plural, quoted, visible
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.views.tables import TableView

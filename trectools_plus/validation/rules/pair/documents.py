@@ -10,12 +10,10 @@ import polars as pl
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.id_matching import INVISIBLE, common_affix, normal_form
+from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.views.pairs import JUDGED_CUTOFF, PairView
+from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
-
-MIN_JUDGED = 0.2
-"""Minimum share of judged documents in the first 10; scores with fewer are unreliable."""
 
 
 @rule(

@@ -9,10 +9,11 @@ from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 from trectools_plus.ranking import rank_documents
 from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.limits import TREC_MAX_DEPTH
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.columns import may_hold_documents
 from trectools_plus.validation.views.order import Rows, places_in_query
-from trectools_plus.validation.views.runs import TREC_MAX_DEPTH, RunView
+from trectools_plus.validation.views.runs import RunView
 
 
 @rule(

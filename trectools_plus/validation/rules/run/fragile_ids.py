@@ -6,20 +6,10 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.text import number, on, quoted, visible
+from trectools_plus.validation.fragile_ids import NUMBER, READ_AS_MISSING, UNCHANGED_NUMBER
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.views.order import Flags, Rows, find_rows, row_slices
 from trectools_plus.validation.views.runs import RunView
-
-_WORDS = "NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A"
-READ_AS_MISSING = (*_WORDS.split(" "), "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN")
-"""Texts that pandas reads as a missing value."""
-
-
-_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
-
-
-_UNCHANGED_NUMBER = r"^(?:0|-?[1-9][0-9]{0,17}|-?(?:0|[1-9][0-9]{0,8})\.[0-9]{0,3}[1-9])$"
-
 
 _LONGEST_WORD = max(len(word) for word in READ_AS_MISSING)
 
@@ -99,6 +89,6 @@ def _is_suspect(ids: pl.Series) -> Flags:
 
 def _is_fragile(ids: pl.Series) -> Flags:
     missing = ids.is_in(READ_AS_MISSING)
-    changed = ids.str.contains(_NUMBER) & ~ids.str.contains(_UNCHANGED_NUMBER)
+    changed = ids.str.contains(NUMBER) & ~ids.str.contains(UNCHANGED_NUMBER)
     flags: Flags = (missing | changed).to_numpy()
     return flags

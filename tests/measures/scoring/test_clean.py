@@ -1,0 +1,242 @@
+"""Clean files are scored by NumPy, in several processes, with the results of the slower readers."""
+
+import gzip
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from trectools_plus import processes
+from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.formats import query_chunks
+from trectools_plus.measures import name_runs, parse_measures, score_runs
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.scoring import clean, files, reading
+from trectools_plus.measures.scoring.chunks import ScoredFile
+
+CUT = parse_measures(["nDCG@10", "AP@2", "R@3", "RR@2", "NumRet", "Judged@2", "ERR@3"])
+WHOLE = parse_measures(["AP", "AP(rel=2)", "nDCG", "Bpref", "Rprec", "SetF", "NumRet", "MeanRank"])
+QUERY_IDS = ["1", "12", "q3", "PLAIN-4", "823259", "MED-10", "x" * 17]
+DOC_IDS = ["d1", "d10", "d2", "0", "z", "clueweb12-0000tw-00-00013", "MED-10", "D1", "1", "a" * 40]
+SCORES = ["9.5", "9.25", "7", "6.000001", "6.0000001", "0.5", "0.25", "0", "-1.25", "-3"]
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(clean, "_CHUNK_BYTES", 120)
+    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 120)
+
+
+@pytest.fixture
+def two_processes(monkeypatch):
+    monkeypatch.setattr(clean, "_BYTES_PER_PROCESS", 1)
+    monkeypatch.setattr(processes, "_count_processors", lambda: 2)
+    monkeypatch.setattr(processes, "can_copy_process", lambda: sys.platform == "linux")
+
+
+def outcome(qrels: Path, runs: list[Path], measures: list[Measure], **options):
+    """Return everything that a command prints, or the error."""
+    try:
+        opened = files.open_files(str(qrels), [str(run) for run in runs], measures, **options)
+        named = name_runs(opened.runs)
+        found = score_runs(opened.qrels, named, measures, "zero", notes=opened.notes)
+    except TrectoolsPlusError as error:
+        return type(error), str(error)
+    tables = {name: table.tobytes() for name, table in found.tables.items()}
+    return found.query_ids, found.counts, found.queries_without_relevant, tables, found.notes
+
+
+def slow_outcome(*given, whole=False, **options):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "load_clean_qrels", lambda _: None)
+        if whole:
+            patch.setattr(reading, "score_file", lambda *_: None)
+        return outcome(*given, **options)
+
+
+def is_clean(qrels, run, measures=CUT):
+    judged = clean.load_clean_qrels(qrels)
+    return judged is not None and clean.score_clean_file(run, judged, measures) is not None
+
+
+@st.composite
+def collections(draw):
+    """The text of a run and of qrels; two of three are clean."""
+    is_neat = draw(st.sampled_from([True, True, False]))
+    queries = draw(st.lists(st.sampled_from(QUERY_IDS), min_size=1, max_size=6, unique=True))
+    separator, end = draw(st.sampled_from([" ", "\t"])), draw(st.sampled_from(["\n", "\r\n"]))
+    first = draw(st.integers(0, 1))
+    doc_ids = st.sampled_from(DOC_IDS if not is_neat else [one for one in DOC_IDS if one != "D1"])
+    lines, grades = [], {}
+    for query in queries:
+        documents = draw(st.lists(doc_ids, min_size=1, unique=True))
+        places = draw(
+            st.lists(
+                st.integers(0, len(SCORES) - 1),
+                min_size=len(documents),
+                max_size=len(documents),
+                unique=is_neat,
+            )
+        )
+        pairs = zip(documents, sorted(places), strict=True)
+        for rank, (doc_id, place) in enumerate(pairs, first):
+            lines.append(separator.join([query, "Q0", doc_id, str(rank), SCORES[place], "tag"]))
+        if draw(st.booleans()) or not grades:
+            grades[query] = draw(st.dictionaries(doc_ids, st.integers(-1, 3), min_size=1))
+            if is_neat:
+                grades[query][documents[-1]] = draw(st.integers(1, 3))
+    other = draw(st.sampled_from(QUERY_IDS))
+    grades.setdefault(other, {"other": draw(st.integers(0, 2))})
+    qrels = "".join(
+        f"{query} 0 {doc_id} {grade}\n"
+        for query, documents in grades.items()
+        for doc_id, grade in documents.items()
+    )
+    return end.join(lines) + draw(st.sampled_from([end, ""])), qrels
+
+
+def write(folder, collection, packed=False):
+    run, qrels = folder / f"run.txt{'.gz' if packed else ''}", folder / "qrels.txt"
+    content = collection[0].encode("utf-8", "surrogateescape")
+    run.write_bytes(gzip.compress(content) if packed else content)
+    qrels.write_text(collection[1], encoding="utf-8")
+    return qrels, run
+
+
+@given(collections(), st.sampled_from([CUT, WHOLE]), st.booleans())
+def test_figures_notes_and_errors_are_those_of_the_slower_readers(
+    tmp_path_factory, collection, measures, packed
+):
+    qrels, run = write(tmp_path_factory.mktemp("clean"), collection, packed)
+    for strict in (False, True):
+        found = outcome(qrels, [run], measures, strict_input=strict)
+        assert found == slow_outcome(qrels, [run], measures, strict_input=strict)
+    if isinstance(found[0], dict):  # not an error
+        assert found[:4] == slow_outcome(qrels, [run], measures, whole=True)[:4]
+
+
+@given(collections(), st.data())
+@example(("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", "1 0 a 1\n"), None)
+def test_a_damaged_file_is_no_different(tmp_path_factory, collection, data):
+    run, qrels = collection
+    for _ in range(data.draw(st.integers(1, 3)) if data else 0):
+        at = data.draw(st.integers(0, len(run) - 1))
+        new = data.draw(st.sampled_from([*" \n\t\r#01.-dQ\0,{é\udcff", ""]))
+        run = run[:at] + new + run[at + 1 :]
+    paths = write(tmp_path_factory.mktemp("damaged"), (run, qrels))
+    assert outcome(paths[0], [paths[1]], CUT) == slow_outcome(paths[0], [paths[1]], CUT)
+
+
+@given(collections(), st.data())
+def test_damaged_qrels_are_no_different(tmp_path_factory, collection, data):
+    run, qrels = collection
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(qrels) - 1))
+        new = data.draw(st.sampled_from([*" \n\t\r#01.-dQ", ""]))
+        qrels = qrels[:at] + new + qrels[at + 1 :]
+    paths = write(tmp_path_factory.mktemp("damaged"), (run, qrels))
+    assert outcome(paths[0], [paths[1]], CUT) == slow_outcome(paths[0], [paths[1]], CUT)
+
+
+@given(collections(), st.data())
+def test_moved_and_repeated_rows_are_no_different(tmp_path_factory, collection, data):
+    lines = collection[0].splitlines(keepends=True)
+    line = lines[data.draw(st.integers(0, len(lines) - 1))]
+    lines.insert(data.draw(st.integers(0, len(lines))), line)
+    if data.draw(st.booleans()):
+        lines.remove(line)
+    qrels, run = write(tmp_path_factory.mktemp("moved"), ("".join(lines), collection[1]))
+    assert outcome(qrels, [run], WHOLE) == slow_outcome(qrels, [run], WHOLE)
+
+
+def large(n_queries=60, depth=12, form="{q} Q0 d{d} {r} {s} tag\n"):
+    rows = [
+        form.format(q=q, d=(q * 7 + r * 3) % 97, r=r, s=100 - r * 1.5)
+        for q in range(n_queries)
+        for r in range(1, depth + 1)
+    ]
+    qrels = [
+        f"{q} 0 d{d} {(q + d) % 3}\n" for q in range(3, n_queries + 5) for d in range(0, 97, 4)
+    ]
+    return "".join(rows), "".join(qrels)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("measures", [CUT, WHOLE])
+def test_processes_give_the_same(tmp_path, two_processes, monkeypatch, measures, packed):
+    qrels, run = write(tmp_path, large(), packed)
+    found = outcome(qrels, [run], measures)
+    assert found == slow_outcome(qrels, [run], measures)
+    monkeypatch.setattr(processes, "_count_processors", lambda: 1)
+    assert found == outcome(qrels, [run], measures)
+    assert is_clean(qrels, run, measures)
+
+
+def test_several_runs(tmp_path, two_processes):
+    qrels, run = write(tmp_path, large())
+    other, odd = tmp_path / "other.txt", tmp_path / "odd.txt"
+    other.write_text(large(form="{q} Q0 d{d} {r} {s} other\n")[0], encoding="utf-8")
+    odd.write_text(large(form="{q}  Q0 d{d} {r} {s} odd\n")[0], encoding="utf-8")
+    for runs in ([run, other], [run, odd, other], [odd]):
+        assert outcome(qrels, runs, WHOLE) == slow_outcome(qrels, runs, WHOLE)
+    opened = files.open_files(str(qrels), [str(run), str(odd), str(other)], WHOLE)
+    assert [run.name for run in opened.runs] == ["tag", "odd", "other"]
+    assert all(isinstance(run, ScoredFile) for run in opened.runs)
+
+
+def test_a_query_in_two_chunks_is_left_to_the_reader(tmp_path, two_processes):
+    run, grades = large()
+    qrels, path = write(tmp_path, (run + "3 Q0 new 1 5 tag\n", grades))
+    assert not is_clean(qrels, path)
+    assert outcome(qrels, [path], CUT) == slow_outcome(qrels, [path], CUT)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux copies processes")
+def test_a_killed_process_changes_nothing(tmp_path, two_processes, monkeypatch):
+    qrels, run = write(tmp_path, large())
+    here, scan = os.getpid(), clean.scan_run
+
+    def be_killed(data):
+        if os.getpid() != here and data.startswith((b"2", b"4")):
+            os.kill(os.getpid(), 9)
+        return scan(data)
+
+    monkeypatch.setattr(clean, "scan_run", be_killed)
+    assert outcome(qrels, [run], WHOLE) == slow_outcome(qrels, [run], WHOLE)
+
+
+def test_a_name_that_hides_the_compression_is_noted(tmp_path):
+    qrels, run = write(tmp_path, large())
+    wrong = tmp_path / "run.gz"
+    wrong.write_bytes(run.read_bytes())
+    right = tmp_path / "packed.run.gz"
+    right.write_bytes(gzip.compress(run.read_bytes()))
+    notes = [files.open_files(str(qrels), [str(path)], CUT).notes for path in (run, wrong, right)]
+    assert ["F112" in " ".join(one) for one in notes] == [False, True, False]
+    assert is_clean(qrels, wrong)
+
+
+def test_malformed_files_are_no_different(shared_data):
+    folder: Path = shared_data / "malformed"
+    for entry in json.loads((folder / "manifest.json").read_text(encoding="utf-8")):
+        if entry["kind"] == "run" and "with" in entry:
+            paths = folder / entry["with"], [folder / entry["file"]], CUT
+            assert outcome(*paths) == slow_outcome(*paths), entry
+
+
+def test_real_runs(shared_data, monkeypatch):
+    monkeypatch.setattr(clean, "_CHUNK_BYTES", 1 << 20)
+    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 1 << 20)
+    folder = shared_data / "robust03"
+    for run in sorted(folder.glob("input.*")):
+        paths = folder / "qrels.txt.gz", [run], WHOLE
+        assert outcome(*paths) == slow_outcome(*paths)
+        judged = clean.load_clean_qrels(paths[0])
+        scored = judged and clean.score_clean_file(run, judged, WHOLE)
+        if scored:
+            assert np.isfinite(scored.table[:, :-1]).all()
