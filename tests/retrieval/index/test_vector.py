@@ -36,25 +36,27 @@ def unit_rows(count: int, seed: int) -> np.ndarray:
 
 
 def test_empty_texts_are_zero_vectors(encoder: TextEncoder) -> None:
-    vectors = encoder.embed(["", "heart", "  \n"])
+    vectors = encoder.embed_documents(["", "heart", "  \n"])
     assert vectors.dtype == np.float32
     assert not vectors[[0, 2]].any()
     assert np.linalg.norm(vectors[1]) == pytest.approx(1)
-    assert encoder.embed([]).shape == (0, 256)
+    assert encoder.embed_documents([]).shape == (0, 256)
 
 
 def test_a_vector_depends_on_its_text_alone(encoder: TextEncoder) -> None:
     texts = [" ".join(["heart", "attack", "é漢"] * n) for n in (1, 50, 2, 0, 700, 3)]
-    alone = np.vstack([encoder.embed([text]) for text in texts])
-    assert (encoder.embed(texts) == alone).all()
-    assert (encoder.embed(texts * 40)[-6:] == alone).all()
+    alone = np.vstack([encoder.embed_documents([text]) for text in texts])
+    assert (encoder.embed_documents(texts) == alone).all()
+    assert (encoder.embed_documents(texts * 40)[-6:] == alone).all()
 
 
 @given(texts=st.lists(st.text() | st.sampled_from(["Heart attack", "wing " * 400]), max_size=9))
 def test_vectors_equal_those_of_the_library(
     encoder: TextEncoder, library: Any, texts: list[str]
 ) -> None:
-    for text, vector in zip(texts, encoder.embed(texts), strict=True):
+    vectors = encoder.embed_documents(texts)
+    assert (encoder.embed_queries(texts) == vectors).all()
+    for text, vector in zip(texts, vectors, strict=True):
         cleaned = unicodedata.normalize("NFC", text.lower()).strip()
         expected = library.embed([cleaned], norm=False)
         length = np.linalg.norm(expected, axis=1)
@@ -65,9 +67,9 @@ def test_large_texts_are_embedded_in_several_batches(
     encoder: TextEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = ["heart attack", "", "wing " * 9, "x", "wing " * 3, "heat"]
-    whole = encoder.embed(texts)
+    whole = encoder.embed_documents(texts)
     monkeypatch.setattr(encoder_module, "_CHARACTERS_PER_BATCH", 20)
-    assert (encoder.embed(texts) == whole).all()
+    assert (encoder.embed_documents(texts) == whole).all()
 
 
 @given(

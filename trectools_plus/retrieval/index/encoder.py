@@ -80,7 +80,7 @@ class TextEncoder:
                 where=str(Path(wordllama.__file__).parent),
                 remedy="install wordllama again: pip install --force-reinstall wordllama",
             ) from error
-        self._tokens: Scores = model.embedding
+        self._vectors: Scores = model.embedding
         tokenizer = model.tokenizer
         tokenizer.no_padding()
         # The fast method leaves out the positions of tokens; old versions lack it.
@@ -96,51 +96,57 @@ class TextEncoder:
             "wordllama": version("wordllama"),
         }
 
-    def embed(self, texts: Sequence[str]) -> Scores:
-        """Embed documents or queries.
+    def embed_documents(self, texts: Sequence[str]) -> Scores:
+        """Embed documents.
 
         Returns:
             ``float32`` of shape ``(len(texts), 256)``; rows of length 1, or all 0.
         """
+        return self._embed(texts, self._sum_by_product)
+
+    def embed_queries(self, texts: Sequence[str]) -> Scores:
+        """Embed queries; the vector of a text is the same as that of a document."""
+        return self._embed(texts, self._sum_each)
+
+    def _embed(self, texts: Sequence[str], add: Callable[[list[list[int]]], Scores]) -> Scores:
         # Convert to lower case first, because this can produce accents that NFC then composes.
         cleaned = [clean_text(text.lower()) for text in texts]
-        parts = [self._pool(batch) for batch in _batches(cleaned)]
-        vectors = np.concatenate([np.empty((0, DIMENSIONS), dtype=np.float32), *parts])
+        vectors = np.zeros((len(cleaned), DIMENSIONS), dtype=np.float32)
+        for start, batch in _batches(cleaned):
+            encoded = self._tokenize(batch, add_special_tokens=False)
+            tokens = [text.ids for text in encoded]
+            counts = np.array([[max(1, len(ids))] for ids in tokens], dtype=np.float32)
+            vectors[start : start + len(batch)] = add(tokens) / counts
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         np.divide(vectors, lengths, out=vectors, where=lengths > 0)
         return vectors
 
-    embed_documents = embed
-    embed_queries = embed
-
-    def _pool(self, texts: list[str]) -> Scores:
-        """Return the mean of each text's token vectors, which are added in the order of tokens."""
+    def _sum_by_product(self, tokens: list[list[int]]) -> Scores:
+        """Return the sum of each text's token vectors, added in their order: a sparse product."""
         from scipy.sparse import csr_array
 
-        found = [text.ids for text in self._tokenize(texts, add_special_tokens=False)]
-        sizes = np.array([len(ids) for ids in found])
-        ends = np.concatenate([[0], sizes.cumsum()])
-        tokens = np.fromiter(chain.from_iterable(found), np.int64, ends[-1])
-        tokens = tokens.clip(0, len(self._tokens) - 1)
-        ones = np.ones(len(tokens), dtype=np.float32)
-        sums: Scores = (
-            csr_array((ones, tokens, ends), (len(found), len(self._tokens))) @ self._tokens
-        )
-        return sums / np.maximum(sizes, 1).astype(np.float32)[:, np.newaxis]
+        ends = np.cumsum([0, *map(len, tokens)])
+        columns = np.fromiter(chain.from_iterable(tokens), np.int64, ends[-1])
+        ones = np.ones(len(columns), dtype=np.float32)
+        counts = csr_array((ones, columns, ends), (len(tokens), len(self._vectors)))
+        sums: Scores = counts @ self._vectors
+        return sums
+
+    def _sum_each(self, tokens: list[list[int]]) -> Scores:
+        """Return the same for a few short texts: importing SciPy takes longer than these sums."""
+        return np.stack([self._vectors[ids].sum(axis=0) for ids in tokens])
 
 
-def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Yield texts in batches of bounded memory."""
-    batch: list[str] = []
-    size = 0
-    for text in texts:
-        if batch and size + len(text) > _CHARACTERS_PER_BATCH:
-            yield batch
-            batch, size = [], 0
-        batch.append(text)
+def _batches(texts: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield texts in batches of bounded memory, each with the place of its first text."""
+    start = size = 0
+    for place, text in enumerate(texts):
+        if place > start and size + len(text) > _CHARACTERS_PER_BATCH:
+            yield start, texts[start:place]
+            start, size = place, 0
         size += len(text)
-    if batch:
-        yield batch
+    if texts:
+        yield start, texts[start:]
 
 
 @contextmanager

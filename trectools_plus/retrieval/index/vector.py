@@ -73,7 +73,7 @@ class VectorRetriever:
         vectors = self._encoder.embed_queries(queries)
         found = nearest(self._vectors, vectors, depth)
         return [
-            Ranking([self._doc_ids[row] for row in rows], scores)
+            Ranking([self._doc_ids[row] for row in rows.tolist()], scores)
             if vector.any()
             else empty_ranking()
             for vector, (rows, scores) in zip(vectors, found, strict=True)
@@ -300,7 +300,7 @@ class MultiVectorRetriever:
         found = nearest_documents(self._vectors, vectors, self._parts, self._aggregation, depth)
         doc_ids = self._parts.doc_ids
         return [
-            Ranking([doc_ids[number] for number in numbers], scores)
+            Ranking([doc_ids[number] for number in numbers.tolist()], scores)
             if vector.any()
             else empty_ranking()
             for vector, (numbers, scores) in zip(vectors, found, strict=True)
