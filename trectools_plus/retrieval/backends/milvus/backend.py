@@ -125,7 +125,7 @@ class MilvusBackend(Backend):
             mode: MilvusSource(
                 retriever,
                 connection,
-                request.settings.batch_size,
+                request.settings.batch_size or 1,
                 {mode: f"{connection.server_version}/{collection.name}"},
             )
             for mode, retriever in retrievers.items()
