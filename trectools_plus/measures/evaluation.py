@@ -260,10 +260,18 @@ class Evaluation(Displayed):
 
     def definition(self, measure_name: str | Measure) -> Definition:
         """Return a measure's definition, with the queries that this evaluation averaged over."""
-        definition = self.measures[self._column(measure_name)].definition
-        if definition.averaged_over != AVERAGED_OVER:
-            return definition
-        return replace(definition, averaged_over=_AVERAGED_OVER[self.missing])
+        column = self._column(measure_name)
+        if column not in self._definitions:
+            definition = self.measures[column].definition
+            if definition.averaged_over == AVERAGED_OVER:
+                definition = replace(definition, averaged_over=_AVERAGED_OVER[self.missing])
+            self._definitions[column] = definition
+        return self._definitions[column]
+
+    @cached_property
+    def _definitions(self) -> dict[int, Definition]:
+        """The definitions requested so far, by column."""
+        return {}
 
     @cached_property
     def _per_query(self) -> pl.DataFrame:
@@ -374,8 +382,16 @@ class Evaluation(Displayed):
             "all means",
         )
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """The place of each measure by its name as requested."""
+        places = enumerate(self.measure_names)
+        return {name: place for place, name in reversed(list(places))}
+
     def _column(self, requested: object) -> int:
         """Return the place of a measure in ``measures``, by any of its names."""
+        if isinstance(requested, str) and requested in self._places:
+            return self._places[requested]
         names = self.measure_names
         if isinstance(requested, str | Measure):
             canonical = {measure.requested_name: measure.name for measure in self.measures}
