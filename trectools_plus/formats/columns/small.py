@@ -9,8 +9,8 @@ from trectools_plus.formats.files.compression import SUFFIXES
 from trectools_plus.formats.files.remote import is_address, is_catalogue_name
 from trectools_plus.formats.interchange.names import Fields, find_fields
 
-MAX_BYTES = 2_000_000
-"""Larger files are read faster with NumPy."""
+MAX_BYTES = 1_200_000
+"""Larger files are read faster with NumPy, even though importing it takes long."""
 _LONGEST_LINE = 64_000
 _NUMBERS = frozenset("0123456789+-.eE")
 

@@ -22,14 +22,13 @@ from trectools_plus.formats.columns.small import (
 )
 from trectools_plus.formats.interchange.names import QRELS_FIELDS, RUN_FIELDS
 from trectools_plus.validation.findings import FileReport
+from trectools_plus.validation.fragile_ids import is_fragile
 from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED
 from trectools_plus.validation.profiles import Profile
 
 _MAX_RANK_DIGITS = 15
 _HIGHEST_GRADE = 10
 _TAG = re.compile(r"[A-Za-z0-9_.-]+")
-_MAYBE_FRAGILE = re.compile(r"(?m)^(?:[-+.#<].*|[Nn]\S{0,3}|0[0-9.].*|[0-9]+[.eE].*|[0-9]{19,}.*)$")
-"""Ids that other programs may change, and some that they do not change; see rule R115."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,7 @@ def validate_small_run(path: str, profile: Profile) -> FileReport | None:
     if any(query_id in ranking for query_id, ranking in run.rankings.items()):
         return None
     ids = {*run.rankings}.union(*run.rankings.values())
-    if _MAYBE_FRAGILE.search("\n".join(ids)):
+    if any(map(is_fragile, ids)):
         return None
     return FileReport(path, "run", run.n_rows, len(run.rankings), ())
 
