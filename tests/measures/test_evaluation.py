@@ -1,4 +1,5 @@
 import math
+import pickle
 import statistics
 
 import ir_measures
@@ -14,7 +15,9 @@ from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import DEFAULT_MEASURES, evaluate
 from trectools_plus.measures.evaluation import score_runs
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
+from trectools_plus.measures.scoring.ranking import score_ranking
 from trectools_plus.validation import load_qrels, load_run
 
 QRELS = Qrels.from_dict(
@@ -226,6 +229,34 @@ def test_the_order_of_queries_and_rows_changes_no_bit(random):
     other = score_runs(Qrels.from_dict(shuffled), {"r": runs}, plain.measures, "zero")
     for name in ("AP", "nDCG"):
         assert plain.mean("r", name) == other.mean("r", name)
+
+
+_IDS = st.sampled_from(["a", "b", "c", "D-1", "d 2", "é"])
+_SCORES = st.dictionaries(_IDS, st.floats(-4, 4, width=16), min_size=1)
+
+
+@given(
+    st.dictionaries(_IDS, st.dictionaries(_IDS, st.integers(-1, 3), min_size=1), min_size=1),
+    st.lists(st.dictionaries(_IDS, _SCORES, min_size=1), min_size=1, max_size=2),
+)
+def test_judged_documents_that_were_found_before_change_no_bit(grades, scores):
+    qrels = Qrels.from_dict(grades)
+    runs = {f"run {place}": Run.from_dict(one) for place, one in enumerate(scores)}
+    judged = JudgedQueries.from_qrels(qrels)
+    # The provider of ir_measures sees documents, so its scores are not from the ranks found before.
+    for names in (["MinRank"], ["nDCG@2", "P@1", "RR@3"], ["AP", "nDCG", "Bpref"], ["ERR@2", "AP"]):
+        measures = parse_measures(names)
+        plain = score_runs(qrels, runs, measures, "zero")
+        again = score_runs(judged, runs, measures, "zero")
+        assert plain.query_ids == again.query_ids
+        for name in runs:
+            assert plain.tables[name].tobytes() == again.tables[name].tobytes()
+            ranked = judged.rank(runs[name])
+            with_documents = score_ranking(measures, judged, ranked)
+            assert with_documents.tobytes() == again.tables[name].tobytes()
+    restored = pickle.loads(pickle.dumps(judged))
+    assert "_found" in vars(judged)
+    assert "_found" not in vars(restored)
 
 
 def test_rr_and_rr_at_k_cannot_disagree_on_ties():

@@ -30,7 +30,11 @@ from trectools_plus.measures.definitions.base import (
 from trectools_plus.measures.judged import Grades, JudgedQueries, ScoredQueries
 from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.measures.scoring.chunks import ScoredFile
-from trectools_plus.measures.scoring.ranking import score_ranking
+from trectools_plus.measures.scoring.ranking import (
+    depend_on_grades_only,
+    score_judged,
+    score_ranking,
+)
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import MAX_TABLE_ROWS, plural
 
@@ -392,7 +396,7 @@ def evaluate(
 
 
 def score_runs(
-    qrels: Qrels | Grades,
+    qrels: Qrels | JudgedQueries | Grades,
     runs: Mapping[str, Run | ScoredFile],
     measures: Sequence[Measure],
     missing: Missing,
@@ -403,7 +407,8 @@ def score_runs(
     """Score runs that were validated before; see :func:`evaluate`.
 
     A :class:`ScoredFile` was scored with these measures while it was read; if all runs are such
-    files, grades without documents suffice. ``progress`` receives the number of runs scored so far.
+    files, grades without documents suffice. With :class:`JudgedQueries`, the judged documents of a
+    run are found once for several calls. ``progress`` receives the number of runs scored so far.
     ``notes`` on the input are added to those of the result.
     """
     queries = _queries_of(qrels)
@@ -437,7 +442,9 @@ def score_runs(
     return Evaluation(list(measures), missing, query_ids, counts, without, tables, notes)
 
 
-def _queries_of(qrels: Qrels | Grades) -> ScoredQueries:
+def _queries_of(qrels: Qrels | JudgedQueries | Grades) -> ScoredQueries:
+    if isinstance(qrels, JudgedQueries):
+        return qrels
     return qrels.scored_queries if isinstance(qrels, Grades) else JudgedQueries.from_qrels(qrels)
 
 
@@ -515,6 +522,8 @@ def _score(
     if isinstance(run, ScoredFile):
         return run.table, []
     assert isinstance(queries, JudgedQueries)
+    if depend_on_grades_only(measures):
+        return score_judged(measures, queries.query_ids, queries.judge(run)), []
     ranked = queries.rank(run)
     notes = [
         f"{one.requested_name}, {name}: {note}"

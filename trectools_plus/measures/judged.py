@@ -10,9 +10,9 @@ chunks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,6 +88,23 @@ class Grades:
         positions: IntArray = np.repeat(starts, lengths) + within
         return positions
 
+    def judged_run(
+        self, numbers: IntArray, retrieved: IntArray, judgments: IntArray, ranks: IntArray
+    ) -> JudgedRun:
+        """Return the ranks of the judged documents of some queries.
+
+        Args:
+            numbers: The queries.
+            retrieved: The number of documents that the run returned for each.
+            judgments: The judgments of retrieved documents, of these or other queries.
+            ranks: The rank of each of these documents.
+        """
+        rank = np.zeros(len(self.relevance), np.int64)
+        rank[judgments] = ranks
+        query = np.repeat(np.arange(len(numbers)), np.diff(self.starts)[numbers])
+        positions = self.of_queries(numbers)
+        return JudgedRun.of(retrieved, query, rank[positions], self.relevance[positions])
+
     def count_relevant(self, level: int) -> dict[str, int]:
         """Return the number of relevant documents of each query."""
         counts = np.add.reduceat((self.relevance >= level).astype(np.int64), self.starts[:-1])
@@ -160,6 +177,32 @@ class JudgedQueries(ScoredQueries):
             {"query_id": self.query_ids}, schema={"query_id": pl.String}
         ).with_row_index("query")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields for another process, without what was computed from them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def find(self, run: Run) -> JudgedRun:
+        """Return the rank of each row of ``frame`` in a run, in their order.
+
+        The judged documents of a run are found once, for all callers.
+        """
+        return self._find(run)[0]
+
+    def judge(self, run: Run) -> JudgedRun:
+        """Return the ranks of the judged documents in a run, found once for all callers."""
+        return self._find(run)[1]
+
+    def _find(self, run: Run) -> tuple[JudgedRun, JudgedRun]:
+        if id(run) not in self._found:
+            in_order = JudgedRun.in_order(self, self.rank(run))
+            self._found[id(run)] = run, in_order, in_order.sorted()
+        return self._found[id(run)][1:]
+
+    @cached_property
+    def _found(self) -> dict[int, tuple[Run, JudgedRun, JudgedRun]]:
+        """Runs in the order of ``frame`` and sorted, by the address of the run."""
+        return {}
+
     def rank(self, run: Run) -> pl.DataFrame:
         """Return the canonical ranking of these queries: ``query, doc_id, rank, score``."""
         from trectools_plus.ranking import rank_documents
@@ -196,36 +239,35 @@ class JudgedRun:
             queries: The queries and judgments.
             ranked: ``query, doc_id, rank``; the ranks of a query count from 1 without gaps.
         """
-        import polars as pl
+        return cls.in_order(queries, ranked).sorted()
 
-        lengths = ranked.group_by("query").agg(pl.len())
-        retrieved = np.zeros(len(queries.query_ids), np.int64)
-        retrieved[lengths["query"].to_numpy()] = lengths["len"].to_numpy()
-        # The inner join comes first because it hashes the judgments, not the longer ranking.
+    @classmethod
+    def in_order(cls, queries: JudgedQueries, ranked: pl.DataFrame) -> JudgedRun:
+        """Return the same with the judged documents in the order of ``queries.frame``."""
+        retrieved = np.bincount(ranked["query"].to_numpy(), minlength=len(queries.query_ids))
         places = ranked.select("query", "doc_id", "rank").join(
-            queries.frame.select("query", "doc_id"), on=["query", "doc_id"]
+            queries.frame.select("query", "doc_id").with_row_index("row"), on=["query", "doc_id"]
         )
-        found = queries.frame.join(places, on=["query", "doc_id"], how="left").with_columns(
-            pl.col("rank").fill_null(0)
-        )
-        return cls.of(
+        rank = np.zeros(queries.frame.height, np.int64)
+        rank[places["row"].to_numpy()] = places["rank"].to_numpy()
+        return cls(
             retrieved,
-            found["query"].cast(pl.Int64).to_numpy(),
-            found["rank"].to_numpy(),
-            found["relevance"].to_numpy(),
+            queries.frame["query"].to_numpy().astype(np.int64),
+            rank,
+            queries.frame["relevance"].to_numpy(),
         )
 
     @classmethod
     def of(cls, retrieved: IntArray, query: IntArray, rank: IntArray, grade: IntArray) -> JudgedRun:
         """Create a run from judged documents in any order."""
-        return cls(retrieved, query, rank, grade)._sorted()
+        return cls(retrieved, query, rank, grade).sorted()
 
     def cut(self, depth: int | None) -> JudgedRun:
-        """Return the run without documents below rank ``depth``."""
+        """Return the run without documents below rank ``depth``, in the same order."""
         if depth is None:
             return self
         rank = np.where(self.rank > depth, 0, self.rank)
-        return self.of(np.minimum(self.retrieved, depth), self.query, rank, self.grade)
+        return replace(self, retrieved=np.minimum(self.retrieved, depth), rank=rank)
 
     def unjudged(self, cutoff: int | None) -> tuple[IntArray, IntArray]:
         """Return the query and rank of every unjudged document in the first ``cutoff`` ranks.
@@ -245,7 +287,8 @@ class JudgedRun:
         is_judged[starts[self.query[found]] + self.rank[found] - 1] = True
         return query[~is_judged], rank[~is_judged]
 
-    def _sorted(self) -> JudgedRun:
+    def sorted(self) -> JudgedRun:
+        """Return the run with the judged documents in the order that is described above."""
         last = np.iinfo(np.int64).max
         order = np.lexsort((np.where(self.rank > 0, self.rank, last), self.query))
         return replace(
@@ -259,7 +302,7 @@ class JudgedRun:
             query=np.concatenate([self.query, query]),
             rank=np.concatenate([self.rank, rank]),
             grade=np.concatenate([self.grade, grade]),
-        )._sorted()
+        ).sorted()
 
     def within(self, cutoff: int | None) -> npt.NDArray[np.bool_]:
         """Return a mask of judged documents that were retrieved in the first ``cutoff`` ranks."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from trectools_plus.benchmark.compare.method import EQUAL
 from trectools_plus.benchmark.report.analyses import Pool, PoolMode
@@ -62,6 +61,7 @@ def find_pool(
     evaluation: Evaluation,
     measure: str,
     judged: Mapping[str, float | None],
+    queries: JudgedQueries | None = None,
 ) -> Pool | None:
     """Examine how much the means of a measure depend on the documents that were judged.
 
@@ -77,6 +77,7 @@ def find_pool(
         evaluation: The scores of the modes.
         measure: The measure, as requested.
         judged: The share of judged documents among the first ten, by mode.
+        queries: The judgments for scoring; by default made from ``qrels``.
 
     Returns:
         ``None`` if no document is judged not relevant, because then the qrels list only relevant
@@ -92,7 +93,7 @@ def find_pool(
     bounds: dict[str, tuple[float | None, float | None]] = {}
     without: dict[str, tuple[int, dict[str, float | None]]] = {}
     if depend_on_grades_only([one]):
-        modes = _rank_judged(qrels, runs, evaluation, one)
+        modes = _rank_judged(queries or JudgedQueries.from_qrels(qrels), runs, evaluation, one)
         bounds = _find_bounds(modes, int(qrels.frame["relevance"].max() or 1))  # type: ignore[arg-type]
         without = _leave_out(modes) if len(runs) > 1 else {}
     found = {}
@@ -114,36 +115,13 @@ def find_pool(
 
 
 def _rank_judged(
-    qrels: Qrels, runs: Mapping[str, Run], evaluation: Evaluation, measure: Measure
+    queries: JudgedQueries, runs: Mapping[str, Run], evaluation: Evaluation, measure: Measure
 ) -> _Modes:
     """Find the ranks of the judged documents in every run, in one order for all runs."""
-    queries = JudgedQueries.from_qrels(qrels)
     scored = set(evaluation.query_ids[next(iter(runs))])
-    found = {}
-    for name, run in runs.items():
-        ranked = queries.rank(run)
-        if measure.depth is not None:
-            ranked = ranked.filter(pl.col("rank") <= measure.depth)
-        found[name] = _in_order_of_qrels(queries, ranked)
+    found = {name: queries.find(run).cut(measure.depth) for name, run in runs.items()}
     counted = np.array([query_id in scored for query_id in queries.query_ids], bool)
     return _Modes(measure, queries.query_ids, counted, found, measure.cutoff or _DEPTH)
-
-
-def _in_order_of_qrels(queries: JudgedQueries, ranked: pl.DataFrame) -> JudgedRun:
-    """Return the ranks of the judged documents in the order of the judgments."""
-    retrieved = np.bincount(ranked["query"].to_numpy(), minlength=len(queries.query_ids))
-    places = queries.frame.join(
-        ranked.select("query", "doc_id", "rank"),
-        on=["query", "doc_id"],
-        how="left",
-        maintain_order="left",
-    )
-    return JudgedRun(
-        retrieved,
-        places["query"].cast(pl.Int64).to_numpy(),
-        places["rank"].fill_null(0).cast(pl.Int64).to_numpy(),
-        places["relevance"].to_numpy(),
-    )
 
 
 def _find_bounds(modes: _Modes, highest_grade: int) -> dict[str, tuple[float | None, float | None]]:

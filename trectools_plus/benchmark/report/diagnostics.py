@@ -13,8 +13,9 @@ from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.mode_runs import ModeRun
-from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.text import plural
 
@@ -34,7 +35,7 @@ def find_diagnostics(
     note.
     """
     runs = {name: mode.run for name, mode in modes.items()}
-    judged = _score(dataset.qrels, runs, JUDGED)
+    judged = _score(dataset.judged, runs, JUDGED)
     required = _required_depth(dataset, evaluation)
     results = {}
     for name, mode in modes.items():
@@ -113,7 +114,7 @@ def _list_failing(
     table = np.column_stack([values[name] for name in names])
     failing = np.flatnonzero((table == 0).all(axis=1))
     measure_name, level = measure
-    first = _score(dataset.qrels, runs, "MinRank" if level == 1 else f"MinRank(rel={level})")
+    first = _score(dataset.judged, runs, "MinRank" if level == 1 else f"MinRank(rel={level})")
     ranks = np.column_stack([first.tables[name][:, 0] for name in names])
     # With missing=drop, the evaluation has fewer queries.
     rows = {query_id: row for row, query_id in enumerate(first.query_ids[names[0]])}
@@ -133,9 +134,9 @@ def _list_failing(
     ]
 
 
-def _score(qrels: Qrels, runs: Mapping[str, Run], measure: str) -> Evaluation:
+def _score(judged: JudgedQueries, runs: Mapping[str, Run], measure: str) -> Evaluation:
     """Score checked runs with one more measure, over all queries with a relevant document."""
-    return score_runs(qrels, runs, parse_measures([measure]), "zero")
+    return score_runs(judged, runs, parse_measures([measure]), "zero")
 
 
 def _required_depth(dataset: Dataset, evaluation: Evaluation) -> int:

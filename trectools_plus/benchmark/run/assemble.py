@@ -40,9 +40,8 @@ from trectools_plus.benchmark.run.mode_runs import ModeRun
 from trectools_plus.benchmark.run.modes import Modes
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import IncomparableError
-from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import Evaluation, score_runs
-from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import models_used
@@ -62,7 +61,7 @@ def score_modes(
     """
     runs = {name: mode.run for name, mode in modes.items()}
     measures = config.bind_measures(config.measure_names)
-    evaluation = score_runs(dataset.qrels, runs, measures, config.missing, progress)
+    evaluation = score_runs(dataset.judged, runs, measures, config.missing, progress)
     progress("scoring", len(runs), len(runs))
     refuse_different_queries(evaluation)
     if not evaluation.query_ids[next(iter(runs))]:
@@ -173,14 +172,14 @@ def make_report(
         ],
     )
     patterns = diagnose(results, differences.shown, report.primary_measure, pooled=has_nonrelevant)
-    analyses = _analyse(report, dataset.qrels, runs, evaluation, differences.every_pair)
+    analyses = _analyse(report, dataset, runs, evaluation, differences.every_pair)
     analysed = report.model_copy(update={"diagnosis": patterns, **analyses})
     return add_result(analysed, differences.every_pair)
 
 
 def _analyse(
     report: BenchmarkReport,
-    qrels: Qrels,
+    dataset: Dataset,
     runs: Mapping[str, Run],
     evaluation: Evaluation,
     every_pair: Sequence[Comparison],
@@ -189,14 +188,12 @@ def _analyse(
     primary = report.primary_measure
     judged = {name: one.diagnostics.judged.get(JUDGED) for name, one in report.modes.items()}
     return {
-        "pool": find_pool(qrels, runs, evaluation, primary, judged),
+        "pool": find_pool(dataset.qrels, runs, evaluation, primary, judged, dataset.judged),
         "difficulty": find_difficulty(evaluation, primary),
         "discriminative_power": {}
         if report.manifest.config.get("baseline")
         else find_discriminative_power(every_pair, evaluation.compared_names, len(runs)),
-        "similarity": None
-        if len(runs) < FEWEST_MODES
-        else find_similarity(JudgedQueries.from_qrels(qrels), runs),
+        "similarity": None if len(runs) < FEWEST_MODES else find_similarity(dataset.judged, runs),
     }
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+
+import polars as pl
 
 from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, SourceFile
 from trectools_plus.benchmark.report.parts import record_findings
@@ -24,6 +27,7 @@ from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
 from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.testsets.languages import language_notes
@@ -37,7 +41,7 @@ TERM_FILES = ("ontology", "annotations")
 """Settings that name a file about terms."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Dataset:
     """The documents, topics and qrels of a benchmark.
 
@@ -61,6 +65,11 @@ class Dataset:
     files: dict[str, SourceFile] = field(default_factory=dict)
     findings: list[FindingRecord] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def judged(self) -> JudgedQueries:
+        """The judgments for scoring; the judged documents of each run are found once."""
+        return JudgedQueries.from_qrels(self.qrels)
 
     def describe(self, queries: int, contents: Mapping[str, str]) -> DatasetInfo:
         """Return the entry in the manifest.
@@ -129,8 +138,11 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
 def hash_qrels(qrels: Qrels) -> str:
     """Return the SHA-256 of the judgments (query, document, grade), independent of their order."""
     columns = ["query_id", "doc_id", "relevance"]
-    rows = qrels.frame.select(columns).unique().sort(columns).iter_rows()
-    return sha256_text("".join(f"{query}\t{doc}\t{grade}\n" for query, doc, grade in rows))
+    rows = qrels.frame.select(columns).sort(columns)
+    is_new = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in columns)
+    return sha256_text(
+        rows.filter(is_new).write_csv(include_header=False, separator="\t", quote_style="never")
+    )
 
 
 def hash_query_fields(topics: Topics) -> str | None:
