@@ -128,16 +128,36 @@ def _check(
 ) -> Iterator[validation.FileReport]:
     """Yield the report on each run, and reports on qrels and topics that have errors."""
     topics, documents = references.read_topics(choices), references.read_documents()
-    judgments = None if references.qrels is None else validation.open_qrels(references.qrels)
-    view = judgments if isinstance(judgments, validation.QrelsView) else None
+    limits = choices.profile
+    may_be_clean = topics is None and documents is None and not (every or choices.optional_rules)
+    judged_ids = judgments = None
+    if references.qrels is not None:
+        judged_ids = validation.load_judged_ids(references.qrels) if may_be_clean else None
+        if judged_ids is None:
+            judgments, may_be_clean = validation.open_qrels(references.qrels), False
     for run in runs:
+        if may_be_clean:
+            report = validation.validate_clean_run(
+                run,
+                qrels=judged_ids,
+                max_depth=limits.max_depth,
+                max_tag_length=limits.max_tag_length,
+            )
+            if report is not None:
+                yield report
+                continue
+        opened = validation.open_run(run, limits.max_depth)
+        if isinstance(opened, validation.FileReport):
+            yield opened
+            continue
+        if references.qrels is not None and judgments is None:
+            judgments = validation.open_qrels(references.qrels)
         yield validation.validate_run(
-            run,
-            qrels=view,
+            opened,
+            qrels=judgments if isinstance(judgments, validation.QrelsView) else None,
             topics=None if isinstance(topics, validation.FileReport) else topics,
-            max_depth=choices.profile.max_depth,
-            max_tag_length=choices.profile.max_tag_length,
             every_line=every,
+            max_tag_length=limits.max_tag_length,
             optional_rules=choices.optional_rules,
             collection=documents,
         )
