@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.measures.definitions.base import SCORED_QUERY_LEVEL
+from trectools_plus.measures.definitions.base import SCORED_QUERY_LEVEL, ScoredQueries
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,21 +25,6 @@ if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run
 
 IntArray = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredQueries:
-    """The queries of the qrels.
-
-    Attributes:
-        query_ids: Queries with a document of grade 1 or more, in the order of the qrels.
-        without_relevant: The other queries of the qrels, which are not scored.
-        highest: The highest grade of each query of ``query_ids``.
-    """
-
-    query_ids: list[str]
-    without_relevant: list[str]
-    highest: list[int]
 
 
 @dataclass(frozen=True, eq=False)

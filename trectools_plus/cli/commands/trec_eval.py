@@ -40,7 +40,11 @@ def score_like_trec_eval(
     if arguments.help:
         write_text(trec_eval.help_lines(arguments))
         return
-    scores, notes = trec_eval.score_files(arguments)
+    small, notes = trec_eval.score_small_files(arguments), list[str]()
+    if small is None:
+        scores, notes = trec_eval.score_files(arguments)
+    else:
+        scores = small
     write_text(trec_eval.output_lines(scores, arguments))
     for text in (*arguments.notes, *notes):
         note(text)

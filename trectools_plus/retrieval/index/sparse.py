@@ -14,15 +14,15 @@ import numpy as np
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.index.analyzer import clean_text
-from trectools_plus.retrieval.index.cache import (
+from trectools_plus.index_cache import (
     IndexRecipe,
-    check_postings,
     load_array,
     open_index,
 )
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.index.analyzer import clean_text
 from trectools_plus.retrieval.index.models import first_rows, model_facts, open_model
+from trectools_plus.retrieval.index.postings import check_postings
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, empty_ranking, top_positions
 
@@ -96,7 +96,7 @@ class SparseRetriever:
         matching = found.indices[order][scores > 0]
         scores = scores[scores > 0]
         top = top_positions(scores, depth)
-        return Ranking([self._doc_ids[row] for row in matching[top]], scores[top])
+        return Ranking([self._doc_ids[row] for row in matching[top].tolist()], scores[top])
 
 
 def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) -> Any:

@@ -104,7 +104,7 @@ def runs_validate(
     references = References(
         qrels,
         topics=topics,
-        topic_options=fields.options(),
+        topic_options=None if topics is None else fields.options(),
         docids=docids,
         docid_pattern=docid_pattern,
     )
@@ -129,6 +129,7 @@ def _check(
     """Yield the report on each run, and reports on qrels and topics that have errors."""
     topics, documents = references.read_topics(choices), references.read_documents()
     limits = choices.profile
+    # Runs without findings need no tables.
     may_be_clean = topics is None and documents is None and not (every or choices.optional_rules)
     judged_ids = judgments = None
     if references.qrels is not None:
@@ -136,17 +137,17 @@ def _check(
         if judged_ids is None:
             judgments, may_be_clean = validation.open_qrels(references.qrels), False
     for run in runs:
+        report = None
         if may_be_clean:
-            report = validation.validate_clean_run(
+            if references.qrels is None:
+                report = validation.validate_small_run(run, limits)
+            report = report or validation.validate_clean_run(
                 run,
                 qrels=judged_ids,
                 max_depth=limits.max_depth,
                 max_tag_length=limits.max_tag_length,
             )
-            if report is not None:
-                yield report
-                continue
-        opened = validation.open_run(run, limits.max_depth)
+        opened = report or validation.open_run(run, limits.max_depth)
         if isinstance(opened, validation.FileReport):
             yield opened
             continue
