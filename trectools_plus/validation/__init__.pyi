@@ -2,6 +2,8 @@
 # __all__.
 
 from trectools_plus.validation.catalogue import CATALOGUE as CATALOGUE
+from trectools_plus.validation.clean_reports import load_judged_ids as load_judged_ids
+from trectools_plus.validation.clean_reports import validate_clean_run as validate_clean_run
 from trectools_plus.validation.conversion import Converted as Converted
 from trectools_plus.validation.conversion import convert_qrels as convert_qrels
 from trectools_plus.validation.conversion import convert_run as convert_run
