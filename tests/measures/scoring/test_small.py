@@ -144,7 +144,7 @@ def evaluate_fully(qrels: str, runs: list[str], names: list[str], missing: str) 
     return SmallEvaluation(opened.qrels, named, scored)
 
 
-QUIET = settings(deadline=None, max_examples=100, suppress_health_check=list(HealthCheck))
+QUIET = settings(max_examples=4 * settings().max_examples, suppress_health_check=[*HealthCheck])
 
 
 @QUIET
