@@ -76,7 +76,7 @@ def test_small_clean_files_load_no_tables(tmp_path: Path) -> None:
         (["runs", "validate", run, "--max-depth", "1000"], set()),
         (["runs", "info", run, "--format", "json"], set()),
         (["eval", qrels, run], {"pytrec_eval_ext"}),
-        (["eval", qrels, run, "-m", "AP,P@5", "--per-query"], {"pytrec_eval_ext"}),
+        (["eval", qrels, run, "-m", "AP,map,P@5", "--per-query"], {"pytrec_eval_ext"}),
         (["trec-eval", qrels, run], {"pytrec_eval_ext"}),
         (["trec-eval", "-q", "-c", "-M1000", "-m", "map", qrels, run], {"pytrec_eval_ext"}),
     ):
@@ -85,6 +85,9 @@ def test_small_clean_files_load_no_tables(tmp_path: Path) -> None:
         assert packages & {*TABLES, *HEAVY, *scorers} == used, words
         assert not {*modules} & SLOW, words
         assert len(modules) < MOST_MODULES, words
+    assert loaded("eval", qrels, run, "-m", "ndcg_cut.10,P_5") & {*TABLES, *HEAVY, *scorers} == {
+        "pytrec_eval_ext"
+    }
 
 
 def test_commands_on_reports_load_what_they_use(tmp_path: Path) -> None:
