@@ -172,6 +172,7 @@ def _write_page(result: BenchmarkResult, titles: pl.DataFrame | None, plots: boo
         qrels,
         None if dataset is None else dataset.topics,
         None if titles is None else StoredDocuments(titles, titles.height),
+        None if dataset is None else dataset.judged,
     )
     write_html(result.report, folder / HTML_FILE, evidence)
     return files
