@@ -50,6 +50,9 @@ OnConflict = Literal["max", "min", "last"]
 FindingsFormat = Literal["text", "concise", "json", "github", "sarif", "junit"]
 ProfileName = Literal["default", "trec", "submission"]
 
+MAX_TAG_LENGTH = 64
+"""Default limit of the length of a run tag, in characters."""
+
 RunFormat = Literal["csv", "tsv", "json", "msmarco", "scores", "trec-rag", "trec"]
 """The formats of ``runs convert``; see ``formats/interchange/reading.py``."""
 QrelsFormat = Literal["csv", "tsv", "beir", "json", "msmarco", "prels", "ntcir", "trec-rag", "trec"]

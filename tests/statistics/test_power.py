@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import optimize, stats
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics import (
@@ -14,6 +14,7 @@ from trectools_plus.statistics import (
     smallest_detectable_difference,
 )
 from trectools_plus.statistics.intervals import mean_intervals
+from trectools_plus.statistics.power import find_root
 
 
 @pytest.mark.parametrize(("effect", "needed"), [(0.2, 199), (0.5, 34), (0.8, 15)])
@@ -94,3 +95,40 @@ def test_advice_on_size(queries, use):
     assert advice.use == use
     assert (advice.warning is None) == (queries >= 200)
     assert advice.warning is None or f"{queries} quer" in advice.warning
+
+
+@given(
+    st.integers(2, 100_000), st.sampled_from([0.5, 0.8, 0.95]), st.sampled_from([0.2, 0.05, 0.01])
+)
+def test_power_and_smallest_difference_are_exactly_those_of_scipy(queries, power, level):
+    def expected(difference):
+        freedom, shift = queries - 1, np.sqrt(queries) * difference
+        critical = stats.t.isf(level / 2.0, freedom)
+        lower = stats.nct.sf(critical, freedom, -shift) if shift <= 8.0 else 0.0
+        return min(1.0, stats.nct.sf(critical, freedom, shift) + lower)
+
+    smallest = smallest_detectable_difference(1.0, queries, power=power, level=level)
+    assert power_of_t_test(smallest, 1.0, queries, level=level) == expected(smallest)
+    high = 1.0
+    while expected(high) < power:
+        high *= 2.0
+    root = optimize.brentq(lambda x: expected(x) - power, 0.0, high, xtol=1e-12, rtol=1e-12)
+    assert smallest == root
+
+
+@given(
+    st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=5),
+    st.floats(-4.0, 0.0),
+    st.floats(0.0, 4.0),
+)
+def test_roots_are_exactly_those_of_scipy(places, low, high):
+    """Functions with several roots, flat parts and jumps."""
+
+    def function(x):
+        return float(np.prod([x - place for place in places]) + (0.5 if x > 1.0 else 0.0))
+
+    if function(low) == 0 or (function(low) > 0) == (function(high) > 0):
+        return
+    assert find_root(function, low, high) == optimize.brentq(
+        function, low, high, xtol=1e-12, rtol=1e-12
+    )

@@ -104,6 +104,17 @@ def test_rbo_by_hand():
     assert rank_biased_overlap(["a"], ["b"]) == 0.0
 
 
+@given(
+    st.lists(st.tuples(st.integers(-4, 4), st.floats(-1, 1, width=16)), min_size=2, max_size=80),
+    st.integers(0, 2),
+)
+def test_kendall_tau_is_bit_for_bit_scipys(pairs, digits):
+    first, second = np.array(pairs).T
+    second = np.round(second, digits)
+    expected = stats.kendalltau(first, second).statistic
+    np.testing.assert_array_equal(kendall_tau(first, second), expected)
+
+
 def test_kendall_tau_union_by_hand():
     """Sorted union a b c d: 0 1 2 and 0 1 3 agree; 0 1 2 and 1 0 3 do in two of three pairs."""
     assert kendall_tau_union("abc", "abd") == pytest.approx(1.0)

@@ -14,8 +14,8 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.trec_eval import builtin
 from trectools_plus.trec_eval.arguments import parse_arguments
-from trectools_plus.trec_eval.reading import Input, rank_input
-from trectools_plus.trec_eval.scoring import score
+from trectools_plus.trec_eval.reading import Input, judge_input
+from trectools_plus.trec_eval.scoring import rank_queries, score
 
 IDS = [f"d{number}" for number in range(12)]
 GRADES = st.dictionaries(st.sampled_from(IDS), st.integers(-2, 4), min_size=1).filter(
@@ -60,7 +60,9 @@ def test_own_interpolation_with_rounding_of_9_is_that_of_9(
     flags = ["-m", name + text * parameters, *(["-J"] if judged_only else []), "q", "r"]
     arguments = parse_arguments(flags)
     (requested,) = arguments.requested
-    values = scorer(requested, rank_input(data, arguments).filtered, level, cut_as_9)
+    values = scorer(
+        requested, rank_queries(*judge_input(data, arguments), arguments).filtered, level, cut_as_9
+    )
     evaluator = pytrec_eval_ext.RelevanceEvaluator(qrels, {requested.request()}, level, judged_only)
     expected = [[*answer.values()] for _, answer in sorted(evaluator.evaluate(run).items())]
     assert values.view(np.int64).tolist() == np.array(expected).view(np.int64).tolist()

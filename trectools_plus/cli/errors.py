@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -65,12 +64,6 @@ def run_command(command: Callable[..., object], name: str) -> None:
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     _prepare_streams()
     handle_signals()
-    if hasattr(signal, "siginterrupt") and not _needs_no_data(sys.argv[1:]):
-        # Polars sets a signal handler on import. With it, a blocked read restarts after Ctrl-C
-        # instead of ending. Every command that reads files needs Polars anyway; help does not.
-        import polars  # noqa: F401
-
-        signal.siginterrupt(signal.SIGINT, True)
     try:
         with translated_errors():
             sys.exit(_call(command, name))
@@ -119,16 +112,6 @@ def _report_usage(error: Any) -> int:
     remedy = remedy or (f"see {program} -h" if program else None)
     print(f"error: {UsageError(what[:1].lower() + what[1:], remedy=remedy)}", file=sys.stderr)
     return int(error.exit_code)
-
-
-def _needs_no_data(arguments: list[str]) -> bool:
-    """Return whether the user asks only for help, the version or a shell's completion."""
-    options = {"-h", "--help", "--version", "-V"}
-    return (
-        not arguments
-        or bool(options & {*arguments})
-        or any(key.endswith("_COMPLETE") for key in os.environ)
-    )
 
 
 def _describe(error: OSError) -> str:

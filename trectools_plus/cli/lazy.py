@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from trectools_plus.cli.conversion import convert_plain_values
 from trectools_plus.cli.options.aliases import replace_aliases
 from trectools_plus.cli.verbosity import add_verbosity
 
@@ -42,6 +43,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse a command line, with aliases of options."""
+        convert_plain_values(self.get_params(ctx))
         known = {name for one in self.params for name in one.opts}
         return super().parse_args(ctx, replace_aliases(args, known))
 
@@ -77,6 +79,11 @@ class LazyGroup(TyperGroup):
             for name, entry in self.entries.items()
         }
         self.commands = {**listed, **self.commands}
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options before the command."""
+        convert_plain_values(self.get_params(ctx))
+        return super().parse_args(ctx, args)
 
     def load(self, name: str) -> Any:
         """Return a command or group by name; import the command's module."""

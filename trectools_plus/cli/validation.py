@@ -114,11 +114,12 @@ def report_references(
 
     Nothing can be checked or scored against a file with errors.
     """
-    if isinstance(opened, validation.RunView | validation.QrelsView):
-        opened.every_line = every
-        opened = validation.report_view(opened)
-    if opened is not None and opened.errors:
-        yield opened
+    if opened is not None:
+        if isinstance(opened, validation.RunView | validation.QrelsView):
+            opened.every_line = every
+            opened = validation.report_view(opened)
+        if opened.errors:
+            yield opened
     if isinstance(topics, validation.FileReport):
         yield topics
 

@@ -10,7 +10,7 @@ from trectools_plus.formats.documents import stream_documents as stream_document
 from trectools_plus.formats.files.atomic import atomic_write as atomic_write
 from trectools_plus.formats.files.opening import check_readable as check_readable
 from trectools_plus.formats.files.remote import is_address as is_address
-from trectools_plus.formats.ir_datasets import is_catalogue_name as is_catalogue_name
+from trectools_plus.formats.files.remote import is_catalogue_name as is_catalogue_name
 from trectools_plus.formats.qrels import write_qrels as write_qrels
 from trectools_plus.formats.run import write_run as write_run
 from trectools_plus.formats.tables import Corpus as Corpus

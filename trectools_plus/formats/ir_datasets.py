@@ -13,22 +13,18 @@ import polars as pl
 
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.corpus import collect_corpus
+from trectools_plus.formats.files.remote import CATALOGUE_PREFIX
+from trectools_plus.formats.files.remote import is_catalogue_name as is_catalogue_name
 from trectools_plus.formats.jsonl import as_field_text
 from trectools_plus.formats.tables import Corpus, Document, Qrels, Topics
 
 _T = TypeVar("_T")
 
-CATALOGUE_PREFIX = "irds:"
 _MAX_SUGGESTED = 3
 _UNPRINTED = ("download error", "download failed", "[starting]", "[error]")
 _ADDRESS = re.compile(r"https?://[^\s'\")\]]+")
 _HOST = re.compile(r"host='([^']+)'")
 _PATH = re.compile(r"with url: (\S+)")
-
-
-def is_catalogue_name(name: object) -> bool:
-    """Return true for ``irds:<id>``."""
-    return str(name).startswith(CATALOGUE_PREFIX)
 
 
 def open_catalogue(name: str) -> CatalogueDataset:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
+from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.compression import SUFFIXES, open_compressed
@@ -27,9 +28,6 @@ UNWRITABLE_STARTS = ("#", "\ufeff")
 
 _UNWRITABLE = re.compile(UNWRITABLE)
 _NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_.-]+")
-
-MAX_TAG_LENGTH = 64
-"""Default limit of the length of a run tag, in characters."""
 
 
 def valid_tag(tag: str, longest: int = MAX_TAG_LENGTH) -> str:

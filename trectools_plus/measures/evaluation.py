@@ -9,10 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, get_args
-
-import numpy as np
-import polars as pl
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args
 
 from trectools_plus.arguments import checked, show
 from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
@@ -20,31 +17,41 @@ from trectools_plus.choices import Missing as Missing
 from trectools_plus.display import Content, Displayed, draw
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
     Definition,
-    FloatArray,
     Measure,
+    ScoredQueries,
 )
-from trectools_plus.measures.judged import Grades, JudgedQueries, ScoredQueries
 from trectools_plus.measures.parser import match_name, parse_measures
-from trectools_plus.measures.scoring.chunks import ScoredFile
-from trectools_plus.measures.scoring.ranking import (
-    depend_on_grades_only,
-    score_judged,
-    score_ranking,
-)
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import MAX_TABLE_ROWS, plural
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
     from matplotlib.figure import Figure
 
+    from trectools_plus.formats.tables import Qrels, Run
+    from trectools_plus.measures.definitions.base import FloatArray
+    from trectools_plus.measures.judged import Grades, JudgedQueries
+    from trectools_plus.measures.scoring.chunks import ScoredFile
     from trectools_plus.validation.findings import Finding
 
 
+class NamedRun(Protocol):
+    """A run with its tag and its file."""
+
+    @property
+    def name(self) -> str:
+        """The tag."""
+
+    @property
+    def path(self) -> str | None:
+        """The file; ``None`` for a table."""
+
+
+_Named = TypeVar("_Named", bound=NamedRun)
 AnyName = str | Measure
 """The name of a run or a measure, or a measure."""
 
@@ -78,6 +85,36 @@ class Counts:
         return asdict(self)
 
 
+class PlainTables(Mapping[str, "FloatArray"]):
+    """Tables in lists, each of which becomes an array when it is requested.
+
+    Args:
+        rows: Per run, the values of each query, one per measure.
+    """
+
+    def __init__(self, rows: Mapping[str, list[list[float]]]) -> None:
+        self.rows = rows
+
+    def __getitem__(self, name: str) -> FloatArray:
+        """Return the table of a run, of shape (queries, measures)."""
+        import numpy as np
+
+        table = np.array(self.rows[name], dtype=np.float64)
+        return table if len(table) else table.reshape(0, 0)
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a run of this name."""
+        return name in self.rows
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the runs."""
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        """Return the number of runs."""
+        return len(self.rows)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Displayed):
     """Scores of one or more runs against one set of qrels.
@@ -100,7 +137,7 @@ class Evaluation(Displayed):
     query_ids: dict[str, list[str]]
     counts: dict[str, Counts]
     queries_without_relevant: list[str]
-    tables: dict[str, FloatArray]
+    tables: Mapping[str, FloatArray]
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -133,12 +170,18 @@ class Evaluation(Displayed):
         """
         if measure_name is None:
             run_name, measure_name = self._only_run(run_name), run_name
-        if not isinstance(run_name, str) or run_name not in self.tables:
-            raise UsageError(
-                f"there is no run {show(run_name)}",
-                remedy=f"available: {', '.join(self.run_names)}",
-            )
-        return self.tables[run_name][:, self._column(measure_name)]
+        name = self._known_run(run_name)
+        return self.tables[name][:, self._column(measure_name)]
+
+    def values_as_list(self, run_name: AnyName, measure_name: AnyName | None = None) -> list[float]:
+        """Return :meth:`values` as a list."""
+        if measure_name is None:
+            run_name, measure_name = self._only_run(run_name), run_name
+        if not isinstance(self.tables, PlainTables):
+            listed: list[float] = self.values(run_name, measure_name).tolist()
+            return listed
+        column, rows = self._column(measure_name), self.tables.rows[self._known_run(run_name)]
+        return [row[column] for row in rows]
 
     def mean(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:
         """Return the mean of the defined values; ``nan`` if there is none; see :meth:`values`.
@@ -147,15 +190,17 @@ class Evaluation(Displayed):
         ``ir_measures`` and trec_eval. The sum is rounded only once, so the order of the queries
         does not matter.
         """
-        defined = self._defined(run_name, measure_name).tolist()
+        defined = self._defined(run_name, measure_name)
         if not defined:
             return math.nan
         requested = run_name if measure_name is None else measure_name
-        is_sum = self.definition(requested).aggregate == "sum"
+        is_sum = self.measures[self._column(requested)].aggregate == "sum"
         return math.fsum(defined) / (1 if is_sum else len(defined))
 
     def median(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:
         """Return the median of the defined values; ``nan`` if there is none; see :meth:`values`."""
+        import numpy as np
+
         defined = self._defined(run_name, measure_name)
         return float(np.median(defined)) if len(defined) else math.nan
 
@@ -164,8 +209,10 @@ class Evaluation(Displayed):
 
         The divisor is n - 1, as in reports; ``nan`` for fewer than two values.
         """
+        import numpy as np
+
         defined = self._defined(run_name, measure_name)
-        return float(defined.std(ddof=1)) if len(defined) > 1 else math.nan
+        return float(np.std(defined, ddof=1)) if len(defined) > 1 else math.nan
 
     def n(self, run_name: AnyName, measure_name: AnyName | None = None) -> int:
         """Return the number of queries for which the measure is defined; see :meth:`values`."""
@@ -173,6 +220,8 @@ class Evaluation(Displayed):
 
     def means(self) -> pl.DataFrame:
         """Return a table with the column ``run`` and one column per measure; null if undefined."""
+        import polars as pl
+
         columns = {
             measure: [self.mean(run, measure) for run in self.run_names]
             for measure in self.measure_names
@@ -203,21 +252,32 @@ class Evaluation(Displayed):
         """
         found = set()
         for run in self.run_names:
-            defined = ~np.isnan(self.values(run, measure_name))
-            if defined.any():
-                ids = self.query_ids[run]
-                found.add(frozenset(ids[place] for place in np.flatnonzero(defined)))
+            pairs = zip(self.query_ids[run], self.values_as_list(run, measure_name), strict=True)
+            defined = frozenset(query_id for query_id, value in pairs if not math.isnan(value))
+            if defined:
+                found.add(defined)
         return len(found) > 1
 
     def definition(self, measure_name: str | Measure) -> Definition:
         """Return a measure's definition, with the queries that this evaluation averaged over."""
-        definition = self.measures[self._column(measure_name)].definition
-        if definition.averaged_over != AVERAGED_OVER:
-            return definition
-        return replace(definition, averaged_over=_AVERAGED_OVER[self.missing])
+        column = self._column(measure_name)
+        if column not in self._definitions:
+            definition = self.measures[column].definition
+            if definition.averaged_over == AVERAGED_OVER:
+                definition = replace(definition, averaged_over=_AVERAGED_OVER[self.missing])
+            self._definitions[column] = definition
+        return self._definitions[column]
+
+    @cached_property
+    def _definitions(self) -> dict[int, Definition]:
+        """The definitions requested so far, by column."""
+        return {}
 
     @cached_property
     def _per_query(self) -> pl.DataFrame:
+        import numpy as np
+        import polars as pl
+
         schema = {"run": pl.String, "query_id": pl.String, "measure": pl.String}
         parts = []
         for name, table in self.tables.items():
@@ -298,9 +358,18 @@ class Evaluation(Displayed):
             lines.append(f"  … ({further_runs}; means() has all)")
         return "\n".join(lines)
 
-    def _defined(self, run_name: AnyName, measure_name: AnyName | None) -> FloatArray:
-        values = self.values(run_name, measure_name)
-        return values[~np.isnan(values)]
+    def _defined(self, run_name: AnyName, measure_name: AnyName | None) -> list[float]:
+        values = self.values_as_list(run_name, measure_name)
+        return [value for value in values if not math.isnan(value)]
+
+    def _known_run(self, run_name: object) -> str:
+        """Return the name of a run, or refuse one that does not exist."""
+        if not isinstance(run_name, str) or run_name not in self.tables:
+            raise UsageError(
+                f"there is no run {show(run_name)}",
+                remedy=f"available: {', '.join(self.run_names)}",
+            )
+        return run_name
 
     def _only_run(self, measure_name: object) -> str:
         """Return the name of the run if there is only one."""
@@ -313,8 +382,16 @@ class Evaluation(Displayed):
             "all means",
         )
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """The place of each measure by its name as requested."""
+        places = enumerate(self.measure_names)
+        return {name: place for place, name in reversed(list(places))}
+
     def _column(self, requested: object) -> int:
         """Return the place of a measure in ``measures``, by any of its names."""
+        if isinstance(requested, str) and requested in self._places:
+            return self._places[requested]
         names = self.measure_names
         if isinstance(requested, str | Measure):
             canonical = {measure.requested_name: measure.name for measure in self.measures}
@@ -412,37 +489,70 @@ def score_runs(
     ``notes`` on the input are added to those of the result.
     """
     queries = _queries_of(qrels)
-    in_qrels = {*queries.query_ids, *queries.without_relevant}
+    query_ids, without = queries.query_ids, queries.without_relevant
     scored_runs = _score_each(runs, queries, measures, progress)
-    query_ids: dict[str, list[str]] = {}
-    counts: dict[str, Counts] = {}
-    tables: dict[str, FloatArray] = {}
-    on_input = notes
-    notes = [
+    of_measures = [
         f"{one.requested_name}: {note}"
         for one in measures
         for note in (*one.notes_on_names, *one.notes_on_qrels(queries))
     ]
+    averaged: dict[str, list[str]] = {}
+    counts: dict[str, Counts] = {}
+    tables: dict[str, FloatArray] = {}
+    of_runs: list[str] = []
     for (name, run), (table, run_notes) in zip(runs.items(), scored_runs, strict=True):
-        in_run = set(run.query_ids)
-        has_results = np.array([query in in_run for query in queries.query_ids], dtype=bool)
-        scored = np.full(len(has_results), True) if missing == "zero" else has_results
-        notes += run_notes
-        tables[name] = table[scored]
-        query_ids[name] = [queries.query_ids[index] for index in np.flatnonzero(scored)]
-        counts[name] = Counts(
-            n_qrels=len(in_qrels),
-            n_run=len(in_run),
-            n_scored=len(query_ids[name]),
-            n_missing=int(np.count_nonzero(~has_results)),
-            n_extra=len(in_run - in_qrels),
-        )
-    without = queries.without_relevant
-    notes += on_input
-    return Evaluation(list(measures), missing, query_ids, counts, without, tables, notes)
+        of_runs += run_notes
+        kept, counts[name] = choose_queries(query_ids, without, run.query_ids, missing)
+        tables[name] = table[kept]
+        averaged[name] = [query_ids[position] for position in kept]
+    all_notes = [*of_measures, *of_runs, *notes]
+    return Evaluation(list(measures), missing, averaged, counts, without, tables, all_notes)
+
+
+def choose_queries(
+    query_ids: Sequence[str],
+    without_relevant: Sequence[str],
+    of_run: Iterable[str],
+    missing: Missing,
+) -> tuple[list[int], Counts]:
+    """Choose the queries that the means of a run are over.
+
+    Args:
+        query_ids: The queries of the qrels with a relevant document.
+        without_relevant: The other queries of the qrels.
+        of_run: The queries of the run.
+        missing: The treatment of queries without results.
+
+    Returns:
+        Positions in ``query_ids``, and the numbers of queries.
+    """
+    in_qrels, in_run = {*query_ids, *without_relevant}, {*of_run}
+    with_results = [at for at, query_id in enumerate(query_ids) if query_id in in_run]
+    kept = list(range(len(query_ids))) if missing == "zero" else with_results
+    n_missing = len(query_ids) - len(with_results)
+    n_extra = len(in_run - in_qrels)
+    return kept, Counts(len(in_qrels), len(in_run), len(kept), n_missing, n_extra)
+
+
+def name_runs(runs: Sequence[_Named]) -> dict[str, _Named]:
+    """Return runs by tag, or by path if several have the same tag.
+
+    Raises:
+        UsageError: If a run is given twice.
+    """
+    tags = [run.name for run in runs]
+    named: dict[str, _Named] = {}
+    for run in runs:
+        name = run.name if tags.count(run.name) == 1 else run.path or run.name
+        if name in named:
+            raise UsageError(f"{name} is given twice", remedy="pass each run file once")
+        named[name] = run
+    return named
 
 
 def _queries_of(qrels: Qrels | JudgedQueries | Grades) -> ScoredQueries:
+    from trectools_plus.measures.judged import Grades, JudgedQueries
+
     if isinstance(qrels, JudgedQueries):
         return qrels
     return qrels.scored_queries if isinstance(qrels, Grades) else JudgedQueries.from_qrels(qrels)
@@ -501,6 +611,8 @@ def _score_each(
     progress: Progress,
 ) -> Iterator[tuple[FloatArray, list[str]]]:
     """Score the runs one after the other, or in parallel on the workers of a scheduler."""
+    from trectools_plus.measures.scoring.chunks import ScoredFile
+
     workers = current_workers()
     if workers is None or all(isinstance(run, ScoredFile) for run in runs.values()):
         for done, item in enumerate(runs.items()):
@@ -518,6 +630,14 @@ def _score(
     queries: ScoredQueries, measures: Sequence[Measure], item: tuple[str, Run | ScoredFile]
 ) -> tuple[FloatArray, list[str]]:
     """Return values of shape (queries, measures), and notes on the run."""
+    from trectools_plus.measures.judged import JudgedQueries
+    from trectools_plus.measures.scoring.chunks import ScoredFile
+    from trectools_plus.measures.scoring.ranking import (
+        depend_on_grades_only,
+        score_judged,
+        score_ranking,
+    )
+
     name, run = item
     if isinstance(run, ScoredFile):
         return run.table, []

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.measures.definitions.base import SCORED_QUERY_LEVEL
+from trectools_plus.measures.definitions.base import SCORED_QUERY_LEVEL, ScoredQueries
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,21 +25,6 @@ if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run
 
 IntArray = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredQueries:
-    """The queries of the qrels.
-
-    Attributes:
-        query_ids: Queries with a document of grade 1 or more, in the order of the qrels.
-        without_relevant: The other queries of the qrels, which are not scored.
-        highest: The highest grade of each query of ``query_ids``.
-    """
-
-    query_ids: list[str]
-    without_relevant: list[str]
-    highest: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +72,23 @@ class Grades:
         within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         positions: IntArray = np.repeat(starts, lengths) + within
         return positions
+
+    def judged_run(
+        self, numbers: IntArray, retrieved: IntArray, judgments: IntArray, ranks: IntArray
+    ) -> JudgedRun:
+        """Return the ranks of the judged documents of some queries.
+
+        Args:
+            numbers: The queries.
+            retrieved: The number of documents that the run returned for each.
+            judgments: The judgments of retrieved documents, of these or other queries.
+            ranks: The rank of each of these documents.
+        """
+        rank = np.zeros(len(self.relevance), np.int64)
+        rank[judgments] = ranks
+        query = np.repeat(np.arange(len(numbers)), np.diff(self.starts)[numbers])
+        positions = self.of_queries(numbers)
+        return JudgedRun.of(retrieved, query, rank[positions], self.relevance[positions])
 
     def count_relevant(self, level: int) -> dict[str, int]:
         """Return the number of relevant documents of each query."""

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from trectools_plus.errors import MissingExtraError
+from trectools_plus.ontology.index import open_ontology
 from trectools_plus.ontology.information import (
     InformationContent,
     information_from_annotations,
@@ -53,6 +54,8 @@ def _find(name: str, what: str) -> Path:
 def load_ontology(path: str | Path | None = None) -> Ontology:
     """Load an ontology, once per process unless its file changes.
 
+    A file of at least 1 MB is parsed once: later processes read its index in the cache folder.
+
     Args:
         path: An OBO file; ``None`` for the installed Human Phenotype Ontology.
 
@@ -67,7 +70,7 @@ def load_ontology(path: str | Path | None = None) -> Ontology:
 
 @lru_cache(maxsize=4)
 def _load(path: Path, version: _Version) -> Ontology:  # noqa: ARG001 - part of the cache key
-    return Ontology.from_obo(path)
+    return open_ontology(path)
 
 
 def load_information(

@@ -38,12 +38,15 @@ class TermIds:
     Args:
         terms: Every term by id, including obsolete terms.
         alternatives: Live terms by their alternative ids.
+        live: The ids of the terms that are not obsolete.
     """
 
-    def __init__(self, terms: Mapping[str, Term], alternatives: Mapping[str, str]) -> None:
+    def __init__(
+        self, terms: Mapping[str, Term], alternatives: Mapping[str, str], live: Iterable[str]
+    ) -> None:
         self._terms = terms
         self._alternatives = alternatives
-        self.live = sorted(term_id for term_id, term in terms.items() if not term.is_obsolete)
+        self.live = sorted(live)
         self._number = {term_id: number for number, term_id in enumerate(self.live)}
 
     def __contains__(self, term_id: object) -> bool:

@@ -13,7 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.source import Source, read_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,15 @@ def read_obo(path: str | Path) -> OboFile:
         InputError: If the file cannot be read.
         FormatError: If a line is not OBO, a term has no id, or there are no terms.
     """
-    source = read_source(path)
+    return parse_obo(read_source(path))
+
+
+def parse_obo(source: Source) -> OboFile:
+    """Parse the content of an OBO file.
+
+    Raises:
+        FormatError: As :func:`read_obo`.
+    """
     text, path = source.text.replace("\r\n", "\n"), source.path
     version = ""
     terms: list[Term] = []

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Self
 
 import numpy as np
+import polars as pl
 
 from trectools_plus.arguments import checked
 from trectools_plus.display import Content, Displayed
@@ -19,6 +20,7 @@ from trectools_plus.ontology.ids import Resolution, TermIds
 from trectools_plus.ontology.information import InformationContent, information_from_graph
 from trectools_plus.ontology.obo import (
     OboFile,
+    Parents,
     Term,
     alternative_ids,
     index_terms,
@@ -27,6 +29,15 @@ from trectools_plus.ontology.obo import (
 )
 from trectools_plus.ontology.similarity import TermPairs, best_matches, formula_named
 from trectools_plus.text import MAX_TABLE_ROWS
+
+TEXTS_SCHEMA = pl.Schema(
+    {
+        "term_id": pl.String(),
+        "name": pl.String(),
+        "definition": pl.String(),
+        "synonyms": pl.List(pl.String()),
+    }
+)
 
 
 class Ontology(Displayed):
@@ -41,6 +52,7 @@ class Ontology(Displayed):
     Attributes:
         path: The file as the user named it.
         version: The ``data-version`` of the file; empty if it has none.
+        all_terms: Every term by its id, including obsolete terms, in file order.
         ids: Resolves ids, and numbers the live terms.
         parents: The parents of every live term.
 
@@ -51,12 +63,46 @@ class Ontology(Displayed):
 
     @checked
     def __init__(self, file: OboFile) -> None:
-        self.path = file.path
-        self.version = file.data_version
-        self._all_terms = index_terms(file)
-        alternatives = alternative_ids(self._all_terms, file.path)
-        self.ids = TermIds(self._all_terms, alternatives)
-        self.parents = MappingProxyType(live_parents(self._all_terms, alternatives, file.path))
+        terms = index_terms(file)
+        alternatives = alternative_ids(terms, file.path)
+        parents = live_parents(terms, alternatives, file.path)
+        self._set(file.path, file.data_version, terms, alternatives, parents)
+
+    def _set(
+        self,
+        path: str,
+        version: str,
+        terms: Mapping[str, Term],
+        alternatives: Mapping[str, str],
+        parents: Parents,
+    ) -> None:
+        self.path = path
+        self.version = version
+        self.all_terms = MappingProxyType(terms)
+        self.ids = TermIds(terms, alternatives, parents)
+        self.parents = MappingProxyType(parents)
+
+    @classmethod
+    def of_checked(
+        cls,
+        path: str,
+        version: str,
+        terms: Mapping[str, Term],
+        alternatives: Mapping[str, str],
+        parents: Parents,
+    ) -> Self:
+        """Return the ontology of terms that were checked before.
+
+        Args:
+            path: The file as the user named it.
+            version: The ``data-version`` of the file.
+            terms: Every term by its id, in file order.
+            alternatives: The live term for each alternative id.
+            parents: The parents of every live term.
+        """
+        ontology = cls.__new__(cls)
+        ontology._set(path, version, terms, alternatives, parents)
+        return ontology
 
     @classmethod
     def from_obo(cls, path: str | Path) -> Self:
@@ -84,7 +130,22 @@ class Ontology(Displayed):
     @cached_property
     def terms(self) -> Mapping[str, Term]:
         """Every live term by its id, in the order of ids."""
-        return MappingProxyType({term_id: self._all_terms[term_id] for term_id in self.ids.live})
+        return MappingProxyType({term_id: self.all_terms[term_id] for term_id in self.ids.live})
+
+    @cached_property
+    def texts(self) -> pl.DataFrame:
+        """The names of every live term, in the order of ids.
+
+        The columns are ``term_id``, ``name``, ``definition`` and ``synonyms``, a list of texts.
+        """
+        terms = self.terms.values()
+        columns = {
+            "term_id": [term.term_id for term in terms],
+            "name": [term.name for term in terms],
+            "definition": [term.definition for term in terms],
+            "synonyms": [[synonym.text for synonym in term.synonyms] for term in terms],
+        }
+        return pl.DataFrame(columns, schema=TEXTS_SCHEMA)
 
     @cached_property
     def children(self) -> Mapping[str, tuple[str, ...]]:
@@ -126,7 +187,7 @@ class Ontology(Displayed):
         Raises:
             UsageError: If there is not exactly one.
         """
-        return self._all_terms[self.ids.live[self._number_of(term_id)]]
+        return self.all_terms[self.ids.live[self._number_of(term_id)]]
 
     def ancestors(self, term_id: str) -> frozenset[str]:
         """Return the term itself and all its ancestors.

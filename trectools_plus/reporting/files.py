@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -25,16 +26,21 @@ from trectools_plus.benchmark.run.output_folder import MARKDOWN_FILE as MARKDOWN
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
+from trectools_plus.reporting.drawing import DrawingProcess
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.html.page import write_html
 from trectools_plus.reporting.html.per_query import DEEPEST, QueryEvidence, first_results
 from trectools_plus.reporting.ir_metadata import write_annotated_runs
 from trectools_plus.reporting.markdown.report import write_markdown
-from trectools_plus.reporting.plots.figures import draw_plots, save_plots
+from trectools_plus.reporting.plots.figures import draw_images, save_images
 
 
 def write_reports(
-    result: BenchmarkResult, *, ir_metadata: bool = False, plots: bool = True
+    result: BenchmarkResult,
+    *,
+    ir_metadata: bool = False,
+    plots: bool = True,
+    drawing: DrawingProcess | None = None,
 ) -> dict[str, Path]:
     """Write all files of a benchmark into its output folder, or none of them.
 
@@ -49,6 +55,7 @@ def write_reports(
             header.
         plots: Draw the files of plots, which takes most of the time. Without them there is no
             folder ``visualizations``.
+        drawing: The process that draws the plots; by default this process.
 
     Returns:
         The files by name: ``json``, ``markdown``, ``html``, ``per_query``, ``checksums``,
@@ -67,7 +74,9 @@ def write_reports(
         )
     try:
         with folder.final_names():
-            modes, images = render_files(result, ir_metadata=ir_metadata, plots=plots)
+            modes, images = render_files(
+                result, ir_metadata=ir_metadata, plots=plots, drawing=drawing
+            )
             load_report(folder.partial / REPORT_FILE)
         folder.publish(keep=_given_files(result))
     except BaseException:
@@ -85,7 +94,11 @@ def write_reports(
 
 
 def render_files(
-    result: BenchmarkResult, *, ir_metadata: bool = False, plots: bool = True
+    result: BenchmarkResult,
+    *,
+    ir_metadata: bool = False,
+    plots: bool = True,
+    drawing: DrawingProcess | None = None,
 ) -> tuple[list[str], list[Path]]:
     """Write all files of a report beside the run files that are not yet published.
 
@@ -93,6 +106,7 @@ def render_files(
         result: The result.
         ir_metadata: As in :func:`write_reports`.
         plots: As in :func:`write_reports`.
+        drawing: As in :func:`write_reports`.
 
     Returns:
         The names of the reports of modes, and the files of the plots.
@@ -101,6 +115,11 @@ def render_files(
         InputError: If a file cannot be written.
     """
     folder = result.folder.partial
+    # In another process, drawing starts here and ends below.
+    drawing = drawing or DrawingProcess()
+    if plots:
+        qrels = None if result.dataset is None else result.dataset.qrels
+        drawing.start(partial(draw_images, result.report, result.per_query, qrels, result.runs))
     tables = _list_tables(result)
     for name, table in tables.items():
         with atomic_write(folder / name, "wb") as stream:
@@ -108,7 +127,8 @@ def render_files(
     write_markdown(result.report, folder / MARKDOWN_FILE)
     write_json(result.report, folder / REPORT_FILE)
     modes = _write_mode_reports(result, folder)
-    images = _write_page(result, tables.get(DOCUMENTS_FILE), plots)
+    _write_page(result, tables.get(DOCUMENTS_FILE))
+    images = save_images(drawing.finish(), folder / PLOTS_FOLDER) if plots else []
     if ir_metadata:
         write_annotated_runs(result.report, folder)
     return modes, images
@@ -160,22 +180,17 @@ def _write_mode_reports(result: BenchmarkResult, folder: Path) -> list[str]:
     return names
 
 
-def _write_page(result: BenchmarkResult, titles: pl.DataFrame | None, plots: bool) -> list[Path]:
-    """Write the plots and the page; return the files of the plots."""
+def _write_page(result: BenchmarkResult, titles: pl.DataFrame | None) -> None:
     dataset, folder = result.dataset, result.folder.partial
-    qrels = None if dataset is None else dataset.qrels
-    drawn = draw_plots(result.report, result.per_query, qrels, result.runs) if plots else []
-    files = save_plots(drawn, folder / PLOTS_FOLDER) if plots else []
     evidence = QueryEvidence(
         result.per_query,
         result.runs,
-        qrels,
+        None if dataset is None else dataset.qrels,
         None if dataset is None else dataset.topics,
         None if titles is None else StoredDocuments(titles, titles.height),
         None if dataset is None else dataset.judged,
     )
     write_html(result.report, folder / HTML_FILE, evidence)
-    return files
 
 
 def _given_files(result: BenchmarkResult) -> frozenset[Path]:

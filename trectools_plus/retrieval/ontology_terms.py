@@ -6,8 +6,7 @@ from functools import partial
 
 import polars as pl
 
-from trectools_plus.formats.tables import CORPUS_SCHEMA, PARTS_SCHEMA, Corpus
-from trectools_plus.ontology.obo import Term
+from trectools_plus.formats.tables import PARTS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.exact_matches import find_named
 
@@ -21,8 +20,8 @@ def corpus_of(ontology: Ontology) -> Corpus:
     Args:
         ontology: The ontology.
     """
-    rows = [(term.term_id, term.name, _text_of(term)) for term in ontology.terms.values()]
-    frame = pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row")
+    texts = pl.concat_list("synonyms", "definition").list.eval(_sentence(pl.element()))
+    frame = ontology.texts.select(doc_id="term_id", title="name", text=texts.list.join(" "))
     return Corpus(
         frame,
         path=ontology.path,
@@ -37,21 +36,26 @@ def parts_of(ontology: Ontology) -> pl.DataFrame:
     The kind is ``label``, ``synonym`` or ``definition``. A missing label or definition has no row.
     Terms are in the order of ids, synonyms in the order of the file.
     """
-    rows = [
-        (term.term_id, kind, text)
-        for term in ontology.terms.values()
-        for kind, text in (
-            ("label", term.name),
-            *(("synonym", synonym.text) for synonym in term.synonyms),
-            ("definition", term.definition),
-        )
-        if text
-    ]
-    return pl.DataFrame(rows, schema=PARTS_SCHEMA, orient="row")
-
-
-def _text_of(term: Term) -> str:
-    parts = [*(synonym.text for synonym in term.synonyms), term.definition]
-    return " ".join(
-        part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part
+    texts = pl.concat_list("name", "synonyms", "definition")
+    frame = ontology.texts.select(
+        doc_id="term_id",
+        text=texts,
+        place=pl.int_ranges(texts.list.len()),
+        last=texts.list.len() - 1,
     )
+    kind = (
+        pl.when(pl.col("place") == 0)
+        .then(pl.lit("label"))
+        .when(pl.col("place") == pl.col("last"))
+        .then(pl.lit("definition"))
+        .otherwise(pl.lit("synonym"))
+    )
+    rows = frame.explode("text", "place").filter(pl.col("text") != "")
+    return rows.select("doc_id", "text", kind=kind).select(list(PARTS_SCHEMA))
+
+
+def _sentence(text: pl.Expr) -> pl.Expr:
+    """Return the texts that are not empty, with a full stop if they end without punctuation."""
+    text = text.filter(text != "")
+    ends = text.str.ends_with(".") | text.str.ends_with("!") | text.str.ends_with("?")
+    return pl.when(ends).then(text).otherwise(text + ".")

@@ -187,7 +187,7 @@ def probabilities_of(found: PairedComparison, rope: float) -> BayesianComparison
     Raises:
         UsageError: If ``rope`` is negative, infinite or NaN.
     """
-    from scipy import stats
+    from scipy.special import stdtr
 
     check_rope(rope)
     if found.difference is None or found.spread is None:
@@ -197,7 +197,7 @@ def probabilities_of(found: PairedComparison, rope: float) -> BayesianComparison
         return BayesianComparison(float(above), float(not (above or below)), float(below), rope)
     scale = found.spread / np.sqrt(found.n)
     better, worse = (
-        float(stats.t.sf((rope - difference) / scale, found.n - 1))
+        float(stdtr(found.n - 1, (difference - rope) / scale))
         for difference in (found.difference, -found.difference)
     )
     return BayesianComparison(better, max(0.0, 1.0 - better - worse) if rope else 0.0, worse, rope)

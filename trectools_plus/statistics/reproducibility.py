@@ -16,7 +16,12 @@ import numpy.typing as npt
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import as_pair
-from trectools_plus.statistics.rankings import check_no_duplicates, check_persistence, overlaps
+from trectools_plus.statistics.rankings import (
+    check_no_duplicates,
+    check_persistence,
+    kendall_tau,
+    overlaps,
+)
 
 DEFAULT_DEPTH = 1000
 DEFAULT_OVERLAP_PERSISTENCE = 0.8
@@ -43,8 +48,6 @@ def kendall_tau_union(
     Raises:
         UsageError: If a ranking contains a document twice, or ``depth`` is below 1.
     """
-    from scipy import stats
-
     _check_depth(depth)
     length = min(len(original), len(reproduced), depth)
     rankings = [original[:length], reproduced[:length]]
@@ -55,7 +58,7 @@ def kendall_tau_union(
     union = sorted({document for ranking in rankings for document in ranking})
     position = {document: number for number, document in enumerate(union)}
     first, second = ([position[document] for document in ranking] for ranking in rankings)
-    return float(stats.kendalltau(first, second).statistic)
+    return kendall_tau(first, second)
 
 
 def truncated_overlap(

@@ -3,6 +3,7 @@
 ::
 
     arguments.py    flags and parameters of measures, parsed as by getopt and trec_eval
+    files.py        scores of clean files without Polars; others are left to the next two
     reading.py      reading and validation of the files, and ranking
     scoring.py      values of each query and measure, from pytrec_eval or builtin.py
     builtin.py      measures that pytrec_eval does not have or version 10 computes differently

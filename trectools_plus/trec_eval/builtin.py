@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.definitions.rbp import discounts, rank_biased_sum, scale_gains
@@ -224,9 +223,11 @@ def _highest_precision_from(run: JudgedRun, level: int) -> FloatArray:
     """Return the highest precision at or after each retrieved relevant document."""
     hits = run.within(None) & (run.grade >= level)
     query = run.query[hits]
-    ranked = pl.DataFrame({"query": query, "precision": ordinals(query) / run.rank[hits]})
-    best = ranked.select(pl.col("precision").cum_max(reverse=True).over("query"))
-    highest: FloatArray = best.to_series().to_numpy()
+    # Numbers of precisions, higher ones for earlier queries, so that no maximum crosses a query.
+    precisions, number = np.unique(ordinals(query) / run.rank[hits], return_inverse=True)
+    number = number + (len(run.retrieved) - query) * len(precisions)
+    best = np.maximum.accumulate(number[::-1])[::-1]
+    highest: FloatArray = precisions[best % len(precisions)] if len(best) else precisions
     return highest
 
 

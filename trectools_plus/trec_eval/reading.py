@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.display import Displayed
@@ -24,11 +23,12 @@ from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun
+from trectools_plus.measures.judged import JudgedQueries, JudgedRun
 from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.views import judge_file
 from trectools_plus.ranking import rank_documents
 from trectools_plus.trec_eval.arguments import Arguments
+from trectools_plus.trec_eval.files import notes_on_files
 from trectools_plus.validation.engine import (
     check_pair_view,
     check_view,
@@ -39,7 +39,6 @@ from trectools_plus.validation.findings import (
     FileReport,
     Finding,
     Severity,
-    notes_on_findings,
     refuse_errors,
 )
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
@@ -56,16 +55,6 @@ _PERMITTED = frozenset(
     | {"P101", "P104", "P105", "P106"}
 )
 """Errors that block scoring but at which trec_eval continues; at all others it stops or crashes."""
-
-_DIFFERENCES = {
-    "F102": "starts with a byte order mark, which is ignored; C trec_eval would lose the first row",
-    "Q141": "has repeated judgments, which count once; C trec_eval would stop",
-}
-"""Findings that do not block scoring, but with which C trec_eval gives another result."""
-
-_AS_IN_TREC_EVAL = frozenset({"R102", "R161", "P103"})
-"""Errors that are not reported: trec_eval also ignores words after the tag, and has no limit of the
-depth; which queries are averaged over depends on ``-c``."""
 
 _View = TypeVar("_View", RunView, QrelsView)
 
@@ -125,7 +114,7 @@ def read_input(arguments: Arguments) -> Input:
     clean = _read_clean_run(grades, run, arguments)
     if clean is not None:
         judged_run, run_id, found = clean
-        return Input(grades, judged_run, run_id, _notes(found, of_qrels))
+        return Input(grades, judged_run, run_id, notes_on_files(found, of_qrels))
     results = _require_table(_open_run(run, arguments.permissive))
     results.other_query_ids = frozenset(judged.blocks.query_ids)
     found = check_view(results)
@@ -134,65 +123,26 @@ def read_input(arguments: Arguments) -> Input:
     pair = check_pair_view(PairView(results, judged))
     _refuse(pair, arguments)
     tag = str(results.frame["tag"][-1])
-    return Input(grades, _read_scores(results), tag, _notes([*found, *pair], of_qrels))
+    return Input(grades, _read_scores(results), tag, notes_on_files([*found, *pair], of_qrels))
 
 
-@dataclass(frozen=True, eq=False)
-class RankedInput:
-    """The ranks of judged documents.
-
-    Attributes:
-        query_ids: All queries of the qrels, in byte order.
-        evaluated: Positions of the evaluated queries.
-        missing: Positions of evaluated queries without results (version 10).
-        run: The ranks of judged documents among all documents.
-        filtered: With ``-J``, the ranks among judged documents; else the same as ``run``.
-    """
-
-    query_ids: list[str]
-    evaluated: IntArray
-    missing: IntArray
-    run: JudgedRun
-    filtered: JudgedRun
-
-
-def rank_input(data: Input, arguments: Arguments) -> RankedInput:
-    """Rank the documents, apply the cutoff, and look up the judged documents.
+def judge_input(data: Input, arguments: Arguments) -> tuple[list[str], JudgedRun]:
+    """Rank the documents, and look up the judged ones.
 
     Args:
         data: The files.
-        arguments: ``-M``, ``-J``, ``-D``, ``-c`` and the version are used.
+        arguments: The version is used.
+
+    Returns:
+        All queries of the qrels, in byte order, and the ranks of their judged documents.
     """
     query_ids = data.qrels["query_id"].unique().sort().to_list()
+    if isinstance(data.run, JudgedRun):
+        return query_ids, data.run
     queries = JudgedQueries(query_ids, [], [], data.qrels.lazy())
-    run = data.run
-    if not isinstance(run, JudgedRun):
-        joined = run.join(queries.numbers, on="query_id", maintain_order="left")
-        ranked = rank_documents(joined, arguments.precision).select("query", "doc_id", "rank")
-        run = JudgedRun.from_ranking(queries, ranked)
-    run = run.cut(arguments.max_retrieved)
-    chosen = run.retrieved > 0
-    missing = np.flatnonzero(~chosen)
-    if arguments.version == 10 and arguments.complete:
-        # Version 10 ranks one unjudged document for a query without results.
-        run = replace(run, retrieved=np.maximum(run.retrieved, 1))
-        chosen[:] = True
-    if arguments.only_query is not None:
-        chosen &= np.array([name == arguments.only_query for name in query_ids])
-    evaluated = np.flatnonzero(chosen)
-    filtered = _judged_only(run) if arguments.judged_only else run
-    return RankedInput(query_ids, evaluated, np.intersect1d(missing, evaluated), run, filtered)
-
-
-def _judged_only(run: JudgedRun) -> JudgedRun:
-    """Return the ranking of the documents with a grade of 0 or more."""
-    is_kept: npt.NDArray[np.bool_] = (run.rank > 0) & (run.grade >= 0)
-    # Entries are sorted by query and rank, so the new rank is the position within the query.
-    n_kept = np.cumsum(is_kept)
-    starts = np.r_[0, np.cumsum(np.bincount(run.query, minlength=len(run.retrieved)))]
-    before = np.r_[0, n_kept][starts[run.query]]
-    rank = np.where(is_kept, n_kept - before, 0)
-    return replace(run, rank=rank, retrieved=run.count(is_kept))
+    joined = data.run.join(queries.numbers, on="query_id", maintain_order="left")
+    ranked = rank_documents(joined, arguments.precision).select("query", "doc_id", "rank")
+    return query_ids, JudgedRun.from_ranking(queries, ranked)
 
 
 def _read_clean_run(
@@ -219,24 +169,6 @@ def _read_clean_run(
         judged.retrieved[order], place[judged.query], judged.rank, judged.grade
     )
     return renumbered, run_id, findings
-
-
-def _notes(of_run: Sequence[Finding], of_qrels: Sequence[Finding]) -> list[str]:
-    """Return notes on permitted errors, on differences from C trec_eval, and on other errors.
-
-    Scripts that call trec_eval expect an empty stderr, so warnings are not reported.
-    """
-    notes = []
-    for finding in (*of_qrels, *of_run):
-        if finding.blocks_scoring:
-            notes.append(f"{finding.place}: {finding.code} {finding.message}")
-        elif finding.code in _DIFFERENCES:
-            notes.append(f"{finding.path} {_DIFFERENCES[finding.code]}")
-
-    def is_reported(finding: Finding) -> bool:
-        return finding.severity is Severity.ERROR and finding.code not in _AS_IN_TREC_EVAL
-
-    return notes + notes_on_findings(filter(is_reported, of_run), filter(is_reported, of_qrels))
 
 
 def _refuse_where_it_stops(results: RunView, found: Sequence[Finding]) -> None:

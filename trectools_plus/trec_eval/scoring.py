@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.definitions.trec_eval_measures import Sees
-from trectools_plus.measures.judged import JudgedRun
+from trectools_plus.measures.judged import IntArray, JudgedRun
 from trectools_plus.measures.providers.renaming import (
     RenamedRun,
     score_lengths,
@@ -20,7 +22,9 @@ from trectools_plus.measures.providers.renaming import (
 )
 from trectools_plus.trec_eval import builtin
 from trectools_plus.trec_eval.arguments import Arguments, Requested
-from trectools_plus.trec_eval.reading import Input, RankedInput, rank_input
+
+if TYPE_CHECKING:
+    from trectools_plus.trec_eval.reading import Input
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,6 +50,40 @@ class Scores(Displayed):
     n_relevant: int
 
 
+@dataclass(frozen=True, eq=False)
+class QueryScores:
+    """The values of some queries.
+
+    Attributes:
+        query_ids: The evaluated queries, in any order.
+        values: By measure name, shape (queries, lines); without measures whose value is a text.
+        strings: The text of relstring for each query; empty if it is not requested.
+    """
+
+    query_ids: list[str]
+    values: dict[str, FloatArray]
+    strings: list[str]
+
+    @classmethod
+    def joined(cls, parts: Sequence[QueryScores]) -> QueryScores:
+        """Return the values of all queries of some parts, in byte order of the ids."""
+        parts = [part for part in parts if part.query_ids]
+        if not parts:
+            return cls([], {}, [])
+        query_ids = [query_id for part in parts for query_id in part.query_ids]
+        strings = [text for part in parts for text in part.strings]
+        values = {
+            name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values
+        }
+        # The order of UTF-8 bytes is that of characters.
+        order = sorted(range(len(query_ids)), key=query_ids.__getitem__)
+        return cls(
+            [query_ids[at] for at in order],
+            {name: table[order] for name, table in values.items()},
+            [strings[at] for at in order] if strings else [],
+        )
+
+
 def score(data: Input, arguments: Arguments) -> Scores:
     """Score a run.
 
@@ -59,25 +97,110 @@ def score(data: Input, arguments: Arguments) -> Scores:
     Raises:
         CheckFailedError: If no query has both results and judgments, as in trec_eval.
     """
-    ranked = rank_input(data, arguments)
-    if not len(ranked.evaluated):
+    from trectools_plus.trec_eval.reading import judge_input
+
+    query_ids, run = judge_input(data, arguments)
+    n_relevant = int((data.qrels["relevance"] > 0).sum())
+    found = score_queries(query_ids, run, arguments)
+    return summarise_queries([found], arguments, data.run_id, (len(query_ids), n_relevant))
+
+
+def summarise_queries(
+    parts: Sequence[QueryScores],
+    arguments: Arguments,
+    run_id: str,
+    counts: tuple[int, int],
+) -> Scores:
+    """Return the values to print, given those of all queries.
+
+    Args:
+        parts: The values.
+        arguments: The command line.
+        run_id: The last column of the run's last row.
+        counts: The number of queries in the qrels, and of judgments with a grade above 0.
+
+    Raises:
+        CheckFailedError: If no query has both results and judgments, as in trec_eval.
+    """
+    found = QueryScores.joined(parts)
+    if not found.query_ids:
         raise CheckFailedError(
             "no queries with both results and relevance info",
             where=None if arguments.only_query is None else f"-D …{arguments.only_query}",
             remedy="check that both files have the same query ids",
         )
+    return Scores(
+        arguments.requested, found.query_ids, found.values, found.strings, run_id, *counts
+    )
+
+
+def score_queries(query_ids: list[str], run: JudgedRun, arguments: Arguments) -> QueryScores:
+    """Score some queries of the qrels.
+
+    Args:
+        query_ids: The queries.
+        run: The ranks of their judged documents.
+        arguments: The command line.
+    """
+    ranked = rank_queries(query_ids, run, arguments)
+    if not len(ranked.evaluated):
+        return QueryScores([], {}, [])
     values, strings = _score(ranked, arguments)
     if arguments.version == 10:
         _reset_missing(values, strings, ranked, arguments.requested)
-    return Scores(
-        arguments.requested,
-        [ranked.query_ids[position] for position in ranked.evaluated],
-        values,
-        strings,
-        data.run_id,
-        len(ranked.query_ids),
-        int((data.qrels["relevance"] > 0).sum()),
-    )
+    return QueryScores([query_ids[at] for at in ranked.evaluated.tolist()], values, strings)
+
+
+@dataclass(frozen=True, eq=False)
+class RankedInput:
+    """The ranks of judged documents.
+
+    Attributes:
+        query_ids: The queries.
+        evaluated: Positions of the evaluated queries.
+        missing: Positions of evaluated queries without results (version 10).
+        run: The ranks of judged documents among all documents.
+        filtered: With ``-J``, the ranks among judged documents; else the same as ``run``.
+    """
+
+    query_ids: list[str]
+    evaluated: IntArray
+    missing: IntArray
+    run: JudgedRun
+    filtered: JudgedRun
+
+
+def rank_queries(query_ids: list[str], run: JudgedRun, arguments: Arguments) -> RankedInput:
+    """Apply the cutoff, and choose the evaluated queries.
+
+    Args:
+        query_ids: The queries.
+        run: The ranks of their judged documents.
+        arguments: ``-M``, ``-J``, ``-D``, ``-c`` and the version are used.
+    """
+    run = run.cut(arguments.max_retrieved)
+    chosen = run.retrieved > 0
+    missing = np.flatnonzero(~chosen)
+    if arguments.version == 10 and arguments.complete:
+        # Version 10 ranks one unjudged document for a query without results.
+        run = replace(run, retrieved=np.maximum(run.retrieved, 1))
+        chosen[:] = True
+    if arguments.only_query is not None:
+        chosen &= np.array([name == arguments.only_query for name in query_ids], bool)
+    evaluated = np.flatnonzero(chosen)
+    filtered = _judged_only(run) if arguments.judged_only else run
+    return RankedInput(query_ids, evaluated, np.intersect1d(missing, evaluated), run, filtered)
+
+
+def _judged_only(run: JudgedRun) -> JudgedRun:
+    """Return the ranking of the documents with a grade of 0 or more."""
+    is_kept: npt.NDArray[np.bool_] = (run.rank > 0) & (run.grade >= 0)
+    # Entries are sorted by query and rank, so the new rank is the position within the query.
+    n_kept = np.cumsum(is_kept)
+    starts = np.r_[0, np.cumsum(np.bincount(run.query, minlength=len(run.retrieved)))]
+    before = np.r_[0, n_kept][starts[run.query]]
+    rank = np.where(is_kept, n_kept - before, 0)
+    return replace(run, rank=rank, retrieved=run.count(is_kept))
 
 
 def _score(ranked: RankedInput, arguments: Arguments) -> tuple[dict[str, FloatArray], list[str]]:

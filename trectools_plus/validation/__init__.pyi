@@ -47,6 +47,7 @@ from trectools_plus.validation.views.pairs import DocumentIds as DocumentIds
 from trectools_plus.validation.views.pairs import read_document_ids as read_document_ids
 from trectools_plus.validation.views.qrels import QrelsView as QrelsView
 from trectools_plus.validation.views.runs import RunView as RunView
+from trectools_plus.validation.views.small import validate_small_run as validate_small_run
 
 __all__ = [
     "FileReport",

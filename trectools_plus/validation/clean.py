@@ -15,10 +15,10 @@ from types import MappingProxyType
 
 import numpy as np
 
+from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.formats.clean.qrels import CleanQrels
 from trectools_plus.formats.clean.run import CleanRun
 from trectools_plus.formats.files.compression import SUFFIXES, Compression
-from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.text import plural
 from trectools_plus.validation.findings import Finding, Severity
 from trectools_plus.validation.fragile_ids import is_fragile, may_be_fragile

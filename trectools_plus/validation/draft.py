@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.choices import Dedup, OnConflict
+from trectools_plus.choices import MAX_TAG_LENGTH, Dedup, OnConflict
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
-from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.validation.registry import Registry, RuleFix
 from trectools_plus.validation.views.order import Rows
 from trectools_plus.validation.views.pairs import PairView

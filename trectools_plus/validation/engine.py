@@ -8,12 +8,12 @@ from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
 
+from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Qrels, Run, Topics
-from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.clean import IdFacts
 from trectools_plus.validation.findings import FileReport, Finding, Fix

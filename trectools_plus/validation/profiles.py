@@ -6,15 +6,14 @@ the check before a submission.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path
 
+from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.writing import MAX_TAG_LENGTH
-from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Severity
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH, TREC_MAX_DEPTH
 from trectools_plus.validation.settings import Settings
@@ -128,6 +127,10 @@ class Choices:
     @property
     def optional_rules(self) -> bool:
         """Return whether a rule that is off by default is chosen."""
+        if self.chosen is _is_on_by_default:
+            return False
+        from trectools_plus.validation.catalogue import CATALOGUE
+
         return any(rule.optional and self.chosen(rule.code) for rule in CATALOGUE)
 
     def _ignored_in(self, path: str) -> tuple[str, ...]:
@@ -161,7 +164,7 @@ def resolve_choices(
     """
     try:
         in_files = chain.from_iterable(settings.per_file_ignores.values())
-        CATALOGUE.code_filter(settings.select, [*settings.ignore, *in_files])
+        _code_filter(settings.select, [*settings.ignore, *in_files])
         find_profile(settings.profile or "default")
     except UsageError as error:
         where = str(settings.path) if settings.path else None
@@ -176,11 +179,32 @@ def resolve_choices(
             max_tag_length=max_tag_length,
         ),
         strict=bool(settings.strict if command_line.strict is None else command_line.strict),
-        chosen=CATALOGUE.code_filter(command_line.select or settings.select, ignore),
-        per_file={
-            pattern: tuple(CATALOGUE.codes(named))
-            for pattern, named in settings.per_file_ignores.items()
-        },
+        chosen=_code_filter(command_line.select or settings.select, ignore),
+        per_file=_codes_by_pattern(settings.per_file_ignores),
         folder=settings.path.absolute().parent if settings.path else Path.cwd(),
         settings_file=settings.path,
     )
+
+
+def _code_filter(select: Sequence[str], ignore: Sequence[str]) -> Callable[[str], bool]:
+    """Return a function that tests whether a code is chosen; see ``Registry.code_filter``."""
+    if not select and not ignore:
+        return _is_on_by_default
+    from trectools_plus.validation.catalogue import CATALOGUE
+
+    return CATALOGUE.code_filter(select, ignore)
+
+
+def _is_on_by_default(code: str) -> bool:
+    """Return whether a rule is on by default; the rules are imported only for a finding."""
+    from trectools_plus.validation.catalogue import CATALOGUE
+
+    return CATALOGUE.code_filter((), ())(code)
+
+
+def _codes_by_pattern(ignored: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    if not ignored:
+        return {}
+    from trectools_plus.validation.catalogue import CATALOGUE
+
+    return {pattern: tuple(CATALOGUE.codes(named)) for pattern, named in ignored.items()}

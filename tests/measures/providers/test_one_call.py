@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import trectools_plus
+from trectools_plus import processes
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures import evaluate
+from trectools_plus.measures import (
+    evaluate,
+    evaluate_small_files,
+    open_files,
+    parse_measures,
+)
 from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
     TREC_EVAL_MEASURES,
     sets_of,
 )
 from trectools_plus.measures.providers import pytrec_eval
+from trectools_plus.measures.scoring import clean
+from trectools_plus.measures.scoring.chunks import ScoredFile
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.builtin import SCORERS
+from trectools_plus.trec_eval.files import score_files
 from trectools_plus.trec_eval.output import output_lines, summarise
 from trectools_plus.trec_eval.reading import Input
 from trectools_plus.trec_eval.scoring import Scores, score
@@ -44,9 +55,23 @@ TEXTS = {one.name for one in TREC_EVAL_MEASURES if one.average == "text"}
 
 
 @pytest.fixture
+def halving(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """A function that starts halving what comes back, and forbids the code for other files."""
+    monkeypatch.setitem(sys.modules, "trectools_plus.measures.scoring.reading", None)
+    monkeypatch.setitem(sys.modules, "trectools_plus.trec_eval.reading", None)
+    return lambda: halve_results(monkeypatch, [])
+
+
+@pytest.fixture
 def halved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Halve every number that comes back; the list counts the calls."""
-    plain, calls = pytrec_eval.call_pytrec_eval, []
+    calls: list[int] = []
+    halve_results(monkeypatch, calls)
+    return calls
+
+
+def halve_results(monkeypatch: pytest.MonkeyPatch, calls: list[int]) -> None:
+    plain = pytrec_eval.call_pytrec_eval
 
     def halve(*given: Any, **options: Any) -> Mapping[str, Mapping[str, float]]:
         calls.append(1)
@@ -57,7 +82,6 @@ def halved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         }
 
     monkeypatch.setattr(pytrec_eval, "call_pytrec_eval", halve)
-    return calls
 
 
 def test_the_package_calls_pytrec_eval_in_one_place() -> None:
@@ -101,6 +125,34 @@ def test_every_standard_figure_of_eval_is_halved(
     assert (half == whole / 2).all()
 
 
+def test_every_standard_figure_of_small_files_is_halved(
+    halved: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    judged = {"1": {"a": 2, "b": 0, "c": 1, "x": 1}, "2": {"b": 1, "c": 0, "d": 3, "e": 2}}
+    ranked = {"1": "abcu", "2": "ducb"}
+    (tmp_path / "qrels").write_text(
+        "".join(f"{q} 0 {d} {g}\n" for q, grades in judged.items() for d, g in grades.items())
+    )
+    (tmp_path / "run").write_text(
+        "".join(
+            f"{q} Q0 {d} {at} -{at} t\n" for q, ds in ranked.items() for at, d in enumerate(ds, 1)
+        )
+    )
+    files, asked = (str(tmp_path / "qrels"), [str(tmp_path / "run")]), parse_measures(names())
+
+    def table() -> npt.NDArray[np.float64]:
+        scored = evaluate_small_files(*files, asked, "zero")
+        assert scored is not None
+        return scored.evaluation.tables["t"]
+
+    half = table()
+    assert halved
+    monkeypatch.undo()
+    whole = table()
+    assert (whole > 0).any(axis=0).all()
+    assert (half == whole / 2).all()
+
+
 def figures(version: int, *flags: str) -> Scores:
     words = [f"--trec-eval-version={version}", "-m", "all_trec", *flags, "qrels", "run"]
     return score(Input.from_tables(QRELS, RUN), parse_arguments(words))
@@ -128,6 +180,69 @@ def test_every_figure_of_the_drop_in_is_halved(
         passed |= {name} if halves else set()
     assert len(passed) == len({*sets_of(version)["all_trec"]} - TEXTS - computed_here)
     assert half.strings == whole.strings
+
+
+@pytest.fixture
+def large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """Files that are scored in chunks by two processes, if the system can copy a process."""
+    monkeypatch.setattr(clean, "_CHUNK_BYTES", 60)
+    monkeypatch.setattr(clean, "_BYTES_PER_PROCESS", 1)
+    monkeypatch.setattr(processes, "_count_processors", lambda: 2)
+    monkeypatch.setattr(processes, "can_copy_process", lambda: sys.platform == "linux")
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text(
+        "".join(
+            f"{query}{copy} 0 {doc_id} {grade}\n"
+            for copy in range(9)
+            for query, documents in QRELS.to_dict().items()
+            for doc_id, grade in documents.items()
+        ),
+        encoding="utf-8",
+    )
+    run.write_text(
+        "".join(
+            f"{query}{copy} Q0 {doc_id} {rank} {score} run\n"
+            for copy in range(9)
+            for query, documents in RUN.to_dict().items()
+            for rank, (doc_id, score) in enumerate(documents.items(), 1)
+        ),
+        encoding="utf-8",
+    )
+    return str(qrels), str(run)
+
+
+def test_every_standard_figure_of_large_files_is_halved(
+    large_files: tuple[str, str], halving: Callable[[], None]
+) -> None:
+    qrels, run = large_files
+    asked = parse_measures(names())
+
+    def table() -> npt.NDArray[np.float64]:
+        (scored,) = open_files(qrels, [run], asked).runs
+        assert isinstance(scored, ScoredFile)
+        return scored.table
+
+    whole = table()
+    halving()
+    half = table()
+    assert (whole > 0).any(axis=0).all()
+    assert (half == whole / 2).all()
+
+
+@pytest.mark.parametrize("version", [9, 10])
+def test_every_figure_of_the_drop_in_on_large_files_is_halved(
+    version: int, large_files: tuple[str, str], halving: Callable[[], None]
+) -> None:
+    words = [f"--trec-eval-version={version}", "-m", "all_trec", "-c", *large_files]
+    arguments = parse_arguments(words)
+    whole, _ = score_files(arguments)
+    halving()
+    half, _ = score_files(arguments)
+    for name, values in whole.values.items():
+        is_computed_here = version == 10 and name in SCORERS
+        expected = values if is_computed_here else values / 2
+        np.testing.assert_array_equal(half.values[name], expected, err_msg=name)
+    assert len(half.values) > 30
 
 
 def test_means_sums_and_printed_lines_are_halved(

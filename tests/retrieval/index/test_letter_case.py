@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from trectools_plus.choices import ALL_MODES, MODE_ALIASES
 from trectools_plus.formats.collection import load_collection
 from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.index_cache import IndexRecipe, open_index
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import puts_exact_first
 from trectools_plus.retrieval.fetch.fetch import fetch
-from trectools_plus.retrieval.index.cache import IndexRecipe, open_index
 from trectools_plus.retrieval.index.encoder import DIMENSIONS, MODEL, TextEncoder
 from trectools_plus.retrieval.ontology_terms import corpus_of
 

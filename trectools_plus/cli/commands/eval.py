@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from trectools_plus import formats
 
+_CountRelevant = Callable[[int], Mapping[str, int]]
 _LONGEST_NAME = 40
 _UNDEFINED = "–"
 _IN_TOP = re.compile(r"in_?top", re.IGNORECASE)
@@ -101,21 +103,31 @@ def evaluate_runs(
         measures.check_files_used(chosen, ontology, annotations)
         chosen = measures.bind_files(chosen, ontology, annotations)
     with use_scheduler(scheduler), show_progress() as progress:
-        opened = measures.open_files(
-            qrels,
-            runs,
-            chosen,
-            low_memory=low_memory,
-            strict_input=strict_input,
-            progress=progress,
-        )
-        named = measures.name_runs(opened.runs)
-        evaluation = measures.score_runs(opened.qrels, named, chosen, missing, notes=opened.notes)
+        small = None
+        if scheduler is None:
+            small = measures.evaluate_small_files(qrels, runs, chosen, missing, progress)
+        if small is None:
+            opened = measures.open_files(
+                qrels,
+                runs,
+                chosen,
+                low_memory=low_memory,
+                strict_input=strict_input,
+                progress=progress,
+            )
+            scored = measures.name_runs(opened.runs)
+            named: Mapping[str, measures.NamedRun] = scored
+            evaluation = measures.score_runs(
+                opened.qrels, scored, chosen, missing, notes=opened.notes
+            )
+            count_relevant: _CountRelevant = partial(_count_relevant, opened.qrels)
+        else:
+            named, evaluation, count_relevant = small.runs, small.evaluation, small.count_relevant
     if output_format == "json":
         document = reporting.evaluation_document(qrels, named, evaluation, per_query=per_query)
         write_json(document, output)
     elif output_format == "table":
-        write_text(as_table(evaluation, opened.qrels if per_query else None), output)
+        write_text(as_table(evaluation, count_relevant if per_query else None), output)
     else:
         write_frame(as_frame(evaluation, per_query=per_query), output_format, output)
     print_notes(evaluation)
@@ -142,7 +154,7 @@ def as_frame(evaluation: measures.Evaluation, *, per_query: bool) -> pl.DataFram
 
 
 def as_table(
-    evaluation: measures.Evaluation, qrels: formats.Qrels | measures.Grades | None = None
+    evaluation: measures.Evaluation, count_relevant: _CountRelevant | None = None
 ) -> Iterator[str]:
     """Yield the lines of a table: the means, one column per run, and the numbers of queries.
 
@@ -150,16 +162,17 @@ def as_table(
 
     Args:
         evaluation: The scores.
-        qrels: The judgments, for the values of each query before the means.
+        count_relevant: Returns the number of relevant documents of each query for a relevance
+            level; if given, the values of each query come before the means.
     """
-    if qrels is not None:
+    if count_relevant is not None:
         for name in evaluation.run_names:
-            yield from _query_lines(evaluation, name, qrels)
+            yield from _query_lines(evaluation, name, count_relevant)
             yield ""
     labels = [_label(measure) for measure in evaluation.measures]
     rows = [
         [label, *(_mean_cell(evaluation, run, measure) for run in evaluation.run_names)]
-        for label, measure in zip(labels, evaluation.measure_names, strict=True)
+        for label, measure in zip(labels, evaluation.measures, strict=True)
     ]
     counts = [evaluation.counts[name] for name in evaluation.run_names]
     counted = (
@@ -181,14 +194,14 @@ def _label(measure: measures.Measure) -> str:
 
 
 def _query_lines(
-    evaluation: measures.Evaluation, run: str, qrels: formats.Qrels | measures.Grades
+    evaluation: measures.Evaluation, run: str, count_relevant: _CountRelevant
 ) -> Iterator[str]:
     queries = evaluation.query_ids[run]
     columns = []
     for measure, name in zip(evaluation.measures, evaluation.measure_names, strict=True):
-        values = evaluation.values(run, name).tolist()
+        values = evaluation.values_as_list(run, name)
         if _IN_TOP.match(measure.requested_name):
-            relevant = _count_relevant(qrels, measure.relevance_level)
+            relevant = count_relevant(measure.relevance_level)
             pairs = zip(values, map(relevant.__getitem__, queries), strict=True)
             columns.append([f"{round(value * count)}/{count}" for value, count in pairs])
         else:
@@ -234,11 +247,11 @@ def _short(cell: str) -> str:
     return cell if len(cell) <= _LONGEST_NAME else f"…{cell[1 - _LONGEST_NAME :]}"
 
 
-def _mean_cell(evaluation: measures.Evaluation, run: str, measure: str) -> str:
-    value = evaluation.mean(run, measure)
-    is_sum = evaluation.definition(measure).aggregate == "sum" and not math.isnan(value)
+def _mean_cell(evaluation: measures.Evaluation, run: str, measure: measures.Measure) -> str:
+    value = evaluation.mean(run, measure.requested_name)
+    is_sum = measure.aggregate == "sum" and not math.isnan(value)
     figure = f"{value:,.0f}" if is_sum else _figure(value)
-    n = evaluation.n(run, measure)
+    n = evaluation.n(run, measure.requested_name)
     return figure if n == evaluation.counts[run].n_scored else f"{figure} (n={n:,})"
 
 

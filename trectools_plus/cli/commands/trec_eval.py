@@ -40,8 +40,7 @@ def score_like_trec_eval(
     if arguments.help:
         write_text(trec_eval.help_lines(arguments))
         return
-    data = trec_eval.read_input(arguments)
-    scores = trec_eval.score(data, arguments)
+    scores, notes = trec_eval.score_files(arguments)
     write_text(trec_eval.output_lines(scores, arguments))
-    for text in (*arguments.notes, *data.notes):
+    for text in (*arguments.notes, *notes):
         note(text)

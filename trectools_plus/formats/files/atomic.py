@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterator
@@ -62,6 +61,8 @@ def atomic_write(
 @contextmanager
 def _through_temporary(target: Path, mode: str, shown: str) -> Iterator[IO[Any]]:
     # Short, so that the name is not too long if the target's name is not, and ignored by globs.
+    import secrets
+
     temporary = target.with_name(f".tmp-{secrets.token_hex(8)}")
     try:
         with _open_new(temporary, target, mode) as stream:

@@ -9,6 +9,8 @@ from typing import IO, Any
 from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.redaction import has_secrets, hide_queries, hide_secrets
 
+CATALOGUE_PREFIX = "irds:"
+"""Begins the name of a dataset of ``ir_datasets``."""
 SILENT_SECONDS = 60
 """Seconds without data after which reading from a web server fails."""
 
@@ -23,6 +25,11 @@ _NO_OUTPUT = logging.NullHandler()
 def is_address(path: object) -> bool:
     """Return true for an address (``s3://…``, ``https://…``), without accessing the disk."""
     return _ADDRESS.match(str(path)) is not None
+
+
+def is_catalogue_name(name: object) -> bool:
+    """Return true for ``irds:<id>``."""
+    return str(name).startswith(CATALOGUE_PREFIX)
 
 
 class RemoteFile:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from trectools_plus.measures.judged import RankedRun, ScoredQueries
+    from trectools_plus.measures.judged import RankedRun
 
     FloatArray = npt.NDArray[np.float64]
 else:
@@ -122,6 +123,21 @@ class Definition(Displayed):
     def trec_eval_sums(self) -> bool:
         """True if trec_eval prints the sum over queries, not the mean, as for all counts."""
         return " -m num_" in (self.trec_eval_call or "")
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredQueries:
+    """The queries of the qrels.
+
+    Attributes:
+        query_ids: Queries with a document of grade 1 or more, in the order of the qrels.
+        without_relevant: The other queries of the qrels, which are not scored.
+        highest: The highest grade of each query of ``query_ids``.
+    """
+
+    query_ids: list[str]
+    without_relevant: list[str]
+    highest: list[int]
 
 
 class Provider(Protocol):
@@ -260,9 +276,7 @@ class Measure(ABC):
             UsageError: If the figures would be meaningless for any run.
         """
         level = self.relevance_level
-        if level <= SCORED_QUERY_LEVEL:
-            return []
-        if not queries.highest:
+        if level <= SCORED_QUERY_LEVEL or not queries.highest:
             return []
         highest = max(queries.highest)
         if highest < level:
@@ -390,6 +404,7 @@ def checked_level(level: Any, label: str) -> int:
     return level
 
 
+@cache  # reading the metadata of a package takes half a millisecond
 def provided_by(distribution: str) -> str:
     """Return an installed distribution's name with its version."""
     from importlib.metadata import version

@@ -15,8 +15,13 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.definitions.base import Definition, FloatArray, Measure
-from trectools_plus.measures.judged import JudgedQueries, ScoredQueries
+from trectools_plus.measures.definitions.base import (
+    Definition,
+    FloatArray,
+    Measure,
+    ScoredQueries,
+)
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.providers.builtin import builtin_provider
 from trectools_plus.measures.providers.user import BaseMeasure
 from trectools_plus.ontology.hpo import load_information, load_ontology

@@ -18,6 +18,7 @@ from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
     Definition,
     Measure,
+    ScoredQueries,
     fold_parameters,
     provided_by,
     refuse_unknown_parameters,
@@ -25,7 +26,7 @@ from trectools_plus.measures.definitions.base import (
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import FloatArray
-    from trectools_plus.measures.judged import RankedRun, ScoredQueries
+    from trectools_plus.measures.judged import RankedRun
 
 UNDEFINED = (
     "queries of the qrels with a document of grade 1 or more for which a relevant and a "

@@ -232,6 +232,14 @@ class TrecEvalMeasure(Measure):
         name, parameter = self.trec_request
         return f"{name}_{parameter}" if parameter and name != "set_F" else name
 
+    def cut_value(self, value: float) -> float:
+        """Return a value of trec_eval with the cutoff of RR@k, which trec_eval does not have.
+
+        A recip_rank below 1/k means that the first relevant document is below rank k.
+        """
+        is_cut = self.standard.label == "RR" and self.cutoff is not None
+        return 0.0 if is_cut and value < 1.0 / (self.cutoff or 1) else value
+
     @property
     def trec_call(self) -> str | None:
         """The trec_eval call that prints the same figures; ``None`` if there is none."""

@@ -243,10 +243,7 @@ def _gains(measure: TrecEvalMeasure, query_ids: Sequence[str], run: JudgedRun) -
 
 
 def _cut(measure: TrecEvalMeasure, values: FloatArray) -> FloatArray:
-    """Apply the cutoff of RR@k: a recip_rank below 1/k means that the first hit is below rank k."""
-    if measure.standard.label == "RR" and measure.cutoff is not None:
-        return np.where(values >= 1.0 / measure.cutoff, values, 0.0)
-    return values
+    return np.array([measure.cut_value(value) for value in values.tolist()], np.float64)
 
 
 def _relevant_only(run: JudgedRun, grades: IntArray) -> tuple[JudgedRun, IntArray]:

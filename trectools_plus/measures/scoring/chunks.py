@@ -121,13 +121,7 @@ class JudgedChunk:
             known: The queries, as positions in ``query_ids``.
         """
         numbers = self.number[known]
-        judgments = qrels.of_queries(numbers)
-        rank = np.zeros(len(qrels.relevance), np.int64)
-        rank[self.judgments] = self.ranks
-        query = np.repeat(np.arange(len(numbers)), np.diff(qrels.starts)[numbers])
-        retrieved = self.lengths[known]
-        run = JudgedRun.of(retrieved, query, rank[judgments], qrels.relevance[judgments])
-        return numbers, run
+        return numbers, qrels.judged_run(numbers, self.lengths[known], self.judgments, self.ranks)
 
 
 @dataclass(frozen=True, eq=False)

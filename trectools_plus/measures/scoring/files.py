@@ -87,22 +87,6 @@ def open_files(
     return OpenedFiles(judged.grades, opened, notes_on_findings(of_runs, judged.findings))
 
 
-def name_runs(runs: Sequence[Run | ScoredFile]) -> dict[str, Run | ScoredFile]:
-    """Return runs by tag, or by path if several have the same tag.
-
-    Raises:
-        UsageError: If a run is given twice.
-    """
-    tags = [run.name for run in runs]
-    named: dict[str, Run | ScoredFile] = {}
-    for run in runs:
-        name = run.name if tags.count(run.name) == 1 else run.path or run.name
-        if name in named:
-            raise UsageError(f"{name} is given twice", remedy="pass each run file once")
-        named[name] = run
-    return named
-
-
 def has_errors(findings: Iterable[Finding]) -> bool:
     """Return whether a finding is an error."""
     return any(finding.severity is Severity.ERROR for finding in findings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import ceil
 from pathlib import Path
@@ -343,16 +343,55 @@ def save_plots(plots: list[Plot], folder: str | Path) -> list[Path]:
     Raises:
         InputError: If a file cannot be written.
     """
+    return save_images(render_plots(plots), folder)
+
+
+def save_images(images: Mapping[str, bytes], folder: str | Path) -> list[Path]:
+    """Write images under their names; return the files.
+
+    Raises:
+        InputError: If a file cannot be written.
+    """
     target = Path(folder)
     make_folder(target)
-    files = []
-    for plot in plots:
-        for image_format in FORMATS:
-            path = target / f"{plot.name}.{image_format}"
-            with atomic_write(path, "wb") as stream:
-                stream.write(render_plot(plot, image_format))
-            files.append(path)
-    return files
+    for name, image in images.items():
+        with atomic_write(target / name, "wb") as stream:
+            stream.write(image)
+    return [target / name for name in images]
+
+
+def render_plots(plots: Iterable[Plot]) -> dict[str, bytes]:
+    """Return each plot as PNG and SVG by the name of its file."""
+    return {
+        f"{plot.name}.{image_format}": render_plot(plot, image_format)
+        for plot in plots
+        for image_format in FORMATS
+    }
+
+
+def draw_images(
+    report: BenchmarkReport,
+    per_query: pl.DataFrame,
+    qrels: Qrels | None,
+    runs: Mapping[str, Run] | None,
+) -> dict[str, bytes]:
+    """Draw all plots of a report, as :func:`draw_plots`, and return the images by file name."""
+    return render_plots(draw_plots(report, per_query, qrels, runs))
+
+
+def prepare_drawing() -> None:
+    """Import and prepare everything that drawing needs: scorers, Matplotlib and its fonts."""
+    import matplotlib.artist
+
+    # Half of the import of Matplotlib is spent on docstrings, which nobody reads in this process.
+    matplotlib.artist.kwdoc = lambda artist: ""  # noqa: ARG005 - its name in Matplotlib
+    qrels, run = Qrels.from_dict({"q": {"d": 1}}), Run.from_dict({"q": {"d": 1.0}})
+    with house_style():
+        figure = new_figure(1.0 + HEADING)
+        curves = precision_recall_curves(qrels, {"run": run}, resamples=10)
+        axes = plot_precision_recall(figure.subplots(), curves, {"run": "Run"})
+        finish(figure, "Title", "Data", axes.get_legend_handles_labels())
+        render_plots([Plot("plot", "Title", "Description", figure)])
 
 
 def render_plot(plot: Plot, image_format: ImageFormat) -> bytes:

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trectools_plus.formats.tables import Run
-    from trectools_plus.measures import Evaluation
-    from trectools_plus.measures.scoring.chunks import ScoredFile
+    from trectools_plus.measures import Evaluation, NamedRun
 
 
 def evaluation_document(
     qrels_path: str,
-    runs: Mapping[str, Run | ScoredFile],
+    runs: Mapping[str, NamedRun],
     evaluation: Evaluation,
     *,
     per_query: bool,
@@ -68,7 +66,7 @@ def _measured(evaluation: Evaluation, run: str, measure: str, *, per_query: bool
         "undefined": evaluation.counts[run].n_scored - n,
     }
     if per_query:
-        column = evaluation.values(run, measure).tolist()
+        column = evaluation.values_as_list(run, measure)
         pairs = zip(evaluation.query_ids[run], column, strict=True)
         values["per_query"] = {query: _or_none(value) for query, value in pairs}
     return values
@@ -80,8 +78,8 @@ def _or_none(value: float) -> float | None:
 
 def _sha256(path: str | None) -> str | None:
     """Return the hash of a file; ``None`` for standard input, which cannot be read again."""
+    from trectools_plus.formats.files.remote import is_catalogue_name
     from trectools_plus.formats.hashing import sha256_file
-    from trectools_plus.formats.ir_datasets import is_catalogue_name
 
     if path in (None, "-") or is_catalogue_name(path):
         return None

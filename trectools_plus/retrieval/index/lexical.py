@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.index.analyzer import Analyzer
-from trectools_plus.retrieval.index.cache import (
+from trectools_plus.index_cache import (
     IndexRecipe,
-    check_postings,
     load_array,
     open_index,
 )
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.index.analyzer import Analyzer
+from trectools_plus.retrieval.index.postings import check_postings
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, empty_ranking, top_positions
 

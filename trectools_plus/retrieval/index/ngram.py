@@ -26,14 +26,14 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.index.cache import (
+from trectools_plus.index_cache import (
     IndexRecipe,
-    check_postings,
     load_array,
     open_index,
 )
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.parts import Positions, TextParts
+from trectools_plus.retrieval.index.postings import check_postings
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Scores, top_positions
 

@@ -14,15 +14,15 @@ import numpy as np
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.index.analyzer import clean_text
-from trectools_plus.retrieval.index.cache import (
+from trectools_plus.index_cache import (
     IndexRecipe,
-    check_postings,
     load_array,
     open_index,
 )
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.index.analyzer import clean_text
 from trectools_plus.retrieval.index.models import first_rows, model_facts, open_model
+from trectools_plus.retrieval.index.postings import check_postings
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, empty_ranking, top_positions
 

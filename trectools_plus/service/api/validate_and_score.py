@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.evaluation import score_runs
-from trectools_plus.measures.scoring.files import name_runs, open_files
+from trectools_plus.measures.evaluation import name_runs, score_runs
+from trectools_plus.measures.scoring.files import open_files
 from trectools_plus.progress import Progress
 from trectools_plus.reporting.results.evaluation import evaluation_document
 from trectools_plus.service.api.evaluation import check_query_count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from xml.sax.saxutils import escape, quoteattr
 
 from trectools_plus.text import sentences
 from trectools_plus.validation.findings import FileReport, Finding, Severity
@@ -58,9 +57,13 @@ def _case(finding: Finding, report: FileReport, *, failed: bool) -> Iterator[str
 
 
 def _attribute(text: str) -> str:
+    from xml.sax.saxutils import quoteattr
+
     return quoteattr(printable(text))
 
 
 def _text(text: str) -> str:
+    from xml.sax.saxutils import escape
+
     # Control characters and lone surrogates, which XML cannot contain, are escaped.
     return escape(printable(text))

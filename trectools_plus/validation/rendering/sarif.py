@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any
 
 from trectools_plus.text import sentences
-from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Severity
 from trectools_plus.validation.registry import Rule
 from trectools_plus.validation.rendering.json import json_chunks
@@ -21,6 +19,8 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 def iter_sarif(reports: Iterable[FileReport]) -> Iterator[str]:
     """Yield all findings as a SARIF log with one run, in parts."""
+    from trectools_plus.validation.catalogue import CATALOGUE
+
     index = {rule.code: at for at, rule in enumerate(CATALOGUE)}
     results = (
         _result(finding, index[finding.code])
@@ -40,6 +40,8 @@ def documentation_url() -> str | None:
 
 def _metadata(key: str) -> list[str]:
     """Return the values of a key of the metadata; empty if the package is not installed."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
     try:
         return metadata(PACKAGE).get_all(key) or []
     except PackageNotFoundError:
@@ -47,6 +49,8 @@ def _metadata(key: str) -> list[str]:
 
 
 def _driver() -> dict[str, Any]:
+    from trectools_plus.validation.catalogue import CATALOGUE
+
     docs = documentation_url()
     driver: dict[str, Any] = {"name": PACKAGE}
     for version in _metadata("Version"):

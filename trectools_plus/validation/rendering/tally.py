@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trectools_plus.text import plural
-from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
 from trectools_plus.validation.rendering.places import printable
 
@@ -52,6 +51,8 @@ class Tally:
         self.findings[finding.severity] += 1
         self.fixes[finding.fix] += 1
         if finding.fix is Fix.ASK:
+            from trectools_plus.validation.catalogue import CATALOGUE
+
             fix = CATALOGUE[finding.code].rule_fix
             effect = finding.effect or (fix.effect if fix else "")
             self.needs_decision.setdefault(finding.code, []).append(effect)

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.numbers import parse_ranks
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.tables import Run
-from trectools_plus.formats.writing import MAX_TAG_LENGTH
 from trectools_plus.validation.views.order import Ordered, Ranks, Rows
 from trectools_plus.validation.views.shape import Shape, shape_of_run
 from trectools_plus.validation.views.tables import (

@@ -153,45 +153,47 @@ def benchmark_run(
       benchmark run --dataset DIR --backend python --retriever my_search:search
       benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
-    settings = benchmark.ConfigOptions(
-        dataset=dataset,
-        test_file=test_file,
-        unknown_terms=unknown_terms,
-        corpus=corpus,
-        topics=topics,
-        qrels=qrels,
-        id_field=id_field,
-        text_fields=None if text_fields is None else split_list(text_fields),
-        language=language,
-        runs=_given_runs(runs or [], further_runs or []),
-        modes=None if modes is None else split_list(modes),
-        output_dir=None if output_dir is None else str(output_dir),
-        depth=depth,
-        exclude_self=exclude_self,
-        ontology=ontology,
-        annotations=annotations,
-        missing=missing,
-        baseline=None if baseline is None else split_list(baseline),
-        retrieval=searching.values() or None,
-        **figures.settings(),
-        **backend.settings(),
-    )
-    if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
-        settings["dataset"] = "hpo"
-        note("no data given; comparing on the HPO demo set (--dataset hpo)")
-    configuration = benchmark.load_config(config, settings)
-    if configuration.runs is None and configuration.needs_corpus:
-        searching.check_used(configuration.mode_keys, configuration.retrieval)
-    report_benchmark(
-        configuration,
-        cached=not no_cache,
-        strict_input=strict_input,
-        ir_metadata=ir_metadata,
-        as_json=output_format == "json",
-        everything=everything,
-        scheduler=scheduler,
-        sign=sign,
-    )
+    with reporting.DrawingProcess() as drawing:
+        settings = benchmark.ConfigOptions(
+            dataset=dataset,
+            test_file=test_file,
+            unknown_terms=unknown_terms,
+            corpus=corpus,
+            topics=topics,
+            qrels=qrels,
+            id_field=id_field,
+            text_fields=None if text_fields is None else split_list(text_fields),
+            language=language,
+            runs=_given_runs(runs or [], further_runs or []),
+            modes=None if modes is None else split_list(modes),
+            output_dir=None if output_dir is None else str(output_dir),
+            depth=depth,
+            exclude_self=exclude_self,
+            ontology=ontology,
+            annotations=annotations,
+            missing=missing,
+            baseline=None if baseline is None else split_list(baseline),
+            retrieval=searching.values() or None,
+            **figures.settings(),
+            **backend.settings(),
+        )
+        if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
+            settings["dataset"] = "hpo"
+            note("no data given; comparing on the HPO demo set (--dataset hpo)")
+        configuration = benchmark.load_config(config, settings)
+        if configuration.runs is None and configuration.needs_corpus:
+            searching.check_used(configuration.mode_keys, configuration.retrieval)
+        report_benchmark(
+            configuration,
+            cached=not no_cache,
+            strict_input=strict_input,
+            ir_metadata=ir_metadata,
+            as_json=output_format == "json",
+            everything=everything,
+            scheduler=scheduler,
+            sign=sign,
+            drawing=drawing,
+        )
 
 
 def _given_runs(options: list[str], further: list[str]) -> dict[str, str] | None:
@@ -215,6 +217,7 @@ def report_benchmark(
     everything: bool = False,
     scheduler: str | None = None,
     sign: Path | None = None,
+    drawing: reporting.DrawingProcess | None = None,
 ) -> None:
     """Run a benchmark with a progress bar, write its report and print it.
 
@@ -227,6 +230,7 @@ def report_benchmark(
         everything: Whether all measures and notes are printed.
         scheduler: Address of the Dask scheduler that distributes the work; ``None`` for none.
         sign: The private key that signs the folder; ``None`` for no signature.
+        drawing: The process that draws the plots; by default this process.
     """
     signer = None if sign is None else reporting.Signer(sign, ask_passphrase)
     with use_scheduler(scheduler), show_progress() as progress:
@@ -237,7 +241,7 @@ def report_benchmark(
     topics = None if result.dataset is None else result.dataset.topics
     if topics is not None and topics.read_as is not None:
         note(f"{topics.path} {topics.read_as}")
-    files = reporting.write_reports(result, ir_metadata=ir_metadata)
+    files = reporting.write_reports(result, ir_metadata=ir_metadata, drawing=drawing)
     if signer is not None:
         signer.sign(result.output_dir)
     if as_json:

@@ -104,7 +104,7 @@ def runs_validate(
     references = References(
         qrels,
         topics=topics,
-        topic_options=fields.options(),
+        topic_options=None if topics is None else fields.options(),
         docids=docids,
         docid_pattern=docid_pattern,
     )
@@ -129,9 +129,14 @@ def _check(
     """Yield the report on each run, and reports on qrels and topics that have errors."""
     topics, documents = references.read_topics(choices), references.read_documents()
     judgments = None if references.qrels is None else validation.open_qrels(references.qrels)
-    view = judgments if isinstance(judgments, validation.QrelsView) else None
+    view = None
+    if judgments is not None and isinstance(judgments, validation.QrelsView):
+        view = judgments
+    # Without other files and options, small files without findings need no tables.
+    is_alone = references == References() and not (every or choices.optional_rules)
     for run in runs:
-        yield validation.validate_run(
+        small = validation.validate_small_run(run, choices.profile) if is_alone else None
+        yield small or validation.validate_run(
             run,
             qrels=view,
             topics=None if isinstance(topics, validation.FileReport) else topics,

@@ -12,6 +12,7 @@ from typing import Any
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus
+from trectools_plus.index_cache import cache_folder
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions
 from trectools_plus.retrieval.backends.embedded.modes import (
@@ -25,7 +26,6 @@ from trectools_plus.retrieval.backends.embedded.modes import (
 )
 from trectools_plus.retrieval.exact_matches import ExactFirstRetriever
 from trectools_plus.retrieval.fusion import HybridRetriever, fusion_of
-from trectools_plus.retrieval.index.cache import cache_folder
 from trectools_plus.retrieval.index.encoder import Encoder, make_encoder
 from trectools_plus.retrieval.index.lexical import LexicalRetriever
 from trectools_plus.retrieval.index.models import ModelRecord

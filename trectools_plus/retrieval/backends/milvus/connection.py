@@ -14,8 +14,8 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
+from trectools_plus.index_cache import cache_folder
 from trectools_plus.retrieval.backends.secrets import Key
-from trectools_plus.retrieval.index.cache import cache_folder
 
 TOKEN_VARIABLE = "MILVUS_TOKEN"
 """The environment variable with the server's token: ``user:password`` or an API key."""

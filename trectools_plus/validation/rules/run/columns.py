@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.writing import MAX_TAG_LENGTH, tag_of_path, valid_tag
+from trectools_plus.formats.writing import tag_of_path, valid_tag
 from trectools_plus.text import on, quoted
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule

@@ -16,13 +16,19 @@ import pytest
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus
+from trectools_plus.index_cache import IndexRecipe, cache_folder, open_index
 from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.index.cache import IndexRecipe, cache_folder, open_index
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 RECIPE = IndexRecipe("toy", {"corpus": "abc", "words": ("a", "b")})
 CORPUS = Corpus.from_dict({"d1": "swept wing", "d2": "heat transfer"})
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Build the indexes of each test in its folder."""
+    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
 
 
 class Builder:
@@ -325,7 +331,7 @@ def test_two_processes_build_once(tmp_path: Path) -> None:
         import sys, time
         from pathlib import Path
         from trectools_plus.progress import no_progress
-        from trectools_plus.retrieval.index.cache import IndexRecipe, open_index
+        from trectools_plus.index_cache import IndexRecipe, open_index
 
         def build(folder):
             print("built", flush=True)
@@ -360,7 +366,7 @@ def test_a_killed_builder_frees_the_lock(tmp_path: Path) -> None:
     script = textwrap.dedent("""
         import time
         from trectools_plus.progress import no_progress
-        from trectools_plus.retrieval.index.cache import IndexRecipe, open_index
+        from trectools_plus.index_cache import IndexRecipe, open_index
 
         def build(folder):
             (folder / "data.txt").write_text("half")
