@@ -140,7 +140,7 @@ for words in json.loads(sys.argv[1]):
     os.wait()
 """
 LIGHT = {"arguments", "choices", "errors", "lazy_names", "plugins", "progress", "provenance"}
-LIGHT |= {"redaction", "text"}
+LIGHT |= {"blas", "redaction", "text"}
 """Modules of the package that every command may import for its help."""
 TABLE = "retrieval.backends.registry"
 """The registry of backends, for the help and completion of --backend."""

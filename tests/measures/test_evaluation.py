@@ -243,7 +243,6 @@ def test_judged_documents_that_were_found_before_change_no_bit(grades, scores):
     qrels = Qrels.from_dict(grades)
     runs = {f"run {place}": Run.from_dict(one) for place, one in enumerate(scores)}
     judged = JudgedQueries.from_qrels(qrels)
-    # The provider of ir_measures sees documents, so its scores are not from the ranks found before.
     for names in (["MinRank"], ["nDCG@2", "P@1", "RR@3"], ["AP", "nDCG", "Bpref"], ["ERR@2", "AP"]):
         measures = parse_measures(names)
         plain = score_runs(qrels, runs, measures, "zero")

@@ -188,6 +188,7 @@ def _write_page(result: BenchmarkResult, titles: pl.DataFrame | None) -> None:
         None if dataset is None else dataset.qrels,
         None if dataset is None else dataset.topics,
         None if titles is None else StoredDocuments(titles, titles.height),
+        None if dataset is None else dataset.judged,
     )
     write_html(result.report, folder / HTML_FILE, evidence)
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from trectools_plus import trec_eval
+from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.cli.printing import write_text
 from trectools_plus.cli.verbosity import note
 
@@ -42,6 +43,7 @@ def score_like_trec_eval(
         return
     small, notes = trec_eval.score_small_files(arguments), list[str]()
     if small is None:
+        load_numpy_without_threads()
         scores, notes = trec_eval.score_files(arguments)
     else:
         scores = small

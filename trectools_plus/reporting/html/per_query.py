@@ -19,6 +19,7 @@ import polars as pl
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import Qrels, Run, Topics
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.ranking import rank_documents
 
 PARTS = 1_000_000
@@ -36,7 +37,6 @@ _MOST_RESULTS = 1_500_000
 """Maximum size of the results and documents, except at depth 1."""
 _SHORTEST_TEXT = 60
 _LONGEST_TITLE = 90
-_PAIR = ("query", "doc_id")
 
 Parts = npt.NDArray[np.float64]
 """Values of one measure in units of 1/PARTS, NaN if undefined; shape (modes, queries)."""
@@ -52,6 +52,7 @@ class QueryEvidence:
         qrels: The judgments; without them results have no grades.
         topics: The texts of the queries.
         corpus: The titles of the documents.
+        judged: The same judgments for scoring; by default made from ``qrels``.
     """
 
     per_query: pl.DataFrame
@@ -59,6 +60,7 @@ class QueryEvidence:
     qrels: Qrels | None = None
     topics: Topics | None = None
     corpus: Documents | None = None
+    judged: JudgedQueries | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,6 +147,9 @@ def collect_queries(
     """
     primary = next(iter(values.parts))
     level = next(iter(report.modes.values())).measures[primary].definition.relevance_level
+    queries = evidence.judged
+    if queries is None and evidence.qrels is not None:
+        queries = JudgedQueries.from_qrels(evidence.qrels)
     places = {query_id: place for place, query_id in enumerate(values.query_ids)}
     data = {
         "modes": [result.label for result in report.modes.values()],
@@ -154,14 +159,17 @@ def collect_queries(
         "level": level,
         "ids": values.query_ids.to_list(),
         "texts": _shorten_texts(values.query_ids, evidence.topics),
-        "relevant": _count_relevant(values.query_ids, evidence.qrels, level),
+        "relevant": None if queries is None else _count_relevant(values.query_ids, queries, level),
         "values": values.encoded,
         "failing": [
             places[query.query_id] for query in report.failing_queries if query.query_id in places
         ],
     }
     most = min(_MOST_RESULTS, _MOST - len(_to_json(data)))
-    return {**data, **_collect_results(report, evidence, values.query_ids, level, most)}
+    return {
+        **data,
+        **_collect_results(evidence, list(report.modes), values.query_ids, (queries, level), most),
+    }
 
 
 def _encode(parts: Parts) -> dict[str, Any]:
@@ -209,94 +217,103 @@ def _shorten_texts(query_ids: pl.Series, topics: Topics | None) -> list[str]:
     return shortened
 
 
-def _count_relevant(query_ids: pl.Series, qrels: Qrels | None, level: int) -> list[int] | None:
+def _count_relevant(query_ids: pl.Series, queries: JudgedQueries, level: int) -> list[int]:
     """Return the number of relevant documents of each query."""
-    if qrels is None:
-        return None
-    judged = qrels.frame.lazy().filter(pl.col("relevance") >= level)
-    counts = judged.group_by("query_id").agg(pl.col("doc_id").n_unique()).collect()
-    found = pl.DataFrame({"query_id": query_ids}).join(
-        counts, on="query_id", how="left", maintain_order="left"
-    )
-    return found["doc_id"].fill_null(0).to_list()
+    number = _number_queries(query_ids, queries)
+    relevant = number[queries.frame.filter(pl.col("relevance") >= level)["query"].to_numpy()]
+    counts: list[int] = np.bincount(relevant[relevant >= 0], minlength=len(query_ids)).tolist()
+    return counts
+
+
+def _number_queries(query_ids: pl.Series, queries: JudgedQueries) -> npt.NDArray[np.int64]:
+    """Return the position in the page of each judged query; -1 if it is not in the page."""
+    places = {query_id: place for place, query_id in enumerate(query_ids)}
+    return np.array([places.get(query_id, -1) for query_id in queries.query_ids], np.int64)
 
 
 def _collect_results(
-    report: BenchmarkReport,
     evidence: QueryEvidence,
+    modes: Sequence[str],
     query_ids: pl.Series,
-    level: int,
+    judgments: tuple[JudgedQueries | None, int],
     most: int,
 ) -> dict[str, Any]:
-    """Return the first results of each mode and query, as deep as fits into ``most`` bytes."""
-    shape = len(report.modes), len(query_ids)
-    places = pl.DataFrame({"query_id": query_ids}).with_row_index("query")
-    judged = _judge(evidence.qrels, places)
-    relevant = judged.filter(pl.col("relevance") >= level).select("query", "doc_id")
+    """Return the first results of each mode and query, as deep as fits into ``most`` bytes.
+
+    Args:
+        evidence: The runs, and the titles of the documents.
+        modes: The modes, in the order of the page.
+        query_ids: The queries, in the order of the page.
+        judgments: The judgments, and the lowest relevant grade.
+        most: The maximum size.
+    """
+    queries, level = judgments
+    shape = len(modes), len(query_ids)
+    grades = np.full((*shape, DEEPEST), np.nan)
     first = np.zeros(shape, np.int64)
+    places = pl.DataFrame({"query_id": query_ids}).with_row_index("query")
     tops = []
-    for place, mode in enumerate(report.modes):
-        if mode in evidence.runs:
-            ranked = _rank(evidence.runs[mode], places)
-            tops.append(ranked.filter(pl.col("rank") <= DEEPEST).with_columns(mode=pl.lit(place)))
-            hits = ranked.join(relevant, on=_PAIR, how="semi").group_by("query").agg(pl.min("rank"))
-            first[place, hits["query"].to_numpy()] = hits["rank"].to_numpy()
+    for place, mode in enumerate(modes):
+        if mode not in evidence.runs:
+            continue
+        run = evidence.runs[mode]
+        top = first_results(run, DEEPEST).join(places, on="query_id", maintain_order="left")
+        tops.append(top.select(pl.lit(place).alias("mode"), "query", "rank", "doc_id"))
+        if queries is not None:
+            judged = queries.judge(run)
+            query = _number_queries(query_ids, queries)[judged.query]
+            shown = (query >= 0) & judged.within(DEEPEST)
+            grades[place, query[shown], judged.rank[shown] - 1] = judged.grade[shown]
+            # Sorted by query and rank, so the first of each query has the lowest rank.
+            relevant = np.flatnonzero((query >= 0) & judged.within(None) & (judged.grade >= level))
+            found, where = np.unique(query[relevant], return_index=True)
+            first[place, found] = judged.rank[relevant[where]]
     if not tops:
         nothing: dict[str, Any] = {"documents": [], "titles": [], "depth": 0, "grades": []}
         return {"first": None, **nothing, "results": None}
-    top = pl.concat(tops)
-    grades = judged.join(top, on=_PAIR, how="semi").unique(_PAIR)
-    graded = top.join(grades, on=_PAIR, how="left", maintain_order="left")
+    every = pl.concat(tops)
     results: dict[str, Any] = {}
     for depth in _DEPTHS:
-        results = _number(graded.filter(pl.col("rank") <= depth), shape, depth, evidence.corpus)
+        within = every.filter(pl.col("rank") <= depth)
+        results = _number(within, grades[..., :depth], evidence.corpus)
         if len(_to_json(results)) <= most:
             break
-    return {"first": None if evidence.qrels is None else _pack(first), **results}
-
-
-def _judge(qrels: Qrels | None, places: pl.DataFrame) -> pl.DataFrame:
-    """Return ``query, doc_id, relevance`` of the judgments of these queries."""
-    if qrels is None:
-        schema = pl.Schema({"query": pl.UInt32(), "doc_id": pl.String(), "relevance": pl.Int64()})
-        return pl.DataFrame(schema=schema)
-    judged = qrels.frame.select("query_id", "doc_id", "relevance")
-    return judged.join(places, on="query_id").select(*_PAIR, "relevance")
-
-
-def _rank(run: Run, places: pl.DataFrame) -> pl.DataFrame:
-    """Return ``query, doc_id, rank`` of these queries, in canonical order."""
-    ranked = rank_documents(run.frame.select("query_id", "doc_id", "score"))
-    found = ranked.join(places, on="query_id", how="inner", maintain_order="left")
-    return found.select(*_PAIR, "rank")
+    return {"first": None if queries is None else _pack(first), **results}
 
 
 def _number(
-    rows: pl.DataFrame, shape: tuple[int, int], depth: int, corpus: Documents | None
+    top: pl.DataFrame, grades: npt.NDArray[np.float64], corpus: Documents | None
 ) -> dict[str, Any]:
-    """Return documents and results, where results are numbers of documents with their grade."""
-    named = rows["doc_id"].unique(maintain_order=True)
+    """Return documents and results, where results are numbers of documents with their grade.
+
+    Args:
+        top: ``mode, query, rank, doc_id``.
+        grades: By mode, query and rank; NaN for unjudged documents.
+        corpus: The titles.
+    """
+    named = top["doc_id"].unique(maintain_order=True)
     numbers = pl.DataFrame({"doc_id": named}).with_row_index("document")
-    grades = rows["relevance"].drop_nulls().unique().sort()
-    codes = grades.search_sorted(rows["relevance"]) + 1
-    found = rows.join(numbers, on="doc_id", how="left", maintain_order="left")
-    number = found["document"].cast(pl.Int64) * (len(grades) + 1)
-    number += pl.select(pl.when(rows["relevance"].is_null()).then(0).otherwise(codes)).to_series()
-    packed = np.full((*shape, depth), -1)
-    place = (found[name].cast(pl.Int64).to_numpy() for name in ("mode", "query"))
-    packed[(*place, found["rank"].to_numpy() - 1)] = number.to_numpy()
+    found = top.join(numbers, on="doc_id", how="left", maintain_order="left")
+    where = *(found[name].to_numpy() for name in ("mode", "query")), found["rank"].to_numpy() - 1
+    of_results = grades[where]
+    distinct = np.unique(of_results[~np.isnan(of_results)])
+    kinds = np.where(np.isnan(of_results), 0, np.searchsorted(distinct, of_results) + 1)
+    results = np.full(grades.shape, -1)
+    results[where] = found["document"].to_numpy() * np.int64(len(distinct) + 1) + kinds
     return {
         "documents": named.to_list(),
         "titles": _list_titles(named, corpus),
-        "depth": depth,
-        "grades": grades.to_list(),
-        "results": _pack(packed),
+        "depth": grades.shape[2],
+        "grades": distinct.astype(np.int64).tolist(),
+        "results": _pack(results),
     }
 
 
 def first_results(run: Run, depth: int) -> pl.DataFrame:
-    """Return ``query_id, doc_id`` of the first results, in canonical order."""
-    return rank_documents(run.frame).filter(pl.col("rank") <= depth).select("query_id", "doc_id")
+    """Return ``query_id, doc_id, rank`` of the first results, in canonical order."""
+    ranked = rank_documents(run.frame.select("query_id", "doc_id", "score"))
+    first = ranked.filter(pl.col("rank") <= depth)
+    return first.select("query_id", "doc_id", pl.col("rank").cast(pl.Int64))
 
 
 def _list_titles(named: pl.Series, corpus: Documents | None) -> list[str]:
