@@ -90,6 +90,26 @@ def test_small_clean_files_load_no_tables(tmp_path: Path) -> None:
     }
 
 
+def test_large_clean_files_load_no_polars(tmp_path: Path) -> None:
+    run, qrels = tmp_path / "run", tmp_path / "qrels"
+    queries = range(100, 700)
+    with run.open("w", encoding="utf-8") as rows, qrels.open("w", encoding="utf-8") as judgments:
+        for query in queries:
+            for rank in range(1, 101):
+                rows.write(f"{query} Q0 doc{query * rank} {rank} {100 - rank}.25 tag\n")
+                judgments.write(f"{query} 0 doc{query * rank} {rank % 2}\n" if rank < 9 else "")
+    for words in (
+        ["runs", "validate", str(run)],
+        ["runs", "validate", str(run), "--qrels", str(qrels)],
+        ["eval", str(qrels), str(run)],
+    ):
+        modules = loaded_modules(*words)
+        packages = {name.partition(".")[0] for name in modules}
+        assert "numpy" in packages
+        assert packages & {*HEAVY, "polars", "pytrec_eval", "ir_measures"} == set(), words
+        assert "trectools_plus.validation.catalogue" not in modules, words
+
+
 def test_commands_on_reports_load_what_they_use(tmp_path: Path) -> None:
     with tarfile.open(REPORT) as archive:
         archive.extractall(tmp_path, filter="data")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +15,8 @@ from typer.testing import CliRunner
 from tests.formats.clean.run_texts import changed, regular_runs
 from tests.formats.clean.test_judged import regular_qrels
 from trectools_plus.cli.app import app
-from trectools_plus.validation import RENDERERS, clean_reports, validate_run
+from trectools_plus.validation import CATALOGUE, RENDERERS, clean_reports, validate_run
+from trectools_plus.validation.clean import NAMES
 from trectools_plus.validation.clean_reports import load_judged_ids, validate_clean_run
 from trectools_plus.validation.engine import open_qrels, open_run
 from trectools_plus.validation.findings import FileReport
@@ -32,6 +35,10 @@ def chunk_bytes(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clean_reports, "_CHUNK_BYTES", request.param)
         yield
+
+
+def test_names_are_those_of_the_rules():
+    assert {code: CATALOGUE[code].name for code in NAMES} == NAMES
 
 
 def report_of_rules(path: Path, max_depth: int, longest: int, qrels: Path | None) -> FileReport:
@@ -122,7 +129,7 @@ def qrels_of(run: str, every: int = 1) -> str:
     return "".join(f"{row[0]} 0 {row[2]} {int(row[3]) % 2}\n" for row in rows[::every])
 
 
-@pytest.mark.parametrize(("every", "is_clean"), [(1, True), (2, True), (11, False)])
+@pytest.mark.parametrize(("every", "is_clean"), [(1, True), (2, True), (11, True), (180, False)])
 def test_qrels_are_compared(tmp_path, every, is_clean):
     path, qrels = tmp_path / "run.txt", tmp_path / "qrels.txt"
     path.write_text(a_run())
@@ -159,6 +166,25 @@ def test_files_that_cannot_be_read_are_left_to_the_rules(tmp_path, monkeypatch):
         assert load_judged_ids(other) is None
     monkeypatch.setattr(clean_reports, "max_content_bytes", lambda: 100)
     assert validate_clean_run(path, max_depth=100, max_tag_length=64) is None
+
+
+def test_malformed_and_real_runs_have_the_reports_of_the_rules(shared_data, tmp_path):
+    n_clean = 0
+    malformed = shared_data / "malformed"
+    for entry in json.loads((malformed / "manifest.json").read_text(encoding="utf-8")):
+        if entry["kind"] == "run":
+            qrels = malformed / entry["with"] if "with" in entry else None
+            for max_depth in (2, 100):
+                assert_same(malformed / entry["file"], qrels=qrels, max_depth=max_depth)
+    for packed in sorted((shared_data / "robust03").glob("input.*.gz")):
+        path = tmp_path / packed.stem
+        path.write_bytes(gzip.decompress(packed.read_bytes()))
+        n_clean += assert_same(path, max_depth=1000)
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_bytes(gzip.decompress((shared_data / "robust03" / "qrels.txt.gz").read_bytes()))
+    for path in sorted(tmp_path.glob("input.*")):
+        assert_same(path, max_depth=1000, qrels=qrels)
+    assert n_clean > 0
 
 
 @pytest.mark.parametrize("text", [*(text for text, _ in CLEAN.values()), *OTHER.values()])

@@ -129,7 +129,7 @@ class RunFacts:
 
     @property
     def has_split_query(self) -> bool:
-        """Whether a query is in two chunks, so that the rules on queries must see the whole run."""
+        """True if a query is in two chunks, so that rules on queries must see the whole run."""
         return len(set(self.query_ids)) < len(self.query_ids)
 
     def findings(

@@ -1,7 +1,7 @@
 """Reports on clean runs, which are read once, in chunks, with NumPy alone.
 
-A clean run has no findings, or only some on ids and on its depth. For findings on ids, their lines
-are collected, and the rules check these lines alone.
+A clean run has no findings, or only some on ids, on its depth and on few judged documents. For
+findings on ids, their lines are collected, and the rules check these lines alone.
 """
 
 from __future__ import annotations
@@ -168,12 +168,13 @@ def _report(
     max_depth: int | None,
     max_tag_length: int,
 ) -> FileReport | None:
-    """Return the report on a run, if findings are only on ids and depth."""
+    """Return the report on a run, if no other rules have findings."""
     facts = RunFacts.joined(chunk.facts for chunk in checked)
     codes = {one.code for one in facts.findings(path, max_depth, max_tag_length)}
     if not checked or facts.has_split_query or not codes <= {"R161"}:
         return None
-    if qrels is not None and not _is_judged(facts, checked, qrels):
+    judged = 1.0 if qrels is None else _share_judged(facts, checked, qrels)
+    if judged is None:
         return None
     first_rows = accumulate((chunk.facts.n_rows for chunk in checked), initial=0)
     lines = [
@@ -182,12 +183,13 @@ def _report(
         for line in chunk.lines
     ]
     findings: Sequence[Finding] = ()
-    if codes or lines:
+    if codes or lines or judged < MIN_JUDGED:
         # Only these findings need the rules and their tables.
         from trectools_plus.validation.single_lines import (
             check_lines,
             depth_finding,
             in_catalogue_order,
+            judged_finding,
         )
 
         found = check_lines(path, lines)
@@ -197,12 +199,20 @@ def _report(
             sizes = np.concatenate([chunk.sizes for chunk in checked])
             assert max_depth is not None
             found.append(depth_finding(path, facts.query_ids, sizes, max_depth))
+        if judged < MIN_JUDGED:
+            found.append(judged_finding(path, judged))
         findings = in_catalogue_order(found)
     return FileReport(path, "run", facts.n_rows, len(facts.query_ids), tuple(findings))
 
 
-def _is_judged(facts: RunFacts, checked: Sequence[_Checked], qrels: JudgedIds) -> bool:
-    """Return whether run and qrels have the same queries, and enough documents are judged."""
+def _share_judged(facts: RunFacts, checked: Sequence[_Checked], qrels: JudgedIds) -> float | None:
+    """Return the share of judged documents in the first ``JUDGED_CUTOFF`` of all queries.
+
+    Returns:
+        ``None`` if it is 0, or if run and qrels do not have the same queries.
+    """
     n_shown = sum(chunk.n_shown for chunk in checked)
     n_judged = sum(chunk.n_judged for chunk in checked)
-    return set(facts.query_ids) == set(qrels.qrels.query_ids) and n_judged / n_shown >= MIN_JUDGED
+    if not n_judged or set(facts.query_ids) != set(qrels.qrels.query_ids):
+        return None
+    return n_judged / n_shown

@@ -16,6 +16,7 @@ from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.registry import LINES_KEPT
+from trectools_plus.validation.rules.pair.documents import few_judged
 from trectools_plus.validation.rules.run.documents import deep_queries
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.runs import RunView
@@ -63,6 +64,18 @@ def depth_finding(path: str, query_ids: Sequence[str], sizes: Rows, limit: int) 
     beyond = (np.cumsum(sizes) - sizes + limit + 1)[sizes > limit]
     lines = beyond[:LINES_KEPT].tolist()
     return CATALOGUE["R161"].finding(deep_queries(query_ids, sizes, limit, lines), path)
+
+
+def judged_finding(path: str, share: float) -> Finding:
+    """Return the finding on a run with few judged documents.
+
+    Args:
+        path: The run, as the user named it.
+        share: The share of judged documents in the first ``JUDGED_CUTOFF``, below ``MIN_JUDGED``.
+    """
+    hit = few_judged(share)
+    assert hit is not None
+    return CATALOGUE["P105"].finding(hit, path)
 
 
 def in_catalogue_order(findings: Iterable[Finding]) -> list[Finding]:
