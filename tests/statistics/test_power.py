@@ -130,5 +130,5 @@ def test_roots_are_exactly_those_of_scipy(places, low, high):
     if function(low) == 0 or (function(low) > 0) == (function(high) > 0):
         return
     assert find_root(function, low, high) == optimize.brentq(
-        function, low, high, xtol=1e-12, rtol=1e-12
+        function, low, high, xtol=1e-12, rtol=1e-12, maxiter=10_000
     )
