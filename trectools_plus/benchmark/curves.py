@@ -21,6 +21,7 @@ from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Missing, score_runs
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import mean_intervals
 from trectools_plus.statistics.arrays import IntervalOptions
@@ -30,6 +31,10 @@ RECALL_LEVELS = tuple(step / 10 for step in range(11))
 """The eleven standard levels."""
 RANKS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 """The ranks of hit rates, up to the depth of the runs."""
+
+ScoredCurves = dict[str, tuple[Sequence[float], dict[str, FloatArray]]]
+"""By measure, ``IPrec`` and ``HitRate``: recall levels or ranks, and the scores of each run there,
+shape (queries, points)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -88,7 +93,9 @@ def precision_recall_curves(
         IncomparableError: If ``missing`` is ``drop`` and the runs answer different queries, or
             none.
     """
-    return _curves("IPrec", sorted(set(levels)), qrels, runs, missing, resampling_of(resampling))
+    points = sorted(set(levels))
+    scores = _score("IPrec", points, qrels, runs, missing)
+    return resample_curves("IPrec", points, scores, resampling_of(resampling))
 
 
 def hit_rate_curves(
@@ -116,27 +123,64 @@ def hit_rate_curves(
         IncomparableError: As :func:`precision_recall_curves`.
     """
     points = sorted(set(_default_ranks(runs) if ranks is None else ranks))
-    return _curves("HitRate", points, qrels, runs, missing, resampling_of(resampling))
+    scores = _score("HitRate", points, qrels, runs, missing)
+    return resample_curves("HitRate", points, scores, resampling_of(resampling))
 
 
-def _curves(
+def score_curves(
+    qrels: Qrels | JudgedQueries, runs: Mapping[str, Run], missing: Missing = "zero"
+) -> ScoredCurves:
+    """Score the points of both curves, for :func:`resample_curves`.
+
+    Args:
+        qrels: The judgments.
+        runs: The runs, by mode.
+        missing: As in :func:`precision_recall_curves`.
+
+    Raises:
+        UsageError: If there is no run.
+        IncomparableError: As :func:`precision_recall_curves`.
+    """
+    points = {"IPrec": RECALL_LEVELS, "HitRate": _default_ranks(runs)}
+    return {
+        measure: (at, _score(measure, at, qrels, runs, missing)) for measure, at in points.items()
+    }
+
+
+def _score(
     measure: str,
     points: Sequence[float],
-    qrels: Qrels,
+    qrels: Qrels | JudgedQueries,
     runs: Mapping[str, Run],
     missing: Missing,
-    resampling: IntervalOptions,
-) -> Curves:
+) -> dict[str, FloatArray]:
     if not runs or not points:
         raise UsageError("expected at least one run, and one recall level or rank", where=measure)
     measures = parse_measures([f"{measure}@{point:g}" for point in points])
     # evaluate() would refuse a mode that found nothing.
     evaluation = score_runs(qrels, runs, measures, missing)
     refuse_different_queries(evaluation)
-    modes = evaluation.run_names
-    values = np.concatenate([evaluation.tables[mode] for mode in modes], axis=1)
-    if not len(values):
+    if not evaluation.query_ids[evaluation.run_names[0]]:
         raise IncomparableError("no query to average over", where=measure)
+    return dict(evaluation.tables)
+
+
+def resample_curves(
+    measure: str,
+    points: Sequence[float],
+    scores: Mapping[str, FloatArray],
+    resampling: IntervalOptions,
+) -> Curves:
+    """Compute means and intervals of scored points.
+
+    Args:
+        measure: ``IPrec`` or ``HitRate``.
+        points: Recall levels or ranks.
+        scores: The scores of each run there, shape (queries, points).
+        resampling: As for :func:`precision_recall_curves`.
+    """
+    modes = list(scores)
+    values = np.concatenate(list(scores.values()), axis=1)
     intervals = mean_intervals(values, **resampling)
 
     def by_mode(row: FloatArray) -> dict[str, FloatArray]:

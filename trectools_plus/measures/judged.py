@@ -101,7 +101,7 @@ class JudgedQueries(ScoredQueries):
     """The scored queries, and their judgments.
 
     Attributes:
-        judged: ``query_id, doc_id, relevance``: all judgments, each pair once.
+        judged: ``query_id, doc_id, relevance``: all judgments; the last of a pair counts.
         by_subtopic: ``query_id, iteration, doc_id, relevance``: the judgments of each subtopic, as
             in qrels for diversity; ``None`` if the subtopics are unknown.
     """
@@ -128,7 +128,7 @@ class JudgedQueries(ScoredQueries):
             highest["query_id"].filter(is_scored).to_list(),
             highest["query_id"].filter(~is_scored).to_list(),
             highest["relevance"].filter(is_scored).to_list(),
-            judged.unique(["query_id", "doc_id"], keep="last", maintain_order=True),
+            judged,
             qrels.frame.lazy().select("query_id", "iteration", "doc_id", "relevance"),
         )
 
@@ -145,13 +145,17 @@ class JudgedQueries(ScoredQueries):
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """``query`` (its position), ``doc_id``, ``relevance``: the judgments, sorted by query."""
-        return (
-            self.judged.join(self.numbers.lazy(), on="query_id", maintain_order="left")
-            .select("query", "doc_id", "relevance")
-            .sort("query", maintain_order=True)
-            .collect()
-        )
+        """``query`` (its position), ``doc_id``, ``relevance``: each pair once, sorted by query."""
+        from trectools_plus.validation.views.order import keys_of
+
+        numbered = self.judged.join(self.numbers.lazy(), on="query_id", maintain_order="left")
+        frame = numbered.select("query", "doc_id", "relevance").collect()
+        # If all keys differ, so do all pairs. Comparing the ids themselves needs much more memory.
+        keys = np.sort(keys_of(frame["query"].to_numpy(), frame["doc_id"]))
+        if (keys[1:] == keys[:-1]).any():
+            frame = frame.unique(["query", "doc_id"], keep="last", maintain_order=True)
+        ordered = frame["query"].is_sorted()
+        return frame if ordered else frame.sort("query", maintain_order=True)
 
     @cached_property
     def numbers(self) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from trectools_plus.benchmark.curves import ScoredCurves
 from trectools_plus.benchmark.report import BenchmarkReport, load_report
 from trectools_plus.benchmark.report.diagnostics import find_failing_of_mode
 from trectools_plus.benchmark.report.folder import StoredDocuments
@@ -32,7 +33,11 @@ from trectools_plus.reporting.html.page import write_html
 from trectools_plus.reporting.html.per_query import DEEPEST, QueryEvidence, first_results
 from trectools_plus.reporting.ir_metadata import write_annotated_runs
 from trectools_plus.reporting.markdown.report import write_markdown
-from trectools_plus.reporting.plots.figures import draw_images, save_images
+from trectools_plus.reporting.plots.figures import (
+    draw_images,
+    save_images,
+    score_curves_of_report,
+)
 
 
 def write_reports(
@@ -118,8 +123,10 @@ def render_files(
     # In another process, drawing starts here and ends below.
     drawing = drawing or DrawingProcess()
     if plots:
-        qrels = None if result.dataset is None else result.dataset.qrels
-        drawing.start(partial(draw_images, result.report, result.per_query, qrels, result.runs))
+        curves: ScoredCurves = {}
+        if result.dataset is not None and result.runs:
+            curves = score_curves_of_report(result.report, result.dataset.judged, result.runs)
+        drawing.start(partial(draw_images, result.report, result.per_query, curves))
     tables = _list_tables(result)
     for name, table in tables.items():
         with atomic_write(folder / name, "wb") as stream:

@@ -10,9 +10,10 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.curves import hit_rate_curves, precision_recall_curves
+from trectools_plus.benchmark.curves import ScoredCurves, resample_curves, score_curves
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report.analyses import Similarity
 from trectools_plus.benchmark.run.config import resampling_of
@@ -20,6 +21,7 @@ from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.reporting.comparison import describe_dataset
 from trectools_plus.reporting.plots.critical_difference import (
     FEWEST_MODES,
@@ -60,6 +62,18 @@ KINDS = ("means", "differences", "critical_difference")
 
 # Without time and version, the same figure gives the same bytes.
 _NO_ORIGIN = {"Date": None, "Creator": None}
+_CURVES = {
+    "IPrec": (
+        "precision_recall",
+        "Interpolated precision at recall levels",
+        plot_precision_recall,
+    ),
+    "HitRate": (
+        "hit_rate",
+        "Queries with a relevant document in the first k results",
+        plot_hit_rate,
+    ),
+}
 _MOST_PAIRS = 6
 _MOST_MODES = 10
 """With more modes, curves and strata show only the best ones."""
@@ -85,10 +99,27 @@ def draw_plots(
         qrels: The judgments.
         runs: The runs, by mode.
     """
+    curves = score_curves_of_report(report, qrels, runs) if qrels is not None and runs else {}
+    return _draw_plots(report, per_query, curves)
+
+
+def score_curves_of_report(
+    report: BenchmarkReport, qrels: Qrels | JudgedQueries, runs: Mapping[str, Run]
+) -> ScoredCurves:
+    """Score the points of the curves of a report, which need the runs, for :func:`draw_images`."""
+    chosen, _ = _best_modes(report)
+    return score_curves(
+        qrels,
+        {mode: run for mode, run in runs.items() if mode in chosen.modes},
+        report.manifest.config.get("missing", "zero"),
+    )
+
+
+def _draw_plots(
+    report: BenchmarkReport, per_query: pl.DataFrame, scored_curves: ScoredCurves
+) -> list[Plot]:
     with house_style():
-        plots = [measures_plot(report)]
-        if qrels is not None and runs:
-            plots += _curves(report, qrels, runs)
+        plots = [measures_plot(report), *_curves(report, scored_curves)]
         if report.comparisons:
             plots.append(_differences(report, per_query))
         if any(report.strata.values()):
@@ -165,30 +196,14 @@ def _best_modes(report: BenchmarkReport) -> tuple[BenchmarkReport, str]:
     return report.model_copy(update={"modes": chosen}), described
 
 
-def _curves(report: BenchmarkReport, qrels: Qrels, runs: Mapping[str, Run]) -> Iterator[Plot]:
+def _curves(report: BenchmarkReport, scored: ScoredCurves) -> Iterator[Plot]:
     report, data = _best_modes(report)
-    runs = {mode: run for mode, run in runs.items() if mode in report.modes}
     labels = {mode: result.label for mode, result in report.modes.items()}
-    for name, title, compute, plot in (
-        (
-            "precision_recall",
-            "Interpolated precision at recall levels",
-            precision_recall_curves,
-            plot_precision_recall,
-        ),
-        (
-            "hit_rate",
-            "Queries with a relevant document in the first k results",
-            hit_rate_curves,
-            plot_hit_rate,
-        ),
-    ):
-        curves = compute(
-            qrels,
-            runs,
-            missing=report.manifest.config.get("missing", "zero"),
-            **resampling_of(report.manifest.config) | {"seed": report.manifest.seed},
-        )
+    resampling = resampling_of(report.manifest.config)
+    resampling["seed"] = report.manifest.seed
+    for measure, (points, scores) in scored.items():
+        name, title, plot = _CURVES[measure]
+        curves = resample_curves(measure, points, scores, resampling)
         figure = new_figure(3.6 + HEADING + legend_height(_labels(report)))
         axes = plot(figure.subplots(), curves, labels)
         shown = title if curves.n < 2 else f"{title}, with {curves.level * 100:g}% intervals"
@@ -372,23 +387,28 @@ def render_plots(plots: Iterable[Plot]) -> dict[str, bytes]:
 def draw_images(
     report: BenchmarkReport,
     per_query: pl.DataFrame,
-    qrels: Qrels | None,
-    runs: Mapping[str, Run] | None,
+    scored_curves: ScoredCurves,
 ) -> dict[str, bytes]:
-    """Draw all plots of a report, as :func:`draw_plots`, and return the images by file name."""
-    return render_plots(draw_plots(report, per_query, qrels, runs))
+    """Draw all plots of a report, as :func:`draw_plots`, and return the images by file name.
+
+    Args:
+        report: The report.
+        per_query: ``run, query_id, measure, value``; undefined values are null.
+        scored_curves: From :func:`score_curves_of_report`; may be empty.
+    """
+    return render_plots(_draw_plots(report, per_query, scored_curves))
 
 
 def prepare_drawing() -> None:
-    """Import and prepare everything that drawing needs: scorers, Matplotlib and its fonts."""
+    """Import and prepare everything that drawing needs: statistics, Matplotlib and its fonts."""
     import matplotlib.artist
 
     # Half of the import of Matplotlib is spent on docstrings, which nobody reads in this process.
     matplotlib.artist.kwdoc = lambda artist: ""  # noqa: ARG005 - its name in Matplotlib
-    qrels, run = Qrels.from_dict({"q": {"d": 1}}), Run.from_dict({"q": {"d": 1.0}})
+    scores = {"run": np.array([[1.0, 0.5], [0.5, 0.0]])}
     with house_style():
         figure = new_figure(1.0 + HEADING)
-        curves = precision_recall_curves(qrels, {"run": run}, resamples=10)
+        curves = resample_curves("IPrec", [0.0, 1.0], scores, resampling_of({"resamples": 10}))
         axes = plot_precision_recall(figure.subplots(), curves, {"run": "Run"})
         finish(figure, "Title", "Data", axes.get_legend_handles_labels())
         render_plots([Plot("plot", "Title", "Description", figure)])
