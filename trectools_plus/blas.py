@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -45,3 +47,18 @@ def limited_blas_threads() -> int | None:
     with one_blas_thread():
         pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     return max((pool["num_threads"] for pool in pools), default=None)
+
+
+def load_numpy_without_threads() -> None:
+    """Import NumPy for a command without matrix products: starting threads takes half the time.
+
+    A number of threads that the user set is kept, and so are those of a loaded library.
+    """
+    variable = "OPENBLAS_NUM_THREADS"
+    if "numpy" in sys.modules or variable in os.environ:
+        return
+    os.environ[variable] = "1"
+    try:
+        import numpy as np  # noqa: F401
+    finally:
+        del os.environ[variable]

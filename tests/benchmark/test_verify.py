@@ -22,6 +22,7 @@ from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
+from trectools_plus.retrieval.backends.embedded import backend
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +125,42 @@ def test_progress_is_reported(report: Path) -> None:
     for what in steps:
         done = [(place, total) for name, place, total in steps_done if name == what]
         assert [place for place, _ in done] == list(range(done[-1][1] + 1)), what
+
+
+def test_the_report_states_the_size_of_the_timed_sample(
+    small: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend, "LATENCY_SAMPLE", 3)
+    out = tmp_path / "out"
+    modes = ["lexical", "hybrid"]
+    options = {**small.options, "modes": modes, "resamples": 200, "output_dir": str(out)}
+    result = run_benchmark(load_config(options=options))
+    write_reports(result, plots=False)
+    latencies = [mode.latency_ms for mode in result.report.modes.values()]
+    assert [latency and latency.queries for latency in latencies] == [3, 3]
+    table = pl.read_parquet(out / "latency.parquet")
+    assert table["run"].to_list() == ["lexical"] * 3 + ["hybrid"] * 3
+    assert table["latency_ms"].is_finite().all()
+    text = (out / "BenchmarkComparison.md").read_text()
+    assert "| Mode | Mean | p50 | p95 | p99 | Timed queries |" in text
+    assert verify_report(out).problems == []
+    contrast = compare_reports(out, out)
+    assert [one.latency and one.latency.n for one in contrast.modes] == [3, 3]
+
+
+def test_a_report_without_the_number_of_timed_queries_is_verified(
+    small: Any, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    options = {**small.options, "modes": ["lexical"], "resamples": 200, "output_dir": str(out)}
+    write_reports(run_benchmark(load_config(options=options)), plots=False)
+
+    def as_before(document: Any) -> None:
+        document["modes"]["lexical"]["latency_ms"]["queries"] = None
+
+    edit(out, as_before)
+    problems = [line for line in verify_report(out).problems if "BenchmarkReport.json: m" in line]
+    assert problems == []
 
 
 def test_latencies_are_those_of_each_query(small: Any, tmp_path: Path) -> None:

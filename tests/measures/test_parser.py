@@ -306,6 +306,13 @@ def test_names_without_an_equal_measure(name, message):
         parse_measure(name)
 
 
+def test_no_label_is_an_alias_with_a_value():
+    """So that ``P_10`` is P@10 without a look at the labels of other libraries."""
+    for label in (*measure_labels(), *ir_measures_labels()):
+        match = re.fullmatch(r"(?i)(.*?)(?:[._]|_at_|(?<=top))[0-9][0-9.,]*", label)
+        assert match is None or match[1].casefold() not in {name.casefold() for name in ALIASES}
+
+
 def test_every_alias_is_read():
     for alias, meaning in ALIASES.items():
         at = "" if meaning.label in {"Rprec", "Bpref", "SetP", "NumRet"} else "@7"

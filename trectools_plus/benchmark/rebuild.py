@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.benchmark.compare.differences import find_differences_of_1_0
@@ -62,6 +63,7 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, is_downloaded
 from trectools_plus.formats.qrels import write_qrels
+from trectools_plus.formats.tables import Topics
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions
@@ -245,14 +247,9 @@ def _restore_mode(source: ReportFolder, name: str, data: _Data, folder: OutputFo
     # A run that was scored against topics has further findings.
     if reported is not None and not _knows_topics(source, data):
         mode = replace(mode, findings=reported.diagnostics.findings)
-    table = source.latency
-    latency = None if table is None else table.filter(run=name)["latency_ms"]
-    known = latency is not None and len(latency) > 0
     return replace(
         mode,
-        latency_ms=latency.cast(pl.Float64).fill_null(np.nan).to_numpy()
-        if latency is not None and known
-        else None,
+        latency_ms=_restore_latency(source, name, data.dataset.topics),
         index_key=source.report.manifest.index_snapshots.get(name),
         without={
             component: _rewrite(
@@ -261,6 +258,20 @@ def _restore_mode(source: ReportFolder, name: str, data: _Data, folder: OutputFo
             for component, one in _list_components(source, name).items()
         },
     )
+
+
+def _restore_latency(
+    source: ReportFolder, name: str, topics: Topics | None
+) -> npt.NDArray[np.float64] | None:
+    """Return a mode's latencies in the order of the topics, or of the table without topics."""
+    timed = None if source.latency is None else source.latency.filter(run=name)
+    if timed is None or not timed.height:
+        return None
+    values = timed.select("query_id", pl.col("latency_ms").cast(pl.Float64).fill_null(np.nan))
+    if topics is not None:
+        ids = topics.frame.select("query_id")
+        values = ids.join(values, on="query_id", how="left", maintain_order="left")
+    return values["latency_ms"].fill_null(np.nan).to_numpy()
 
 
 def _knows_topics(source: ReportFolder, data: _Data) -> bool:
@@ -360,7 +371,18 @@ def _remake(
                 report, config, replace(dataset, corpus=None), first, evaluation, one
             )
     progress("comparing", 1, 1)
-    return report, evaluation
+    return _adopt_counts(old, report), evaluation
+
+
+def _adopt_counts(old: BenchmarkReport, report: BenchmarkReport) -> BenchmarkReport:
+    """Leave out the numbers of timed queries that an earlier version did not report."""
+    modes = dict(report.modes)
+    for name, mode in old.modes.items():
+        remade = modes[name].latency_ms if name in modes else None
+        if mode.latency_ms is not None and mode.latency_ms.queries is None and remade is not None:
+            latency = remade.model_copy(update={"queries": None})
+            modes[name] = modes[name].model_copy(update={"latency_ms": latency})
+    return report.model_copy(update={"modes": modes})
 
 
 def _relabel(

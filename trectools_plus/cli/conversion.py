@@ -76,12 +76,12 @@ def _convert(value: Any, annotation: Any, info: Any) -> Any:
 
 
 def _is_text(value: str) -> bool:
-    """Return whether a value has no bytes that are not UTF-8."""
+    """Return whether a value has no NUL, and no bytes that are not UTF-8."""
     try:
         value.encode()
     except UnicodeEncodeError:
         return False
-    return True
+    return "\0" not in value
 
 
 def _as_path(value: str | Path, info: Any) -> Path:

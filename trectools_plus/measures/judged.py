@@ -278,8 +278,8 @@ class JudgedRun:
 
     def sorted(self) -> JudgedRun:
         """Return the run with the judged documents in the order that is described above."""
-        last = np.iinfo(np.int64).max
-        order = np.lexsort((np.where(self.rank > 0, self.rank, last), self.query))
+        # The rank 0 becomes the last one.
+        order = np.argsort((self.query << 32) | ((self.rank - 1) & 0xFFFFFFFF), kind="stable")
         return replace(
             self, query=self.query[order], rank=self.rank[order], grade=self.grade[order]
         )

@@ -247,7 +247,7 @@ def _from_name(text: str) -> list[tuple[str, Measure]]:
         pairs = zip(shown, alias.values, strict=True)
         return [(f"{text}_{one}", _bind(alias, value, text)) for one, value in pairs]
     match = _WITH_VALUES.fullmatch(text)
-    if alias is None and match is not None and registry.find_label(label) is None:
+    if alias is None and match is not None and not _is_label(label, match["name"]):
         alias = _alias_with_values(match)
         if alias is not None:
             return [
@@ -262,6 +262,16 @@ def _from_name(text: str) -> list[tuple[str, Measure]]:
         rel = {"rel": int(with_level["level"])}
         return [(text, _build(parts._replace(parameters={**parts.parameters, **rel}), text))]
     return [(text, _build(_parse_parts(text), text))]
+
+
+def _is_label(text: str, name: str) -> bool:
+    """Return whether a name that ends in a value, for example ``P_10``, is a label as a whole.
+
+    After an alias, only users' labels can be: the other libraries, which are slow to import, have
+    no such labels.
+    """
+    providers = (registry.USER,) if name.casefold() in _ALIASES else registry.PROVIDERS
+    return registry.find_label(text, providers) is not None
 
 
 def _refuse_trec_eval_only(text: str, name: str) -> None:

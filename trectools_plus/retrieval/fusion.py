@@ -33,6 +33,7 @@ ranking (``missing_documents="last"``: it was not found, so it is at most as goo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Self
 
 import numpy as np
@@ -154,24 +155,20 @@ def fuse(rankings: Sequence[Ranking], fusion: Fusion, depth: int) -> Ranking:
     Raises:
         InputError: If scores are used and one is infinite in 32 bits, or below 0 with ``combmnz``.
     """
-    column_of: dict[str, int] = {}
-    for ranking in rankings:
-        for doc_id in ranking.doc_ids:
-            column_of.setdefault(doc_id, len(column_of))
-    if not column_of:
+    doc_ids = list(dict.fromkeys(chain.from_iterable(one.doc_ids for one in rankings)))
+    if not doc_ids:
         return empty_ranking()
-    values = np.zeros((len(rankings), len(column_of)))
+    column_of = dict(zip(doc_ids, range(len(doc_ids)), strict=True))
+    values = np.zeros((len(rankings), len(doc_ids)))
     found = np.zeros(values.shape, dtype=np.bool_)
     for row, ranking in enumerate(rankings):
-        columns = np.fromiter(
-            (column_of[doc_id] for doc_id in ranking.doc_ids), np.intp, len(ranking)
-        )
+        columns = np.array([column_of[doc_id] for doc_id in ranking.doc_ids], dtype=np.intp)
         found[row, columns] = True
-        values[row], values[row, columns] = _contribution(ranking, fusion, len(column_of))
+        values[row], values[row, columns] = _contribution(ranking, fusion, len(doc_ids))
     if fusion.weights is not None:
         values *= np.array(fusion.weights)[:, np.newaxis]
     # Adding 0 changes -0.0 to 0.0.
-    return rank_scores(list(column_of), COMBINATIONS[fusion.method](values, found) + 0.0, depth)
+    return rank_scores(doc_ids, COMBINATIONS[fusion.method](values, found) + 0.0, depth)
 
 
 def _contribution(ranking: Ranking, fusion: Fusion, documents: int) -> tuple[float, Values]:

@@ -49,6 +49,10 @@ STOPWORD_LANGUAGES = (
 )
 
 
+BATCH_SIZE = 256
+"""Queries that the embedded modes search at once."""
+
+
 class RetrievalSettings(Model):
     """Settings of indexing and search.
 
@@ -77,7 +81,9 @@ class RetrievalSettings(Model):
         missing_documents: The score that they give a document in a ranking that lacks it: that of
             its ``last`` document, or ``zero``.
         candidates: Minimum depth of the rankings that ``hybrid`` merges.
-        batch_size: Queries searched at once; 1 measures the latency of each query exactly.
+        batch_size: Queries searched at once; the rankings do not depend on it. ``None`` uses
+            :data:`BATCH_SIZE` in this process and 1 for other backends. With 1, the latency of each
+            query is measured, otherwise that of a sample.
         multi_vector: Whether ``vector`` (and therefore ``hybrid``) uses one vector for each part
             of a document instead of one for the whole document; ``None`` for documents that come in
             parts, which are the terms of an ontology.
@@ -111,7 +117,7 @@ class RetrievalSettings(Model):
     normalisation: Normalisation | None = None
     missing_documents: MissingDocuments = "last"
     candidates: WholeNumber = Field(default=100, ge=1)
-    batch_size: WholeNumber = Field(default=1, ge=1)
+    batch_size: WholeNumber | None = Field(default=None, ge=1)
     multi_vector: Flag | None = None
     aggregation_strategy: AggregationName = DEFAULT_STRATEGY
     aggregation_weights: dict[str, Number] = Field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
@@ -204,7 +210,8 @@ class RetrievalSettings(Model):
         components = self.components
         if is_term and components is None and self.weights is None:
             components = ("lexical", "vector", "ngram")
-        fusion = self.fusion or ("rrf" if has_parts is None else "weighted")
+        is_embedded = has_parts is not None
+        fusion = self.fusion or ("weighted" if is_embedded else "rrf")
         usual: Normalisation = "z-score" if is_term and fusion == "weighted" else "min-max"
         return self.model_copy(
             update={
@@ -212,6 +219,7 @@ class RetrievalSettings(Model):
                 "components": components,
                 "fusion": fusion,
                 "normalisation": self.normalisation or usual,
+                "batch_size": self.batch_size or (BATCH_SIZE if is_embedded else 1),
             }
         )
 

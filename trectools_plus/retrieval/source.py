@@ -235,10 +235,14 @@ class Source(ABC):
         batch_size: Maximum number of queries in one call, at least 1.
         concurrency: Maximum number of simultaneous calls; with 1, all calls come from the main
             thread.
+        latency_sample: Number of queries that are sent alone to measure the latency. The others
+            are sent in batches, and their latency is not recorded. ``None`` records the latency of
+            every query as the source reports it.
     """
 
     batch_size: int = 1
     concurrency: int = 1
+    latency_sample: int | None = None
 
     @abstractmethod
     def ask(self, queries: Sequence[Query], depth: int) -> Sequence[Hits | Failure]:
@@ -381,14 +385,16 @@ def top_positions(scores: Scores, depth: int) -> Positions:
     Returns:
         At most ``depth`` positions.
     """
-    if depth < len(scores):
-        threshold = np.partition(scores, len(scores) - depth)[len(scores) - depth]
-        above = np.flatnonzero(scores > threshold)
-        tied = np.flatnonzero(scores == threshold)[: depth - len(above)]
-        top = np.sort(np.concatenate([above, tied]))
-    else:
-        top = np.arange(len(scores))
-    return top[np.argsort(-scores[top], kind="stable")]
+    best = _best_positions(scores, depth)
+    return best[np.argsort(-scores[best], kind="stable")[:depth]]
+
+
+def _best_positions(scores: Scores, depth: int) -> Positions:
+    """Return the positions of the ``depth`` highest scores and of those tied with the last."""
+    if depth >= len(scores):
+        return np.arange(len(scores))
+    cutoff = len(scores) - depth
+    return np.flatnonzero(scores >= np.partition(scores, cutoff)[cutoff])
 
 
 def rank_scores(doc_ids: Sequence[str], scores: npt.NDArray[np.floating], depth: int) -> Ranking:
@@ -399,13 +405,12 @@ def rank_scores(doc_ids: Sequence[str], scores: npt.NDArray[np.floating], depth:
         scores: One number per id, without NaN.
         depth: Maximum number of documents.
     """
+    rounded = scores.astype(np.float32)
+    best = _best_positions(rounded, depth).tolist()
     # The order of strings in Python, by code point, is also the order of their UTF-8 bytes.
-    by_id = np.array(
-        sorted(range(len(doc_ids)), key=doc_ids.__getitem__, reverse=True), dtype=np.intp
-    )
-    rounded = scores.astype(np.float32)[by_id]
-    top = top_positions(rounded, depth)
-    return Ranking([doc_ids[row] for row in by_id[top]], rounded[top])
+    by_id = np.array(sorted(best, key=doc_ids.__getitem__, reverse=True), dtype=np.intp)
+    top = by_id[np.argsort(-rounded[by_id], kind="stable")[:depth]]
+    return Ranking([doc_ids[row] for row in top.tolist()], rounded[top])
 
 
 def run_of(query_ids: Sequence[str], rankings: Sequence[Ranking], name: str) -> Run:

@@ -16,9 +16,9 @@ from trectools_plus.measures.scoring.chunks import (
 )
 from trectools_plus.measures.scoring.clean import load_clean_qrels, map_clean_chunks
 from trectools_plus.trec_eval.arguments import Arguments
+from trectools_plus.trec_eval.output import Scores
 from trectools_plus.trec_eval.scoring import (
     QueryScores,
-    Scores,
     score,
     score_queries,
     summarise_queries,

@@ -6,20 +6,48 @@ Sums add the values query by query, starting at 0.0, so that they equal trec_eva
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import add
+from typing import TYPE_CHECKING, TypeAlias, Union
 
-import numpy as np
-
-from trectools_plus.measures.definitions.base import FloatArray
+from trectools_plus.display import Displayed
 from trectools_plus.trec_eval.arguments import Arguments, Requested
-from trectools_plus.trec_eval.scoring import Scores
 
+if TYPE_CHECKING:
+    from trectools_plus.measures.definitions.base import FloatArray
+
+Table: TypeAlias = Union["FloatArray", list[list[float]]]
+"""Values of shape (queries, lines), in an array or in lists."""
 ALL = "all"
 _REAL, _INTEGER, _TEXT = "%6.4f", "%d", "'%s'"
 _QUERY = "\0"
 """The placeholder of the query id in a template; no id contains it."""
 MIN_GEO_MEAN = 0.00001
 """The lowest value in a geometric mean (``trec_eval.h``)."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores(Displayed):
+    """The values to print.
+
+    Attributes:
+        requested: The measures, in trec_eval's order.
+        query_ids: The evaluated queries, in byte order.
+        values: By measure name, shape (queries, lines); without measures whose value is a text.
+        strings: The text of relstring for each query; empty if it is not requested.
+        run_id: The last column of the run's last row.
+        n_qrels: The number of queries in the qrels.
+        n_relevant: The number of judgments with a grade above 0, for any relevance level.
+    """
+
+    requested: Sequence[Requested]
+    query_ids: Sequence[str]
+    values: Mapping[str, Table]
+    strings: Sequence[str]
+    run_id: str
+    n_qrels: int
+    n_relevant: int
 
 
 def output_lines(scores: Scores, arguments: Arguments) -> Iterator[str]:
@@ -46,37 +74,42 @@ def format_real(value: float) -> str:
     return _REAL % value
 
 
-def summarise(requested: Requested, scores: Scores, *, complete: bool) -> FloatArray:
+def summarise(requested: Requested, scores: Scores, *, complete: bool) -> list[float]:
     """Return the figures over all queries, one for each line of a measure.
 
     Args:
         requested: A measure whose value is not a text.
         scores: The values of all queries.
         complete: Average over all queries of the qrels; queries without results count 0.
-
-    Returns:
-        Shape (lines,).
     """
     average = requested.measure.average
     n_scored = len(scores.query_ids)
     n_queries = scores.n_qrels if complete else n_scored
     if average == "queries":
-        return np.array([float(n_queries)])
+        return [float(n_queries)]
     if complete and requested.measure.name == "num_rel":
         # trec_eval counts the grades above 0 in the qrels, for any value of -l.
-        return np.array([float(scores.n_relevant)])
-    total = _sum(scores.values[requested.measure.name])
+        return [float(scores.n_relevant)]
+    totals = _sum(scores.values[requested.measure.name])
     if average == "sum":
-        return total
+        return totals
     if average == "geometric":
         missing = (n_queries - n_scored) * math.log(MIN_GEO_MEAN)
-        return np.array([math.exp((value + missing) / n_queries) for value in total.tolist()])
-    return total / n_queries
+        return [math.exp((total + missing) / n_queries) for total in totals]
+    return [total / n_queries for total in totals]
 
 
-def _sum(values: FloatArray) -> FloatArray:
-    total: FloatArray = np.add.accumulate(np.vstack([np.zeros(values.shape[1]), values]))[-1]
-    return total
+def _sum(values: Table) -> list[float]:
+    if isinstance(values, list):
+        totals = [0.0] * len(values[0])
+        for row in values:
+            totals = list(map(add, totals, row))
+        return totals
+    import numpy as np
+
+    last = np.add.accumulate(np.vstack([np.zeros(values.shape[1]), values]))[-1]
+    summed: list[float] = last.tolist()
+    return summed
 
 
 def _query_blocks(scores: Scores) -> Iterator[str]:
@@ -91,25 +124,30 @@ def _query_blocks(scores: Scores) -> Iterator[str]:
     formats = [_format_of(requested) for requested in shown for _ in requested.names]
     template = _template(shown, formats)
     template_of_texts = _template(shown, ["%s" if one == _REAL else one for one in formats])
-    columns = [
-        scores.values[requested.measure.name] for requested in shown if _has_values(requested)
+    tables = [
+        _rows(scores.values[requested.measure.name])
+        for requested in shown
+        if _has_values(requested)
     ]
-    table = np.hstack([*columns, np.empty((len(scores.query_ids), 0))])
     text_position = _position_of_text(shown)
-    with_nan = {int(row) for row in np.flatnonzero(np.isnan(table).any(axis=1))}
     for row, query_id in enumerate(scores.query_ids):
-        values: list[float | str] = table[row].tolist()
+        values: list[float | str] = [value for table in tables for value in table[row]]
+        has_nan = any(value != value for value in values)
         if text_position is not None:
             values.insert(text_position, scores.strings[row])
-        if row not in with_nan:
-            lines = template
-        else:
+        lines = template
+        if has_nan:
             lines = template_of_texts
             values = [
                 format_real(float(value)) if one == _REAL else value
                 for value, one in zip(values, formats, strict=True)
             ]
         yield lines.replace(_QUERY, query_id.replace("%", "%%")) % tuple(values)
+
+
+def _rows(values: Table) -> list[list[float]]:
+    rows: list[list[float]] = values if isinstance(values, list) else values.tolist()
+    return rows
 
 
 def _template(shown: Sequence[Requested], formats: Sequence[str]) -> str:
@@ -124,7 +162,7 @@ def _summary_lines(requested: Requested, scores: Scores, complete: bool) -> Iter
     if measure.name == "runid":
         yield _line("runid", scores.run_id)
         return
-    figures = summarise(requested, scores, complete=complete).tolist()
+    figures = summarise(requested, scores, complete=complete)
     for name, figure in zip(requested.names, figures, strict=True):
         yield _line(name, _INTEGER % figure if measure.integer else format_real(figure))
 

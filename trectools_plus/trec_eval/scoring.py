@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.definitions.trec_eval_measures import Sees
@@ -22,32 +21,10 @@ from trectools_plus.measures.providers.renaming import (
 )
 from trectools_plus.trec_eval import builtin
 from trectools_plus.trec_eval.arguments import Arguments, Requested
+from trectools_plus.trec_eval.output import Scores
 
 if TYPE_CHECKING:
     from trectools_plus.trec_eval.reading import Input
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Scores(Displayed):
-    """The values to print.
-
-    Attributes:
-        requested: The measures, in trec_eval's order.
-        query_ids: The evaluated queries, in byte order.
-        values: By measure name, shape (queries, lines); without measures whose value is a text.
-        strings: The text of relstring for each query; empty if it is not requested.
-        run_id: The last column of the run's last row.
-        n_qrels: The number of queries in the qrels.
-        n_relevant: The number of judgments with a grade above 0, for any relevance level.
-    """
-
-    requested: Sequence[Requested]
-    query_ids: Sequence[str]
-    values: dict[str, FloatArray]
-    strings: Sequence[str]
-    run_id: str
-    n_qrels: int
-    n_relevant: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,8 @@
 # __all__.
 
 from trectools_plus.validation.catalogue import CATALOGUE as CATALOGUE
+from trectools_plus.validation.clean_reports import load_judged_ids as load_judged_ids
+from trectools_plus.validation.clean_reports import validate_clean_run as validate_clean_run
 from trectools_plus.validation.conversion import Converted as Converted
 from trectools_plus.validation.conversion import convert_qrels as convert_qrels
 from trectools_plus.validation.conversion import convert_run as convert_run
@@ -47,6 +49,7 @@ from trectools_plus.validation.views.pairs import DocumentIds as DocumentIds
 from trectools_plus.validation.views.pairs import read_document_ids as read_document_ids
 from trectools_plus.validation.views.qrels import QrelsView as QrelsView
 from trectools_plus.validation.views.runs import RunView as RunView
+from trectools_plus.validation.views.small import read_small_run as read_small_run
 from trectools_plus.validation.views.small import validate_small_run as validate_small_run
 
 __all__ = [

@@ -24,6 +24,7 @@ from trectools_plus.validation.engine import run_rules
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.registry import LINES_KEPT, ChunkAccumulator, Hit, Rule, Subject
+from trectools_plus.validation.single_lines import in_catalogue_order
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.runs import DocumentSwapSigns, RunView, ScoreSwapSigns
 from trectools_plus.validation.views.shape import SNIFFED_BYTES, Shape, shape_of_run
@@ -213,12 +214,7 @@ def check_chunks(
         sums.add(view)
     found = sums.findings()
     found += [one for one in at_start if _needs_only_start(CATALOGUE[one.code])]
-    return _in_order(found)
-
-
-def _in_order(findings: Iterable[Finding]) -> list[Finding]:
-    order = {rule.code: at for at, rule in enumerate(CATALOGUE)}
-    return sorted(findings, key=lambda finding: order[finding.code])
+    return in_catalogue_order(found)
 
 
 def _needs_only_start(rule: Rule) -> bool:
@@ -338,7 +334,7 @@ def join_findings(path: str, chunks: Iterable[ChunkFindings]) -> list[Finding]:
     ):
         if applies and code not in found:
             found[code] = CATALOGUE[code].finding(Hit(message), path)
-    return _in_order(found.values())
+    return in_catalogue_order(found.values())
 
 
 class _FindingSums:

@@ -18,6 +18,7 @@ import numpy as np
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.formats.clean.qrels import CleanQrels
 from trectools_plus.formats.clean.run import CleanRun
+from trectools_plus.formats.clean.words import Ids, Rows
 from trectools_plus.formats.files.compression import SUFFIXES, Compression
 from trectools_plus.text import plural
 from trectools_plus.validation.findings import Finding, Severity
@@ -128,7 +129,7 @@ class RunFacts:
 
     @property
     def has_split_query(self) -> bool:
-        """Whether a query is in two chunks, so that the rules on queries must see the whole run."""
+        """True if a query is in two chunks, so that rules on queries must see the whole run."""
         return len(set(self.query_ids)) < len(self.query_ids)
 
     def findings(
@@ -164,15 +165,21 @@ class RunFacts:
         return _findings(path, codes)
 
 
-def has_row_findings(run: CleanRun) -> bool:
-    """Return whether an id of a chunk breaks a rule whose findings do not concern scoring.
+def rows_by_rule(run: CleanRun) -> dict[str, Rows]:
+    """Return the rows whose ids break the rules R115 and P110, which do not concern scoring.
 
-    These are the infos R115 and P110.
+    For a query id, its first row counts.
     """
-    if run.retrieves_itself or any(map(is_fragile, run.query_ids)):
-        return True
+    found = {}
+    if run.retrieves_itself:
+        query_ids = Ids.from_texts(run.query_ids).take(run.query)
+        found["P110"] = np.flatnonzero(query_ids.equal(run.doc_ids))
     suspects = np.flatnonzero(may_be_fragile(run.doc_ids))
-    return any(map(is_fragile, set(run.doc_ids.texts(suspects))))
+    documents = suspects[list(map(is_fragile, run.doc_ids.texts(suspects)))]
+    queries = run.starts[:-1][list(map(is_fragile, run.query_ids))]
+    if len(documents) or len(queries):
+        found["R115"] = np.union1d(queries, documents)
+    return found
 
 
 def qrels_findings(path: str, qrels: CleanQrels) -> list[Finding]:

@@ -16,6 +16,7 @@ from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.clean import IdFacts
+from trectools_plus.validation.clean_reports import validate_clean_run
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.registry import SCOPES, Hit, Scope, Subject
@@ -57,6 +58,13 @@ def validate_run(
     Raises:
         InputError: If a file cannot be read at all: missing, a folder, no permission.
     """
+    is_alone = qrels is None and topics is None and collection is None
+    if is_alone and not (every_line or optional_rules) and isinstance(path, str | PathLike):
+        report = validate_clean_run(
+            fsdecode(path), max_depth=max_depth, max_tag_length=max_tag_length
+        )
+        if report is not None:
+            return report
     run = as_run_view(path, max_depth)
     if isinstance(run, FileReport):
         return run

@@ -11,7 +11,7 @@ from tests.formats.clean.run_texts import changed, regular_runs
 from trectools_plus.formats.clean.run import CleanRun, scan_run
 from trectools_plus.ranking import rank_documents
 from trectools_plus.validation.chunks import open_chunk
-from trectools_plus.validation.clean import NAMES, RunFacts, has_row_findings
+from trectools_plus.validation.clean import NAMES, RunFacts, rows_by_rule
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.views.pairs import PairView
@@ -49,7 +49,8 @@ def assert_equal(run: CleanRun, data: bytes) -> None:
     known = {(one.code, one.severity) for one in RunFacts.of(run).findings("run")}
     found = {(one.code, one.severity) for one in findings}
     assert known == {(code, severity) for code, severity in found if code not in ("R115", "P110")}
-    assert has_row_findings(run) == bool({"R115", "P110"} & {code for code, _ in found})
+    counts = {one.code: one.count for one in findings if one.code in ("R115", "P110")}
+    assert {code: len(rows) for code, rows in rows_by_rule(run).items()} == counts
     assert {code for code, _ in found} <= set(NAMES)
 
 

@@ -32,9 +32,10 @@ from trectools_plus.measures.scoring.chunks import ScoredFile
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.builtin import SCORERS
 from trectools_plus.trec_eval.files import score_files
-from trectools_plus.trec_eval.output import output_lines, summarise
+from trectools_plus.trec_eval.output import Scores, output_lines, summarise
 from trectools_plus.trec_eval.reading import Input
-from trectools_plus.trec_eval.scoring import Scores, score
+from trectools_plus.trec_eval.scoring import score
+from trectools_plus.trec_eval.small import score_small_files
 
 QRELS = Qrels.from_dict(
     {
@@ -145,12 +146,17 @@ def test_every_standard_figure_of_small_files_is_halved(
         assert scored is not None
         return scored.evaluation.tables["t"]
 
-    half = table()
+    arguments = parse_arguments(["-m", "map", "-m", "ndcg_cut.1,3", files[0], *files[1]])
+    half, half_of_trec_eval = table(), score_small_files(arguments)
     assert halved
     monkeypatch.undo()
-    whole = table()
+    whole, whole_of_trec_eval = table(), score_small_files(arguments)
     assert (whole > 0).any(axis=0).all()
     assert (half == whole / 2).all()
+    assert half_of_trec_eval is not None
+    assert whole_of_trec_eval is not None
+    for name, values in whole_of_trec_eval.values.items():
+        assert (np.array(half_of_trec_eval.values[name]) == np.array(values) / 2).all()
 
 
 def figures(version: int, *flags: str) -> Scores:
@@ -256,7 +262,7 @@ def test_means_sums_and_printed_lines_are_halved(
     whole = figures(9)
     for one in whole.requested:
         if one.measure.average in ("mean", "sum"):
-            expected = summarise(one, whole, complete=False) / 2
+            expected = [figure / 2 for figure in summarise(one, whole, complete=False)]
             np.testing.assert_array_equal(summarise(one, half, complete=False), expected)
             if not one.measure.integer:
                 shown = [printed[name.ljust(22)] for name in one.names]

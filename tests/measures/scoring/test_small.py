@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,12 @@ from hypothesis import strategies as st
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.measures import name_runs, open_files, parse_measures, score_runs
 from trectools_plus.measures.scoring.small import SmallEvaluation, evaluate_small_files
+from trectools_plus.retrieval import describe_run
+from trectools_plus.trec_eval.arguments import parse_arguments
+from trectools_plus.trec_eval.files import score_files
+from trectools_plus.trec_eval.output import output_lines, summarise
+from trectools_plus.trec_eval.small import score_small_files
+from trectools_plus.validation import load_run
 from trectools_plus.validation.engine import validate_qrels, validate_run
 from trectools_plus.validation.findings import Severity
 from trectools_plus.validation.profiles import PROFILES
@@ -137,7 +144,7 @@ def evaluate_fully(qrels: str, runs: list[str], names: list[str], missing: str) 
     return SmallEvaluation(opened.qrels, named, scored)
 
 
-QUIET = settings(deadline=None, max_examples=100, suppress_health_check=list(HealthCheck))
+QUIET = settings(max_examples=4 * settings().max_examples, suppress_health_check=[*HealthCheck])
 
 
 @QUIET
@@ -168,6 +175,47 @@ def test_the_scores_of_small_files_are_those_of_the_full_path(
         for measure in theirs.measure_names:
             assert ours.mean(name, measure) == theirs.mean(name, measure)
             assert ours.values_as_list(name, measure) == theirs.values(name, measure).tolist()
+
+
+FLAGS = (
+    *("-q", "-c", "-n", "-J", "-l2", "-l3", "-M1", "-M3", "-D1.1", "-D1.q10", "--strict-input"),
+    *("-mofficial", "-mset", "-mall_trec", "-mmap", "-mndcg_cut.1,3", "-mndcg.1=3,2=9"),
+    *("-mset_F.0.5", "-mgm_map", "-mutility.1,-1,0,0", "-mP.2,1", "-mnum_rel"),
+    *("-miprec_at_recall..1,.3", "-miprec_at_recall.0.101,0.102", "-mRprec_mult", "-mrunid"),
+)
+
+
+@QUIET
+@given(pairs(), st.lists(st.sampled_from(FLAGS), max_size=5, unique=True))
+def test_trec_eval_prints_the_figures_of_the_full_path(
+    folder: Path, texts: tuple[str, str], flags: list[str]
+) -> None:
+    files = write(folder, "qrels", texts[0]), write(folder, "run", texts[1])
+    try:
+        arguments = parse_arguments([*flags, *files])
+    except TrectoolsPlusError:
+        return
+    small = score_small_files(arguments)
+    if small is None:
+        return
+    scores, notes = score_files(arguments)
+    assert notes == []
+    assert [*output_lines(small, arguments)] == [*output_lines(scores, arguments)]
+    for one in arguments.requested:
+        name = one.measure.name
+        if name != "runid":
+            assert np.array_equal(small.values[name], scores.values[name], equal_nan=True)
+            assert summarise(one, small, complete=True) == summarise(one, scores, complete=True)
+
+
+@QUIET
+@given(RUNS)
+def test_a_small_run_is_described_as_by_tables(folder: Path, text: str) -> None:
+    path = write(folder, "described", text)
+    run = read_small_run(path)
+    if run is not None:
+        info = describe_run(load_run(path))
+        assert run.describe() == info.model_dump(mode="json")
 
 
 @QUIET

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from trectools_plus.formats.tables import Topics
+from trectools_plus.retrieval.backends.embedded import backend
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
 from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
@@ -53,12 +54,14 @@ def modes_of(*, reranked: bool) -> tuple[list[Stand], dict[str, Retriever]]:
 
 @pytest.mark.parametrize("reranked", [False, True])
 @pytest.mark.parametrize("batch_size", [1, 2])
-def test_each_component_is_searched_once_to_the_same_depth(reranked: bool, batch_size: int) -> None:
+def test_each_component_is_searched_once_to_the_same_depth(
+    reranked: bool, batch_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend, "LATENCY_SAMPLE", 0)
     leaves, modes = modes_of(reranked=reranked)
     settings = RetrievalSettings(batch_size=batch_size)
     options = FetchOptions(2)
-    backend = EmbeddedBackend(modes)
-    request = FetchRequest(None, TOPICS, list(modes), options, settings, backend)
+    request = FetchRequest(None, TOPICS, list(modes), options, settings, EmbeddedBackend(modes))
     found = fetch_runs(request, leave_one_out=True)
     batches = [("x",), ("y",), ("z",)] if batch_size == 1 else [("x", "y"), ("z",)]
     depth = 4 if reranked else 3

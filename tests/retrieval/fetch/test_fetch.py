@@ -6,19 +6,27 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.ranking import rank_documents
-from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend, build_retrievers
+from trectools_plus.retrieval.backends.embedded import backend
+from trectools_plus.retrieval.backends.embedded.backend import (
+    LATENCY_SAMPLE,
+    EmbeddedBackend,
+    build_retrievers,
+)
 from trectools_plus.retrieval.backends.embedded.modes import MODES
 from trectools_plus.retrieval.backends.python import PythonBackend
 from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
-from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.index.parts import AGGREGATIONS, KINDS
+from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings
 from trectools_plus.retrieval.source import Ranking
 
 CORPUS = Corpus.from_dict(
@@ -31,6 +39,7 @@ CORPUS = Corpus.from_dict(
         "empty": "",
     }
 )
+EMBEDDED_MODES = ["lexical", "vector", "ngram", "hybrid", "hybrid+exact"]
 TOPICS = Topics.from_dict({"q1": "swept wing", "d2": "wing flutter", "q3": "the", "q4": ""})
 
 
@@ -66,11 +75,103 @@ def test_runs_are_canonical_and_exact_in_32_bits(batch_size: int) -> None:
     assert set(fetched["hybrid"].index_keys) == {"lexical", "vector"}
 
 
-def test_batches_and_company_change_nothing() -> None:
+def test_batches_and_company_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "LATENCY_SAMPLE", 1)
     together = fetch(CORPUS, TOPICS, MODES)
     for mode in MODES:
-        alone = fetch(CORPUS, TOPICS, [mode], settings=RetrievalSettings(batch_size=4))
-        assert alone[mode].run.frame.equals(together[mode].run.frame)
+        for size in (1, 2, 4):
+            alone = fetch(CORPUS, TOPICS, [mode], settings=RetrievalSettings(batch_size=size))
+            assert alone[mode].run.frame.equals(together[mode].run.frame)
+
+
+WORDS = ["Abnormality", "heart", "septal defect", "of the", "kidney", "Morphology", "x" * 90, "é漢"]
+NAMES = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
+
+
+@given(
+    parts=st.lists(st.tuples(NAMES, NAMES, NAMES), min_size=1, max_size=12),
+    queries=st.lists(NAMES, min_size=1, max_size=9),
+    batch_size=st.integers(2, 9),
+    depth=st.integers(1, 14),
+    exclude_self=st.booleans(),
+)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_mode_finds_the_same_in_batches(
+    parts: list[tuple[str, str, str]],
+    queries: list[str],
+    batch_size: int,
+    depth: int,
+    exclude_self: bool,
+) -> None:
+    terms = [(f"T{n}", kinds) for n, kinds in enumerate(parts)]
+    frame = pl.DataFrame(
+        [
+            (doc_id, kind, text)
+            for doc_id, texts in [*terms, ("T", ("wing", "", ""))]
+            for kind, text in zip(KINDS, texts, strict=True)
+        ],
+        schema=["doc_id", "kind", "text"],
+        orient="row",
+    )
+    plain = Corpus.from_dict({doc_id: " ".join(texts) for doc_id, texts in terms} | {"T": "wing"})
+    corpus = Corpus(plain.frame, parts=frame, find_exact=lambda text: ["T0"] * (text in WORDS))
+    topics = Topics.from_dict({f"T{n}": text for n, text in enumerate(queries)})
+    modes = [*EMBEDDED_MODES, *AGGREGATIONS]
+    found = {}
+    for size, sample in ((1, 0), (batch_size, 0), (batch_size, 3)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(backend, "LATENCY_SAMPLE", sample)
+            options = FetchOptions(depth, exclude_self)
+            request = FetchRequest(
+                corpus, topics, modes, options, RetrievalSettings(batch_size=size)
+            )
+            runs = fetch_runs(request, leave_one_out=True)
+        for run in runs.values():
+            timed = np.count_nonzero(~np.isnan(run.latency_ms))
+            assert timed == (len(queries) if size == 1 else min(sample, len(queries)))
+        found[size, sample] = [
+            run.frame.to_dict(as_series=False)
+            for one in runs.values()
+            for run in (one.run, *one.without.values())
+        ]
+    one_by_one, *batched = found.values()
+    assert all(one == one_by_one for one in batched)
+
+
+def test_the_latency_of_a_sample_is_measured_one_at_a_time(tmp_path: Path) -> None:
+    ids = [f"q{n}" for n in range(LATENCY_SAMPLE + BATCH_SIZE + 5)]
+    requested = {}
+    for order in (ids, ids[::-1]):
+        stand = Stand("lexical", ["a"])
+        topics = Topics.from_dict({query_id: query_id for query_id in order})
+        request = FetchRequest(
+            None, topics, ["lexical"], backend=EmbeddedBackend({"lexical": stand})
+        )
+        folder = tmp_path / order[0]
+        file = fetch_to_dir(request, folder, resume=True)["lexical"]
+        sizes = [len(texts) for texts, _ in stand.asked]
+        assert sizes == [1] * LATENCY_SAMPLE + [BATCH_SIZE, 5]
+        timed = {texts[0] for texts, _ in stand.asked[:LATENCY_SAMPLE]}
+        latencies = dict(zip(order, file.outcome.latency_ms, strict=True))
+        assert {one for one, ms in latencies.items() if not np.isnan(ms)} == timed
+        latency = file.manifest.latency_ms
+        assert latency is not None
+        assert latency.queries == LATENCY_SAMPLE
+        assert latency.mean == pytest.approx(np.mean([latencies[one] for one in timed]))
+        # The journal restores the same latencies.
+        again = fetch_to_dir(request, folder, resume=True)["lexical"]
+        assert again.manifest.latency_ms == latency
+        requested[order[0]] = timed
+    first, second = requested.values()
+    assert first == second
+
+
+def test_other_backends_search_one_query_at_a_time() -> None:
+    stand = Stand("mine", ["a"])
+    topics = Topics.from_dict({f"q{n}": "x" for n in range(150)})
+    found = fetch_runs(FetchRequest(None, topics, ["mine"], backend=PythonBackend({"mine": stand})))
+    assert len(stand.asked) == 150
+    assert not np.isnan(found["mine"].latency_ms).any()
 
 
 def test_a_short_result_is_the_start_of_a_long_one() -> None:

@@ -11,6 +11,7 @@ def test_percentiles_by_hand() -> None:
     latency = summarise_latency([float(n) for n in range(101)])
     assert latency is not None
     assert (latency.mean, latency.p50, latency.p95, latency.p99) == (50, 50, 95, 99)
+    assert latency.queries == 101
 
 
 def test_queries_that_were_not_timed_do_not_count() -> None:

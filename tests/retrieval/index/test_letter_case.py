@@ -98,7 +98,9 @@ def test_vectors_of_upper_and_lower_case_are_equal() -> None:
     for embed in (encoder.embed_documents, encoder.embed_queries):
         lower = embed([text.lower() for text in texts])
         assert (embed(texts) == lower).all()
-    assert (encoder.embed(["ÉLÉVATION"]) == encoder.embed(["E\u0301le\u0301vation"])).all()
+    assert (
+        encoder.embed_documents(["ÉLÉVATION"]) == encoder.embed_documents(["E\u0301le\u0301vation"])
+    ).all()
 
 
 def test_an_index_of_vectors_that_kept_the_case_is_not_used() -> None:
@@ -107,7 +109,7 @@ def test_an_index_of_vectors_that_kept_the_case_is_not_used() -> None:
     facts = {"model": MODEL, "dimensions": DIMENSIONS, "wordllama": version("wordllama")}
 
     def build(folder: Path) -> None:
-        vectors = TextEncoder().embed(documents.searchable_texts())
+        vectors = TextEncoder().embed_documents(documents.searchable_texts())
         np.save(folder / "vectors.npy", vectors[::-1])
 
     earlier = IndexRecipe("vector", {"corpus_sha256": documents.sha256(), **facts})

@@ -190,7 +190,8 @@ def test_each_strategy_by_hand() -> None:
     query = "epileptic seizure"
     texts = [text for _, _, text in ROWS]
     cosines = (
-        encoder.embed(texts).astype(float) @ encoder.embed([query])[0].astype(float)
+        encoder.embed_documents(texts).astype(float)
+        @ encoder.embed_documents([query])[0].astype(float)
     ).tolist()
     label, epileptic, fits, definition = cosines[:4]
     expected = {

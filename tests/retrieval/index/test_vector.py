@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import logging
+import unicodedata
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import wordllama
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Corpus
+from trectools_plus.retrieval.index import encoder as encoder_module
 from trectools_plus.retrieval.index.encoder import TextEncoder
 from trectools_plus.retrieval.index.vector import VectorRetriever, nearest
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -18,24 +23,53 @@ def encoder() -> TextEncoder:
     return TextEncoder()
 
 
+@pytest.fixture(scope="module")
+def library() -> Any:
+    return wordllama.WordLlama.load(
+        "l2_supercat", cache_dir=Path(wordllama.__file__).parent, dim=256, disable_download=True
+    )
+
+
 def unit_rows(count: int, seed: int) -> np.ndarray:
     rows = np.random.default_rng(seed).normal(size=(count, 256)).astype(np.float32)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def test_empty_texts_are_zero_vectors(encoder: TextEncoder) -> None:
-    vectors = encoder.embed(["", "heart", "  \n"])
+    vectors = encoder.embed_documents(["", "heart", "  \n"])
     assert vectors.dtype == np.float32
     assert not vectors[[0, 2]].any()
     assert np.linalg.norm(vectors[1]) == pytest.approx(1)
-    assert encoder.embed([]).shape == (0, 256)
+    assert encoder.embed_documents([]).shape == (0, 256)
 
 
 def test_a_vector_depends_on_its_text_alone(encoder: TextEncoder) -> None:
     texts = [" ".join(["heart", "attack", "é漢"] * n) for n in (1, 50, 2, 0, 700, 3)]
-    alone = np.vstack([encoder.embed([text]) for text in texts])
-    assert (encoder.embed(texts) == alone).all()
-    assert (encoder.embed(texts * 40)[-6:] == alone).all()
+    alone = np.vstack([encoder.embed_documents([text]) for text in texts])
+    assert (encoder.embed_documents(texts) == alone).all()
+    assert (encoder.embed_documents(texts * 40)[-6:] == alone).all()
+
+
+@given(texts=st.lists(st.text() | st.sampled_from(["Heart attack", "wing " * 400]), max_size=9))
+def test_vectors_equal_those_of_the_library(
+    encoder: TextEncoder, library: Any, texts: list[str]
+) -> None:
+    vectors = encoder.embed_documents(texts)
+    assert (encoder.embed_queries(texts) == vectors).all()
+    for text, vector in zip(texts, vectors, strict=True):
+        cleaned = unicodedata.normalize("NFC", text.lower()).strip()
+        expected = library.embed([cleaned], norm=False)
+        length = np.linalg.norm(expected, axis=1)
+        assert (vector == (expected[0] / length if length else expected[0])).all()
+
+
+def test_large_texts_are_embedded_in_several_batches(
+    encoder: TextEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["heart attack", "", "wing " * 9, "x", "wing " * 3, "heat"]
+    whole = encoder.embed_documents(texts)
+    monkeypatch.setattr(encoder_module, "_CHARACTERS_PER_BATCH", 20)
+    assert (encoder.embed_documents(texts) == whole).all()
 
 
 @given(
@@ -47,7 +81,7 @@ def test_a_vector_depends_on_its_text_alone(encoder: TextEncoder) -> None:
 def test_equals_brute_force_with_ties(seed: int, copies: int, depth: int, block: int) -> None:
     documents = np.repeat(unit_rows(10, seed), copies, axis=0)
     documents = np.vstack([documents, np.zeros((2, 256), dtype=np.float32)])
-    queries = unit_rows(3, seed + 1)
+    queries = unit_rows(1 + seed % 7, seed + 1)
     results = nearest(documents, queries, depth, block)
     for query, (rows, scores) in zip(queries, results, strict=True):
         wide = documents.astype(np.float64) * query.astype(np.float64)

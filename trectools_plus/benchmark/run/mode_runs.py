@@ -46,7 +46,7 @@ class ModeRun:
         run: The rows of its file; no rows, and no file, when nothing was found.
         info: The file, for the report.
         findings: The findings of the validator.
-        latency_ms: Milliseconds per query; ``None`` for a given run.
+        latency_ms: Milliseconds per query, NaN if not measured; ``None`` for a given run.
         index_key: Key of the indexes searched; ``None`` for a given run.
         without: For a mode that merges rankings, by component: the run without it.
     """

@@ -45,7 +45,8 @@ class BenchmarkResult(Displayed):
         folder: The output folder. It holds the run files and the qrels in a hidden folder until
             :func:`trectools_plus.reporting.files.write_reports` publishes all files together.
             They are deleted if the result is dropped before.
-        latency: Columns ``run, query_id, latency_ms``, of fetched modes; ``None`` without any.
+        latency: Columns ``run, query_id, latency_ms``, of fetched modes and the queries whose
+            latency was measured; ``None`` without any.
     """
 
     report: BenchmarkReport
@@ -208,7 +209,7 @@ def _reuse(
 
 
 def make_latency_table(topics: Topics | None, modes: Mapping[str, ModeRun]) -> pl.DataFrame | None:
-    """Return the milliseconds per mode and query, in the order of the topics."""
+    """Return the milliseconds per mode and timed query, in the order of the topics."""
     timed = {name: mode.latency_ms for name, mode in modes.items() if mode.latency_ms is not None}
     if topics is None or not timed:
         return None
@@ -217,6 +218,6 @@ def make_latency_table(topics: Topics | None, modes: Mapping[str, ModeRun]) -> p
         pl.DataFrame(
             {"run": [mode] * len(query_ids), "query_id": query_ids, "latency_ms": latency_ms},
             schema=LATENCY_SCHEMA,
-        )
+        ).filter(pl.col("latency_ms").is_not_nan())
         for mode, latency_ms in timed.items()
     )

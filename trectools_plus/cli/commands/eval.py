@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from trectools_plus import measures, reporting
+from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.choices import DEFAULT_MEASURES, Missing
 from trectools_plus.cli.options.common import (
     MISSING_HELP,
@@ -107,6 +108,7 @@ def evaluate_runs(
         if scheduler is None:
             small = measures.evaluate_small_files(qrels, runs, chosen, missing, progress)
         if small is None:
+            load_numpy_without_threads()
             opened = measures.open_files(
                 qrels,
                 runs,

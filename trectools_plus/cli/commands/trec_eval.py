@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from trectools_plus import trec_eval
+from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.cli.printing import write_text
 from trectools_plus.cli.verbosity import note
 
@@ -40,7 +41,12 @@ def score_like_trec_eval(
     if arguments.help:
         write_text(trec_eval.help_lines(arguments))
         return
-    scores, notes = trec_eval.score_files(arguments)
+    small, notes = trec_eval.score_small_files(arguments), list[str]()
+    if small is None:
+        load_numpy_without_threads()
+        scores, notes = trec_eval.score_files(arguments)
+    else:
+        scores = small
     write_text(trec_eval.output_lines(scores, arguments))
     for text in (*arguments.notes, *notes):
         note(text)

@@ -85,7 +85,7 @@ Setting = Annotated[
         " fusion=weighted (or another method of runs fuse), weights=bm25=0.6,dense=0.4 (or"
         " bm25=0.3,dense=0.3,ngram=0.4 and normalisation=z-score for the terms of an ontology),"
         " rrf_k=60, normalisation=min-max (or z-score, none), missing_documents=last (or zero),"
-        " candidates=100, batch_size=1, multi_vector=true (for the terms of an ontology),"
+        " candidates=100, batch_size=256, multi_vector=true (for the terms of an ontology),"
         f" aggregation_strategy={DEFAULT_STRATEGY}, rerank_depth=50, device=cpu."
         " Further settings: components=bm25,dense,ngram (the modes that hybrid merges, if weights"
         " does not name them), aggregation_weights=label=1,synonym=1, embedding_model=DIR,"

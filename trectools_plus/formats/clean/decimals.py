@@ -20,6 +20,9 @@ from trectools_plus.formats.clean.words import Flags, Ids, Rows, Text, Word
 Floats = npt.NDArray[np.float64]
 
 _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_MAX_LENGTH = 400
+"""The greatest length of a number; 64 bits need up to 325 digits."""
+
 _MAX_POWER = 22
 _POWERS: Floats = np.array([10.0**power for power in range(_MAX_POWER + 1)])
 _EXACT = 1 << 53
@@ -105,7 +108,7 @@ def parse_decimals(text: Text, before: Rows, ends: Rows) -> Decimals | None:
 
 
 def _parse_one(field: bytes) -> float | None:
-    if _DECIMAL.fullmatch(field) is None:
+    if len(field) > _MAX_LENGTH or _DECIMAL.fullmatch(field) is None:
         return None
     value = float(field)
     is_lost = value == 0 and field.lower().partition(b"e")[0].strip(b"+-.0")

@@ -114,6 +114,14 @@ class Ids:
             lengths -= 8
         return cls(tuple(words))
 
+    @classmethod
+    def from_texts(cls, texts: Sequence[str]) -> Ids:
+        """Return the ids with some texts of up to ``8 * MAX_WORDS`` bytes."""
+        data = [text.encode() for text in texts]
+        n_words = max((len(one) + 7) >> 3 for one in data)
+        joined = np.array(data, f"S{8 * n_words}").view(np.dtype("<u8")).reshape(-1, n_words)
+        return cls(tuple(np.ascontiguousarray(word) for word in joined.T))
+
     def __len__(self) -> int:
         return len(self.words[0])
 

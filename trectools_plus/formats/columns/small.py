@@ -9,8 +9,8 @@ from trectools_plus.formats.files.compression import SUFFIXES
 from trectools_plus.formats.files.remote import is_address, is_catalogue_name
 from trectools_plus.formats.interchange.names import Fields, find_fields
 
-MAX_BYTES = 2_000_000
-"""Larger files are read faster with NumPy."""
+MAX_BYTES = 1_200_000
+"""Larger files are read faster with NumPy, even though importing it takes long."""
 _LONGEST_LINE = 64_000
 _NUMBERS = frozenset("0123456789+-.eE")
 
@@ -83,17 +83,17 @@ def _read_small_file(path: str) -> bytes | None:
 
 
 def parse_scores(texts: list[str]) -> list[float] | None:
-    """Parse finite decimal numbers; ``None`` if a text is not one, or becomes 0 without being 0."""
+    """Parse decimal numbers; ``None`` if one is infinite, ``-0``, or becomes 0 without being 0."""
     if not _NUMBERS.issuperset("".join(texts)):
         return None
     try:
         scores = list(map(float, texts))
     except ValueError:
         return None
-    for at, score in enumerate(scores):
+    for text, score in zip(texts, scores, strict=True):
         if score == 0 or score - score != 0:
-            mantissa = texts[at].lower().partition("e")[0]
-            if score != 0 or mantissa.strip("+-0."):
+            mantissa = text.lower().partition("e")[0]
+            if score != 0 or mantissa.startswith("-") or mantissa.strip("+0."):
                 return None
     return scores
 

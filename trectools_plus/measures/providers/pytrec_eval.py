@@ -23,9 +23,9 @@ from trectools_plus.measures.definitions.base import (
 )
 from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
+    TREC_EVAL_MEASURES,
     Sees,
     StandardMeasure,
-    measures_of,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ MAX_BETA = 2**53
 """Whole numbers below it are exact as decimal numbers."""
 
 _STANDARD = {one.label: one for one in STANDARD_MEASURES}
+_SEES: Mapping[str, Sees] = {one.name: one.sees for one in TREC_EVAL_MEASURES}
 
 
 def call_pytrec_eval(
@@ -224,7 +225,7 @@ class TrecEvalMeasure(Measure):
     @property
     def sees(self) -> Sees:
         """The part of a ranking on which its value depends; see ``TrecMeasure``."""
-        return measures_of(9)[self.trec_request[0]].sees
+        return _SEES[self.trec_request[0]]
 
     @property
     def trec_result(self) -> str:
@@ -232,13 +233,17 @@ class TrecEvalMeasure(Measure):
         name, parameter = self.trec_request
         return f"{name}_{parameter}" if parameter and name != "set_F" else name
 
+    @property
+    def is_cut_here(self) -> bool:
+        """True for RR@k, which trec_eval computes without the cutoff; see :meth:`cut_value`."""
+        return self.standard.label == "RR" and self.cutoff is not None
+
     def cut_value(self, value: float) -> float:
-        """Return a value of trec_eval with the cutoff of RR@k, which trec_eval does not have.
+        """Apply the cutoff of RR@k to a value of trec_eval.
 
         A recip_rank below 1/k means that the first relevant document is below rank k.
         """
-        is_cut = self.standard.label == "RR" and self.cutoff is not None
-        return 0.0 if is_cut and value < 1.0 / (self.cutoff or 1) else value
+        return 0.0 if self.is_cut_here and value < 1.0 / (self.cutoff or 1) else value
 
     @property
     def trec_call(self) -> str | None:

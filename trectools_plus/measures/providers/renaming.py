@@ -243,6 +243,8 @@ def _gains(measure: TrecEvalMeasure, query_ids: Sequence[str], run: JudgedRun) -
 
 
 def _cut(measure: TrecEvalMeasure, values: FloatArray) -> FloatArray:
+    if not measure.is_cut_here:
+        return values
     return np.array([measure.cut_value(value) for value in values.tolist()], np.float64)
 
 

@@ -435,14 +435,18 @@ def _analyses(report: BenchmarkReport) -> str:
 
 def _latency(report: BenchmarkReport) -> str:
     """Return milliseconds per query; empty if nothing was timed."""
-    rows = [
-        [result.label, *(f"{value:,.2f}" for value in (ms.mean, ms.p50, ms.p95, ms.p99))]
-        for result in report.modes.values()
-        if (ms := result.latency_ms) is not None
-    ]
-    if not rows:
+    timed = [(one.label, ms) for one in report.modes.values() if (ms := one.latency_ms) is not None]
+    if not timed:
         return ""
     header = ["Mode", "Mean", "p50", "p95", "p99"]
+    rows = [
+        [label, *(f"{value:,.2f}" for value in (ms.mean, ms.p50, ms.p95, ms.p99))]
+        for label, ms in timed
+    ]
+    if any(ms.queries is not None for _, ms in timed):
+        header.append("Timed queries")
+        for row, (_, ms) in zip(rows, timed, strict=True):
+            row.append("–" if ms.queries is None else f"{ms.queries:,}")
     threads = report.manifest.blas_threads
     limited = f", matrix products limited to {plural(threads, 'thread')}" if threads else ""
     return (

@@ -99,7 +99,8 @@ class Answer:
     Attributes:
         query_id: The query.
         ranking: At most ``depth`` documents, in canonical order.
-        latency_ms: Milliseconds of all requests for this answer; see :func:`answer_batch`.
+        latency_ms: Milliseconds of all requests for this answer; see :func:`answer_batch`. NaN if
+            the query is not in the sample whose latency is measured.
         attempts: Number of times the query was sent.
         asked: Number of results requested in the last round.
         cut_short: Whether there are fewer than ``depth`` documents because ``max_chunks`` was

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from trectools_plus.retrieval.fetch.topics import (
     check_topics,
     hash_topics,
     iter_queries,
+    sample_queries,
 )
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
@@ -279,9 +281,12 @@ def _fetch_mode(
     known, breaker = store.answers, CircuitBreaker()
     done, total = len(known), len(request.topics)
     progress(f"searching {mode}", done, total)
+    sample = sample_queries(request.topics, source.latency_sample)
     queries = iter_queries(request.topics)
     pending = (query for query in queries if query.query_id not in known)
-    for outcomes in _outcomes(source, pending, request.options, breaker):
+    batches = _batches(pending, source.batch_size, sample)
+    for found in _outcomes(source, batches, request.options, breaker):
+        outcomes = found if sample is None else _keep_latencies(found, sample)
         store.add(outcomes)
         for outcome in outcomes:
             failure = outcome.failure if isinstance(outcome, FailedQuery) else None
@@ -301,14 +306,41 @@ def _fetch_mode(
     return AnsweredRun(mode, request.topics, answers, failures, source.index_keys())
 
 
+def _batches(
+    queries: Iterator[Query], size: int, sample: frozenset[str] | None
+) -> Iterator[list[Query]]:
+    """Yield each query of the sample alone, then the others in batches."""
+    if sample is not None:
+        others = []
+        for query in queries:
+            if query.query_id in sample:
+                yield [query]
+            else:
+                others.append(query)
+        queries = iter(others)
+    yield from iter(lambda: list(islice(queries, size)), [])
+
+
+def _keep_latencies(outcomes: Outcomes, sample: frozenset[str]) -> Outcomes:
+    """Return the outcomes without the latencies of queries that are not in the sample."""
+    return [
+        replace(one, latency_ms=math.nan)
+        if isinstance(one, Answer) and one.query_id not in sample
+        else one
+        for one in outcomes
+    ]
+
+
 def _outcomes(
-    source: Source, queries: Iterator[Query], options: FetchOptions, breaker: CircuitBreaker
+    source: Source,
+    batches: Iterator[list[Query]],
+    options: FetchOptions,
+    breaker: CircuitBreaker,
 ) -> Iterator[Outcomes]:
     """Yield outcomes as they arrive, until all queries are sent or the breaker stops the fetch.
 
     The caller records the outcomes in the breaker.
     """
-    batches = iter(lambda: list(islice(queries, source.batch_size)), [])
     if source.concurrency == 1:
         for batch in batches:
             yield answer_batch(source, batch, options)

@@ -9,6 +9,7 @@ incomplete line at the end. Resuming the fetch removes it.
 from __future__ import annotations
 
 import json
+import math
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
@@ -205,7 +206,7 @@ def _as_entry(outcome: Answer | FailedQuery) -> dict[str, Any]:
         "status": "ok",
         "doc_ids": outcome.ranking.doc_ids,
         "scores": outcome.ranking.scores.astype(np.float64).tolist(),
-        "latency_ms": outcome.latency_ms,
+        "latency_ms": None if math.isnan(outcome.latency_ms) else outcome.latency_ms,
         "attempts": outcome.attempts,
         "asked": outcome.asked,
         "cut_short": outcome.cut_short,
@@ -223,7 +224,7 @@ def _as_answer(entry: dict[str, Any]) -> Answer:
     return Answer(
         entry["query_id"],
         Ranking([str(doc_id) for doc_id in entry["doc_ids"]], scores),
-        latency_ms=float(entry["latency_ms"]),
+        latency_ms=math.nan if entry["latency_ms"] is None else float(entry["latency_ms"]),
         attempts=entry["attempts"],
         asked=entry["asked"],
         cut_short=entry["cut_short"],

@@ -49,6 +49,8 @@ class Latency(Model):
     """95th percentile, linearly interpolated."""
     p99: float
     """99th percentile, linearly interpolated."""
+    queries: int | None = None
+    """Number of queries whose latency was measured; null in reports of earlier versions."""
 
 
 def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> Latency | None:
@@ -65,7 +67,7 @@ def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> 
     if not len(timed):
         return None
     p50, p95, p99 = (float(value) for value in np.percentile(timed, [50, 95, 99]))
-    return Latency(mean=float(timed.mean()), p50=p50, p95=p95, p99=p99)
+    return Latency(mean=float(timed.mean()), p50=p50, p95=p95, p99=p99, queries=len(timed))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -74,8 +76,9 @@ class FetchOutcome(Displayed):
 
     Attributes:
         results: Number of rows of the run.
-        latency_ms: Milliseconds of each query, in the order of the topics; NaN without an answer.
-            The time of a batch is divided evenly. The latency of a hybrid is the sum of its
+        latency_ms: Milliseconds of each query, in the order of the topics; NaN without an answer,
+            and for the queries of an embedded mode that are not in the timed sample. Another
+            backend divides the time of a batch evenly. The latency of a hybrid is the sum of its
             components' latencies and the time of merging.
         missing_queries: Ids of the queries without results.
         index_keys: The key of each searched index, by mode.

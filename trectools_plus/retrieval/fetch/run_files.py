@@ -150,8 +150,9 @@ class FetchManifest(ManifestModel):
     run: RunRecord
     """The run file."""
     latency_ms: Latency | None
-    """Latency per query; null if no query was answered. The time of a batch is divided evenly, and
-    the latency of a hybrid includes its components."""
+    """Latency per query; null if no query was answered. The embedded modes measure a sample of
+    queries, one at a time; other backends divide the time of a batch evenly. The latency of a
+    hybrid includes its components."""
     findings: list[FindingRecord]
     """Findings of the validation of the written run."""
 

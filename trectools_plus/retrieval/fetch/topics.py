@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
+from heapq import nsmallest
 from itertools import islice
 
 import numpy as np
@@ -197,6 +198,18 @@ def iter_queries(topics: AnyTopics) -> Iterator[Query]:
     if isinstance(topics, StreamedTopics):
         return iter(topics)
     return (Query(*row) for row in topics.frame.select("query_id", "text").iter_rows())
+
+
+def sample_queries(topics: AnyTopics, size: int | None) -> frozenset[str] | None:
+    """Return the ids of a sample of queries, which depends only on the ids.
+
+    Args:
+        topics: The queries.
+        size: Maximum number of queries; ``None`` returns ``None``.
+    """
+    if size is None:
+        return None
+    return frozenset(nsmallest(size, (one.query_id for one in iter_queries(topics)), digest_id))
 
 
 def hash_topics(topics: AnyTopics) -> str:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,8 +28,8 @@ from trectools_plus.retrieval.source import Scores
 MODEL = "l2_supercat"
 DIMENSIONS = 256
 _TEXTS_PER_BATCH = 32
-# A text has at most about as many tokens as bytes, and pooling needs 1 KiB for each token.
-_BYTES_PER_BATCH = 1 << 18
+# A token needs about 100 bytes of memory while a batch is embedded.
+_CHARACTERS_PER_BATCH = 1 << 21
 
 
 class Encoder(Protocol):
@@ -67,7 +68,7 @@ class TextEncoder:
             import wordllama
 
         try:
-            self._model = wordllama.WordLlama.load(
+            model = wordllama.WordLlama.load(
                 MODEL,
                 cache_dir=Path(wordllama.__file__).parent,
                 dim=DIMENSIONS,
@@ -79,6 +80,11 @@ class TextEncoder:
                 where=str(Path(wordllama.__file__).parent),
                 remedy="install wordllama again: pip install --force-reinstall wordllama",
             ) from error
+        self._vectors: Scores = model.embedding
+        tokenizer = model.tokenizer
+        tokenizer.no_padding()
+        # The fast method leaves out the positions of tokens; old versions lack it.
+        self._tokenize = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)
 
     @staticmethod
     def facts() -> dict[str, str | int | None]:
@@ -90,37 +96,57 @@ class TextEncoder:
             "wordllama": version("wordllama"),
         }
 
-    def embed(self, texts: Sequence[str]) -> Scores:
-        """Embed documents or queries.
+    def embed_documents(self, texts: Sequence[str]) -> Scores:
+        """Embed documents.
 
         Returns:
             ``float32`` of shape ``(len(texts), 256)``; rows of length 1, or all 0.
         """
+        return self._embed(texts, self._sum_by_product)
+
+    def embed_queries(self, texts: Sequence[str]) -> Scores:
+        """Embed queries; the vector of a text is the same as that of a document."""
+        return self._embed(texts, self._sum_each)
+
+    def _embed(self, texts: Sequence[str], add: Callable[[list[list[int]]], Scores]) -> Scores:
         # Convert to lower case first, because this can produce accents that NFC then composes.
         cleaned = [clean_text(text.lower()) for text in texts]
         vectors = np.zeros((len(cleaned), DIMENSIONS), dtype=np.float32)
-        for rows in _batches([len(text.encode()) for text in cleaned]):
-            vectors[rows] = self._model.embed([cleaned[row] for row in rows], norm=False)
+        for start, batch in _batches(cleaned):
+            encoded = self._tokenize(batch, add_special_tokens=False)
+            tokens = [text.ids for text in encoded]
+            counts = np.array([[max(1, len(ids))] for ids in tokens], dtype=np.float32)
+            vectors[start : start + len(batch)] = add(tokens) / counts
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         np.divide(vectors, lengths, out=vectors, where=lengths > 0)
         return vectors
 
-    embed_documents = embed
-    embed_queries = embed
+    def _sum_by_product(self, tokens: list[list[int]]) -> Scores:
+        """Return the sum of each text's token vectors, added in their order: a sparse product."""
+        from scipy.sparse import csr_array
+
+        ends = np.cumsum([0, *map(len, tokens)])
+        columns = np.fromiter(chain.from_iterable(tokens), np.int64, ends[-1])
+        ones = np.ones(len(columns), dtype=np.float32)
+        counts = csr_array((ones, columns, ends), (len(tokens), len(self._vectors)))
+        sums: Scores = counts @ self._vectors
+        return sums
+
+    def _sum_each(self, tokens: list[list[int]]) -> Scores:
+        """Return the same for a few short texts: importing SciPy takes longer than these sums."""
+        return np.stack([self._vectors[ids].sum(axis=0) for ids in tokens])
 
 
-def _batches(sizes: list[int]) -> Iterator[list[int]]:
-    """Group rows of similar size, which limits padding and memory."""
-    batch: list[int] = []
-    for row in sorted(range(len(sizes)), key=sizes.__getitem__):
-        # This row is the longest of its batch so far, and the others are padded to its length.
-        too_large = (len(batch) + 1) * sizes[row] > _BYTES_PER_BATCH
-        if batch and (too_large or len(batch) == _TEXTS_PER_BATCH):
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
+def _batches(texts: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield texts in batches of bounded memory, each with the place of its first text."""
+    start = size = 0
+    for place, text in enumerate(texts):
+        if place > start and size + len(text) > _CHARACTERS_PER_BATCH:
+            yield start, texts[start:place]
+            start, size = place, 0
+        size += len(text)
+    if texts:
+        yield start, texts[start:]
 
 
 @contextmanager

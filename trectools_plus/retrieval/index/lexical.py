@@ -84,7 +84,7 @@ class LexicalRetriever:
         matching = np.flatnonzero(scores > 0)
         matching_scores = scores[matching]
         top = top_positions(matching_scores, depth)
-        return Ranking([self._doc_ids[row] for row in matching[top]], matching_scores[top])
+        return Ranking([self._doc_ids[row] for row in matching[top].tolist()], matching_scores[top])
 
 
 def _build(
@@ -135,6 +135,8 @@ def _load(
         raise ValueError(f"the number of documents is not {len(documents)}")
     if sorted(index.vocab_dict.values()) != list(range(len(indptr) - 1)):
         raise ValueError("the number of words differs from the number of their weights")
+    # Scoring is several times faster with plain arrays than with instances of np.memmap.
+    index.scores.update(data=data, indices=indices, indptr=indptr)
     return index
 
 

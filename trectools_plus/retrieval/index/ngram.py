@@ -132,7 +132,7 @@ class NgramRetriever:
         matching = np.flatnonzero(scores > 0)
         matching_scores = scores[matching]
         top = top_positions(matching_scores, depth)
-        return Ranking([self._doc_ids[row] for row in matching[top]], matching_scores[top])
+        return Ranking([self._doc_ids[row] for row in matching[top].tolist()], matching_scores[top])
 
 
 def count_ngrams(text: str, sizes: range) -> Counter[str]:

@@ -96,7 +96,7 @@ class SparseRetriever:
         matching = found.indices[order][scores > 0]
         scores = scores[scores > 0]
         top = top_positions(scores, depth)
-        return Ranking([self._doc_ids[row] for row in matching[top]], scores[top])
+        return Ranking([self._doc_ids[row] for row in matching[top].tolist()], scores[top])
 
 
 def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) -> Any:

@@ -27,8 +27,9 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Scores, empty_ranking, top_positions
 
 _TEXTS_PER_STEP = 2_048
-# The products of one block of documents with a batch of queries need at most 16 MiB.
-_PRODUCTS_PER_BLOCK = 1 << 22
+# The products of one block of documents with a batch of queries need at most 4 MiB, so that they
+# stay in the cache of the processor.
+_PRODUCTS_PER_BLOCK = 1 << 20
 _ROWS_RESCORED_AT_ONCE = 4_096
 # Much larger than the rounding error of a square length in 32 bits.
 _LENGTH_ERROR = 1e-3
@@ -72,7 +73,7 @@ class VectorRetriever:
         vectors = self._encoder.embed_queries(queries)
         found = nearest(self._vectors, vectors, depth)
         return [
-            Ranking([self._doc_ids[row] for row in rows], scores)
+            Ranking([self._doc_ids[row] for row in rows.tolist()], scores)
             if vector.any()
             else empty_ranking()
             for vector, (rows, scores) in zip(vectors, found, strict=True)
@@ -114,25 +115,50 @@ def error_bound(dimensions: int) -> float:
     return (2 * dimensions + 24) * 2.0**-24
 
 
+# The number of the query, the row and the product of each candidate.
+_Found = tuple[Positions, Positions, Scores]
+
+
 def _candidates(documents: Scores, queries: Scores, depth: int, block_size: int) -> list[Positions]:
     """Return, for each query, the rows that can be among its ``depth`` best, ascending."""
-    rows = [np.empty(0, dtype=np.intp) for _ in queries]
-    products = [np.empty(0, dtype=np.float32) for _ in queries]
-    lowest = np.full(len(queries), -np.inf)
-    bound = error_bound(documents.shape[1])
-    for start, block in _blocks(documents, max(1, block_size // len(queries))):
-        block_products = queries @ block.T
-        for number, query_products in enumerate(block_products):
-            new = np.flatnonzero(query_products >= lowest[number])
-            all_rows = np.concatenate([rows[number], new + start])
-            all_products = np.concatenate([products[number], query_products[new]])
-            if len(all_rows) > depth:
-                cutoff = len(all_rows) - depth
-                lowest[number] = np.partition(all_products, cutoff)[cutoff] - bound
-                selected = all_products >= lowest[number]
-                all_rows, all_products = all_rows[selected], all_products[selected]
-            rows[number], products[number] = all_rows, all_products
-    return rows
+    count, bound = len(queries), error_bound(documents.shape[1])
+    # By query: products below it cannot be among the best.
+    lowest = np.full(count, -np.inf, dtype=np.float32)
+    found: list[_Found] = []
+    limit = 2 * count * depth
+    for start, block in _blocks(documents, max(1, block_size // count)):
+        products, size = queries @ block.T, len(block)
+        if start == 0 and depth < size:
+            lowest = _below(np.partition(products, size - depth, axis=1)[:, size - depth], bound)
+        new = np.flatnonzero(products >= lowest[:, np.newaxis])
+        found.append((new // size, new % size + start, products.ravel()[new]))
+        if sum(len(part[0]) for part in found) > limit:
+            found = [_best(found, lowest, depth, bound)]
+            limit = 2 * len(found[0][0])
+    if not found:
+        return [np.empty(0, dtype=np.intp)] * count
+    numbers, rows, _ = _best(found, lowest, depth, bound)
+    return np.split(rows, np.cumsum(np.bincount(numbers, minlength=count))[:-1])
+
+
+def _best(found: Sequence[_Found], lowest: Scores, depth: int, bound: float) -> _Found:
+    """Merge candidates by query and row, raise ``lowest``, and drop the products below it."""
+    numbers, rows, products = map(np.concatenate, zip(*found, strict=True))
+    order = np.argsort(numbers, kind="stable")
+    numbers, rows, products = numbers[order], rows[order], products[order]
+    ends = np.cumsum(np.bincount(numbers, minlength=len(lowest)))
+    for number, of_query in enumerate(np.split(products, ends[:-1])):
+        if len(of_query) > depth:
+            cutoff = len(of_query) - depth
+            lowest[number] = _below(np.partition(of_query, cutoff)[cutoff], bound)
+    kept = products >= lowest[numbers]
+    return numbers[kept], rows[kept], products[kept]
+
+
+def _below(best: Scores | np.float32, bound: float) -> Scores:
+    """Return 32-bit numbers that are at least ``bound`` below the best."""
+    below: Scores = np.nextafter((best - np.float64(bound)).astype(np.float32), np.float32(-np.inf))
+    return below
 
 
 def _blocks(documents: Scores, size: int) -> Iterator[tuple[int, Scores]]:
@@ -274,7 +300,7 @@ class MultiVectorRetriever:
         found = nearest_documents(self._vectors, vectors, self._parts, self._aggregation, depth)
         doc_ids = self._parts.doc_ids
         return [
-            Ranking([doc_ids[number] for number in numbers], scores)
+            Ranking([doc_ids[number] for number in numbers.tolist()], scores)
             if vector.any()
             else empty_ranking()
             for vector, (numbers, scores) in zip(vectors, found, strict=True)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import gt
+from typing import Any
 
 from trectools_plus.formats.columns.small import (
     parse_scores,
@@ -21,14 +22,13 @@ from trectools_plus.formats.columns.small import (
 )
 from trectools_plus.formats.interchange.names import QRELS_FIELDS, RUN_FIELDS
 from trectools_plus.validation.findings import FileReport
+from trectools_plus.validation.fragile_ids import is_fragile
 from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED
 from trectools_plus.validation.profiles import Profile
 
 _MAX_RANK_DIGITS = 15
 _HIGHEST_GRADE = 10
 _TAG = re.compile(r"[A-Za-z0-9_.-]+")
-_MAYBE_FRAGILE = re.compile(r"(?m)^(?:[-+.#<].*|[Nn]\S{0,3}|0[0-9.].*|[0-9]+[.eE].*|[0-9]{19,}.*)$")
-"""Ids that other programs may change, and some that they do not change; see rule R115."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,25 @@ class SmallRun:
     first_rank: int
     n_ties: int
     is_tidy: bool
+
+    def describe(self) -> dict[str, Any]:
+        """Return the fields of :class:`~trectools_plus.retrieval.RunInfo` as JSON values."""
+        sizes = sorted(map(len, self.rankings.values()))
+        middle = (sizes[(len(sizes) - 1) // 2] + sizes[len(sizes) // 2]) / 2
+        return {
+            "path": self.path,
+            "tag": self.name,
+            "queries": len(sizes),
+            "rows": self.n_rows,
+            "depth": {"min": sizes[0], "median": middle, "max": sizes[-1]},
+            "lowest_score": min(min(ranking.values()) for ranking in self.rankings.values()),
+            "highest_score": max(max(ranking.values()) for ranking in self.rankings.values()),
+            "ties_64": self.n_ties,
+            "ties_32": self.n_ties,
+            "first_rank": self.first_rank,
+            "ranks_follow_scores": True,
+            "rows_follow_ranks": True,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +191,7 @@ def validate_small_run(path: str, profile: Profile) -> FileReport | None:
     if any(query_id in ranking for query_id, ranking in run.rankings.items()):
         return None
     ids = {*run.rankings}.union(*run.rankings.values())
-    if _MAYBE_FRAGILE.search("\n".join(ids)):
+    if any(map(is_fragile, ids)):
         return None
     return FileReport(path, "run", run.n_rows, len(run.rankings), ())
 

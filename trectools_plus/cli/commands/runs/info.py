@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -24,27 +25,31 @@ def runs_info(
       runs info lexical.run
       runs info lexical.run --format json
     """
-    info = retrieval.describe_run(validation.load_run(run))
+    small = validation.read_small_run(run)
+    if small is not None:
+        info = small.describe()
+    else:
+        info = retrieval.describe_run(validation.load_run(run)).model_dump(mode="json")
     if output_format == "json":
-        write_json(info.model_dump(mode="json"))
+        write_json(info)
     else:
         typer.echo("\n".join(f"{label:<14}{value}" for label, value in _info_lines(info)))
 
 
-def _info_lines(info: retrieval.RunInfo) -> list[tuple[str, str]]:
-    depth = info.depth
-    follow = "follow the scores" if info.ranks_follow_scores else "do not follow the scores"
-    rows = "in rank order" if info.rows_follow_ranks else "not in rank order"
+def _info_lines(info: Mapping[str, Any]) -> list[tuple[str, str]]:
+    depth = info["depth"]
+    follow = "follow the scores" if info["ranks_follow_scores"] else "do not follow the scores"
+    rows = "in rank order" if info["rows_follow_ranks"] else "not in rank order"
     return [
-        ("run", info.path or "-"),
-        ("tag", info.tag),
-        ("queries", f"{info.queries:,}"),
-        ("rows", f"{info.rows:,}"),
-        ("depth", f"{depth.min:,} to {depth.max:,}, median {depth.median:,g}"),
-        ("scores", f"{info.lowest_score:.6g} to {info.highest_score:.6g}"),
+        ("run", info["path"] or "-"),
+        ("tag", info["tag"]),
+        ("queries", f"{info['queries']:,}"),
+        ("rows", f"{info['rows']:,}"),
+        ("depth", f"{depth['min']:,} to {depth['max']:,}, median {depth['median']:,g}"),
+        ("scores", f"{info['lowest_score']:.6g} to {info['highest_score']:.6g}"),
         (
             "ties",
-            f"{info.ties_64:,} neighbouring pairs in 64 bits, {info.ties_32:,} in 32 bits",
+            f"{info['ties_64']:,} neighbouring pairs in 64 bits, {info['ties_32']:,} in 32 bits",
         ),
-        ("order", f"ranks from {info.first_rank}, they {follow}; rows {rows}"),
+        ("order", f"ranks from {info['first_rank']}, they {follow}; rows {rows}"),
     ]

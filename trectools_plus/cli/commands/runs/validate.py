@@ -128,21 +128,37 @@ def _check(
 ) -> Iterator[validation.FileReport]:
     """Yield the report on each run, and reports on qrels and topics that have errors."""
     topics, documents = references.read_topics(choices), references.read_documents()
-    judgments = None if references.qrels is None else validation.open_qrels(references.qrels)
-    view = None
-    if judgments is not None and isinstance(judgments, validation.QrelsView):
-        view = judgments
-    # Without other files and options, small files without findings need no tables.
-    is_alone = references == References() and not (every or choices.optional_rules)
+    limits = choices.profile
+    # Runs without findings need no tables.
+    may_be_clean = topics is None and documents is None and not (every or choices.optional_rules)
+    judged_ids = judgments = None
+    if references.qrels is not None:
+        judged_ids = validation.load_judged_ids(references.qrels) if may_be_clean else None
+        if judged_ids is None:
+            judgments, may_be_clean = validation.open_qrels(references.qrels), False
     for run in runs:
-        small = validation.validate_small_run(run, choices.profile) if is_alone else None
-        yield small or validation.validate_run(
-            run,
-            qrels=view,
+        report = None
+        if may_be_clean:
+            if references.qrels is None:
+                report = validation.validate_small_run(run, limits)
+            report = report or validation.validate_clean_run(
+                run,
+                qrels=judged_ids,
+                max_depth=limits.max_depth,
+                max_tag_length=limits.max_tag_length,
+            )
+        opened = report or validation.open_run(run, limits.max_depth)
+        if isinstance(opened, validation.FileReport):
+            yield opened
+            continue
+        if references.qrels is not None and judgments is None:
+            judgments = validation.open_qrels(references.qrels)
+        yield validation.validate_run(
+            opened,
+            qrels=judgments if isinstance(judgments, validation.QrelsView) else None,
             topics=None if isinstance(topics, validation.FileReport) else topics,
-            max_depth=choices.profile.max_depth,
-            max_tag_length=choices.profile.max_tag_length,
             every_line=every,
+            max_tag_length=limits.max_tag_length,
             optional_rules=choices.optional_rules,
             collection=documents,
         )

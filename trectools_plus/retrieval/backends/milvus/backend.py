@@ -125,7 +125,7 @@ class MilvusBackend(Backend):
             mode: MilvusSource(
                 retriever,
                 connection,
-                request.settings.batch_size,
+                request.settings.batch_size or 1,
                 {mode: f"{connection.server_version}/{collection.name}"},
             )
             for mode, retriever in retrievers.items()
@@ -295,7 +295,7 @@ class MilvusVector(MilvusField):
 
     def prepare(self, queries: Sequence[str]) -> list[Any | None]:
         """Return the vector of each query; ``None`` if it is zero."""
-        return [vector if vector.any() else None for vector in self._encoder.embed(queries)]
+        return [vector if vector.any() else None for vector in self._encoder.embed_queries(queries)]
 
     def parameters(self, limit: int) -> dict[str, Any]:
         """Return the parameters of the index search."""

@@ -336,7 +336,7 @@ def _rows(
     """Return documents as rows of the collection; without an analyzer, the rows have no words."""
     texts = [f"{document.title} {document.text}".strip() for document in batch]
     rows = []
-    for document, text, vector in zip(batch, texts, encoder.embed(texts), strict=True):
+    for document, text, vector in zip(batch, texts, encoder.embed_documents(texts), strict=True):
         row = {"doc_id": document.doc_id, "is_cut": False, "vector": vector}
         if analyzer is not None:
             row["terms"], row["is_cut"] = join_terms(analyzer.terms(text))

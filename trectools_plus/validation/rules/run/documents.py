@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -154,27 +156,38 @@ def _keep_one(draft: Draft, job: Job) -> Draft:
 )
 def depth(run: RunView) -> Hit | None:
     """A query has more results than allowed."""
-    if run.max_depth is None:
+    limit, sizes = run.max_depth, run.blocks.sizes
+    if limit is None or sizes.max(initial=0) <= limit:
         return None
-    deep = np.flatnonzero(run.blocks.sizes > run.max_depth)
-    if len(deep) == 0:
-        return None
-    deepest = int(run.blocks.sizes.max())
+    return deep_queries(run.blocks.query_ids, sizes, limit, run.lines(_first_beyond(run, limit)))
+
+
+def deep_queries(
+    query_ids: Sequence[str] | pl.Series, sizes: Rows, limit: int, lines: Sequence[int]
+) -> Hit:
+    """Return the hit for a run in which some queries have more results than allowed.
+
+    Args:
+        query_ids: The queries.
+        sizes: The number of results of each query.
+        limit: The number of results allowed.
+        lines: The line of the first result beyond it of each deep query.
+    """
+    deep = np.flatnonzero(sizes > limit)
+    deepest = int(sizes.max())
     profile = "--profile trec or " if deepest <= TREC_MAX_DEPTH else ""
     first = int(deep[0])
-    query_id = run.blocks.query_ids[first]
-    n_queries = run.blocks.query_ids.len()
-    of = f" ({len(deep):,} of {n_queries:,} queries are deeper)" if len(deep) > 1 else ""
-    n_left = int(np.minimum(run.blocks.sizes, run.max_depth).sum())
+    of = f" ({len(deep):,} of {len(query_ids):,} queries are deeper)" if len(deep) > 1 else ""
+    n_left = int(np.minimum(sizes, limit).sum())
     return Hit(
-        f"query {visible(query_id)} has {int(run.blocks.sizes[first]):,} results, but the limit is "
-        f"{run.max_depth:,}{of}",
-        run.lines(_first_beyond(run, run.max_depth)),
+        f"query {visible(query_ids[first])} has {int(sizes[first]):,} results, but the limit is "
+        f"{limit:,}{of}",
+        lines,
         len(deep),
-        query_id=query_id,
+        query_id=query_ids[first],
         remedy=f"If the task allows deeper runs, set {profile}--max-depth {deepest}",
-        effect=f"cuts {run.n_rows:,} rows to {n_left:,}; AP@{deepest} and all other figures "
-        f"beyond rank {run.max_depth:,} change",
+        effect=f"cuts {int(sizes.sum()):,} rows to {n_left:,}; AP@{deepest} and all other figures "
+        f"beyond rank {limit:,} change",
     )
 
 
