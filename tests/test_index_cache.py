@@ -308,7 +308,8 @@ def test_indexes_are_reused_and_memory_mapped() -> None:
         assert (before.doc_ids, before.scores.tolist()) == (after.doc_ids, after.scores.tolist())
     vectors = second["vector"]._vectors  # type: ignore[attr-defined]
     assert isinstance(vectors.base, np.memmap)
-    assert isinstance(second["lexical"]._index.scores["data"], np.memmap)  # type: ignore[attr-defined]
+    weights = second["lexical"]._index.scores["data"]  # type: ignore[attr-defined]
+    assert isinstance(weights.base, np.memmap)
 
 
 def test_index_settings_decide_the_key() -> None:

@@ -19,6 +19,11 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux copies pr
 def two_processes(monkeypatch):
     monkeypatch.setattr(processes, "_count_processors", lambda: 2)
     monkeypatch.setattr(processes, "can_copy_process", lambda: sys.platform == "linux")
+    started = []
+    if sys.platform == "linux":
+        fork = os.fork
+        monkeypatch.setattr(processes.os, "fork", lambda: started.append(fork()) or started[-1])
+    return started
 
 
 def square(number):
@@ -57,7 +62,7 @@ def test_an_error_is_raised_here(two_processes):
 
     with pytest.raises(ValueError, match="number 9"):
         map_in_processes(fail, range(20))
-    assert_no_children()
+    assert_ended(two_processes)
 
 
 @linux
@@ -86,13 +91,13 @@ def test_an_error_here_ends_the_other_process(two_processes):
     with pytest.raises(KeyboardInterrupt):
         map_in_processes(fail_here, range(4))
     assert time.monotonic() - start < 30
-    assert_no_children()
+    assert_ended(two_processes)
 
 
-def assert_no_children():
-    if sys.platform == "linux":
+def assert_ended(started):
+    for pid in started:
         with pytest.raises(ChildProcessError):
-            os.waitpid(-1, os.WNOHANG)
+            os.waitpid(pid, os.WNOHANG)
 
 
 @pytest.mark.parametrize(

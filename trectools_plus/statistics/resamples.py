@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 CELLS_PER_CHUNK = 2**19
 """Cells of one chunk's matrix: 4 MiB of float64 per thread, independent of the number of rows."""
+CELLS_PER_COUNT = 2**15
+"""Cells that are counted at once."""
 
 
 def map_chunks(
@@ -71,8 +73,14 @@ def draw_rows(
 def draw_counts(rows: int, resamples: int, generator: np.random.Generator) -> FloatArray:
     """Return how often :func:`draw_rows` drew each row, shape (resamples, rows)."""
     counts = np.empty((resamples, rows))
-    for index, draw in enumerate(draw_rows(rows, resamples, generator)):
-        counts[index] = np.bincount(draw, minlength=rows)
+    drawn = draw_rows(rows, resamples, generator)
+    # Count many resamples at once, as numbers of cells in a block that fits into the caches.
+    size = max(1, CELLS_PER_COUNT // rows)
+    starts = np.arange(0, size * rows, rows)[:, None]
+    for begin in range(0, resamples, size):
+        block = drawn[begin : begin + size]
+        cells = (block + starts[: len(block)]).ravel()
+        counts[begin : begin + size] = np.bincount(cells, minlength=block.size).reshape(-1, rows)
     return counts
 
 

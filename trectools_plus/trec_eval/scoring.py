@@ -283,9 +283,9 @@ def _score_by_pytrec_eval(
 
 def _part_seen(requested: Requested, judged_only: bool) -> Sees:
     """Return the part of the ranking on which a measure depends."""
+    if judged_only:
+        return "judged"  # trec_eval removes the others, and must not be left without documents
     sees = requested.measure.sees
-    if judged_only and sees in ("length", "all"):
-        return "judged"  # the others are removed
     return "judged" if sees == "relevant" and requested.gains else sees
 
 

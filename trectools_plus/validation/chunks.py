@@ -274,6 +274,8 @@ class _FindingSum:
         if finding.blocks_scoring and not self.first.blocks_scoring:
             blocking = replace(self.first, message=finding.message, blocks_scoring=True)
             self.first = replace(blocking, fix=finding.fix)
+        elif finding.severity.is_above(self.first.severity):
+            self.first = replace(finding, count=self.first.count)
         self.count += finding.count
         self.lines = (*self.lines, *finding.lines)[:LINES_KEPT]
 

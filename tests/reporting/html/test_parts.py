@@ -101,7 +101,10 @@ def test_values_survive_their_encoding(make_report: Any, values: list[list[float
     evidence = QueryEvidence(pl.DataFrame(rows, schema=schema, orient="row"))
     data = collect_queries(report, evidence, read_values(report, evidence.per_query, ["RR@10"]))
     (encoded,) = data["values"]
-    codes = np.frombuffer(base64.b64decode(encoded["data"]), f"<u{encoded['bytes']}").tolist()
+    octets = np.frombuffer(base64.b64decode(encoded["data"]), np.uint8)
+    codes = [
+        int.from_bytes(code.tobytes(), "little") for code in octets.reshape(-1, encoded["bytes"])
+    ]
     missing = 2 ** (8 * encoded["bytes"]) - 1
     decoded = [
         None

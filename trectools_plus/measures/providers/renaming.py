@@ -211,7 +211,10 @@ def score_group(
         run, grades = _relevant_only(run, grades)
     depths = [measure.depth for measure in group]
     cutoff = None if None in depths else max(depth or 0 for depth in depths)
-    depth = visible_depths(run, grades, cutoff, widest_part(one.sees for one in group))
+    seen = widest_part(one.sees for one in group)
+    # trec_eval removes unjudged documents, and must not be left without documents.
+    seen = widest_part(["judged", seen]) if judged_only else seen
+    depth = visible_depths(run, grades, cutoff, seen)
     keys = list(dict.fromkeys(measure.trec_result for measure in group))
     table = RenamedRun.of(run, grades, depth).score(
         join_requests(group), keys, level=level, judged_only=judged_only

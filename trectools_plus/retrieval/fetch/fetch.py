@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -282,8 +282,10 @@ def _fetch_mode(
     done, total = len(known), len(request.topics)
     progress(f"searching {mode}", done, total)
     sample = sample_queries(request.topics, source.latency_sample)
-    queries = iter_queries(request.topics)
-    pending = (query for query in queries if query.query_id not in known)
+
+    def pending() -> Iterator[Query]:
+        return (one for one in iter_queries(request.topics) if one.query_id not in known)
+
     batches = _batches(pending, source.batch_size, sample)
     for found in _outcomes(source, batches, request.options, breaker):
         outcomes = found if sample is None else _keep_latencies(found, sample)
@@ -307,18 +309,16 @@ def _fetch_mode(
 
 
 def _batches(
-    queries: Iterator[Query], size: int, sample: frozenset[str] | None
+    queries: Callable[[], Iterator[Query]], size: int, sample: frozenset[str] | None
 ) -> Iterator[list[Query]]:
-    """Yield each query of the sample alone, then the others in batches."""
+    """Yield each query of the sample alone, then the others in batches.
+
+    The queries are read twice, because there may be too many to keep them.
+    """
     if sample is not None:
-        others = []
-        for query in queries:
-            if query.query_id in sample:
-                yield [query]
-            else:
-                others.append(query)
-        queries = iter(others)
-    yield from iter(lambda: list(islice(queries, size)), [])
+        yield from ([query] for query in queries() if query.query_id in sample)
+    others = (one for one in queries() if sample is None or one.query_id not in sample)
+    yield from iter(lambda: list(islice(others, size)), [])
 
 
 def _keep_latencies(outcomes: Outcomes, sample: frozenset[str]) -> Outcomes:
