@@ -28,7 +28,7 @@ def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[
     """
     for line, text in decode_lines(lines, path):
         try:
-            value = _decode(text)
+            value = _DECODER.decode(text)
             if "\\u" in text:
                 _refuse_surrogates(value)
         except json.JSONDecodeError as error:
@@ -121,15 +121,6 @@ def _wrong_type(key: str, expected: str, value: Any, path: str, line: int) -> Fo
     return FormatError(what, path=path, line=line)
 
 
-def _decode(text: str) -> Any:
-    """Return the same as ``_DECODER.decode``, without a search for white space around the value."""
-    try:
-        value, end = _scan(text, 0)
-    except StopIteration:
-        return _DECODER.decode(text)
-    return value if end == len(text) else _DECODER.decode(text)
-
-
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
@@ -154,7 +145,6 @@ def _refuse_constant(name: str) -> NoReturn:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_refuse_repeated_keys, parse_constant=_refuse_constant
 )
-_scan = _DECODER.scan_once
 _TYPE_NAMES = {
     dict: "an object",
     list: "an array",
