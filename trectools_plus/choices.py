@@ -6,6 +6,10 @@ from typing import Literal, get_args
 
 Missing = Literal["zero", "drop"]
 """Judged queries without results count as zero, or are left out of the means."""
+TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "competitive", "strong"]
+"""Levels of a target; see ``benchmark/run/targets.py``."""
+MOST_HEADLINES = 6
+"""The greatest number of headline measures."""
 DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10")
 TestName = Literal["randomisation", "t_test", "paired_bootstrap", "wilcoxon", "sign_test"]
 """Paired tests, of which one decides whether a difference is significant."""

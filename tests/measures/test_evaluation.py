@@ -4,6 +4,7 @@ import statistics
 
 import ir_measures
 import numpy as np
+import polars as pl
 import pytest
 import pytrec_eval
 from hypothesis import given
@@ -256,6 +257,16 @@ def test_judged_documents_that_were_found_before_change_no_bit(grades, scores):
     restored = pickle.loads(pickle.dumps(judged))
     assert "_found" in vars(judged)
     assert "_found" not in vars(restored)
+
+
+def test_repeated_and_scattered_judgments_count_once_and_are_grouped():
+    rows = [("b", "d1", 1), ("a", "d1", 0), ("b", "d2", 2), ("a", "d2", 1), ("b", "d1", 1)]
+    qrels = Qrels(
+        pl.DataFrame([*rows, ("c", "d1", 0)], ["query_id", "doc_id", "relevance"], orient="row")
+    )
+    judged = JudgedQueries.from_qrels(qrels)
+    assert judged.query_ids == ["b", "a"]
+    assert judged.frame.rows() == [(0, "d2", 2), (0, "d1", 1), (1, "d1", 0), (1, "d2", 1)]
 
 
 def test_rr_and_rr_at_k_cannot_disagree_on_ties():

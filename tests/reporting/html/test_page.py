@@ -143,6 +143,15 @@ def test_modes_measures_and_queries_are_there(make_report: Any) -> None:
     assert values_of(data, 0) == [[0, 0], [250_000, 250_000], [500_000, 500_000]]
 
 
+def test_the_number_of_timed_queries_is_shown(make_report: Any) -> None:
+    report = make_report()
+    assert "p95 0.92</span>" in render_html(report)
+    latency = report.modes["vector"].latency_ms.model_copy(update={"queries": 1_234})
+    timed = report.modes["vector"].model_copy(update={"latency_ms": latency})
+    report = report.model_copy(update={"modes": {**report.modes, "vector": timed}})
+    assert "p95 0.92, n=1,234</span>" in render_html(report)
+
+
 def test_a_mode_without_a_time_has_no_value_to_sort_by(make_report: Any) -> None:
     report = make_report()
     untimed = report.modes["vector"].model_copy(update={"latency_ms": None})

@@ -31,8 +31,9 @@ from trectools_plus.benchmark.report import (
     TieInfo,
     Verdict,
 )
-from trectools_plus.benchmark.report.verdict import MOST_HEADLINES, add_result
+from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.choices import MOST_HEADLINES
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.measures.definitions.base import Measure

@@ -34,13 +34,13 @@ from trectools_plus.benchmark.report.parts import (
     RunInfo,
     SourceFile,
     TargetResult,
-    TargetStatus,
     TermLabel,
     TieInfo,
     UnscoredStatus,
     UpliftResult,
 )
 from trectools_plus.benchmark.report.verdict import BestOverall, Verdict
+from trectools_plus.choices import TargetStatus
 from trectools_plus.retrieval.fetch.outcome import Latency
 
 __all__ = [

@@ -17,10 +17,10 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from trectools_plus.choices import TargetStatus
 from trectools_plus.models import Model
 from trectools_plus.validation.findings import Finding, Severity
 
-TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "competitive", "strong"]
 ModeStatus = Literal["complete", "incomplete"]
 Relation = Literal["parent", "child", "sibling"]
 ResultStatus = Literal["ok", "empty", "failed", "unavailable"]

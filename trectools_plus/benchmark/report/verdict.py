@@ -14,14 +14,12 @@ from pydantic import Field
 from trectools_plus.benchmark.compare.method import EQUAL
 from trectools_plus.benchmark.report.modes import BayesianResult, Comparison
 from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel, WithoutUnset
-from trectools_plus.choices import DEFAULT_MEASURES
+from trectools_plus.choices import DEFAULT_MEASURES, MOST_HEADLINES
 from trectools_plus.text import join_names, listed, plural
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.report.model import BenchmarkReport
 
-MOST_HEADLINES = 6
-"""The greatest number of headline measures."""
 _PRIMARY = "nDCG@10"
 _PRIMARY_OF_TERMS = "RR"
 _HEADLINES_OF_TERMS = ("RR", "HitRate@1", "HitRate@10", "nDCG@10", "R@10", "MaxOntSim@10")

@@ -20,7 +20,6 @@ from pydantic import (
 )
 
 from trectools_plus.benchmark.compare.method import FAMILY_TESTS
-from trectools_plus.benchmark.report.verdict import MOST_HEADLINES
 from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.benchmark.run.targets import (
     AD_HOC_TARGETS,
@@ -30,6 +29,7 @@ from trectools_plus.benchmark.run.targets import (
 )
 from trectools_plus.choices import (
     MODES,
+    MOST_HEADLINES,
     Correction,
     IntervalMethod,
     Missing,

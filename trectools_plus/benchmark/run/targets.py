@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import ge, gt
 from types import MappingProxyType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import (
     ConfigDict,
@@ -20,12 +20,14 @@ from pydantic import (
     model_validator,
 )
 
-from trectools_plus.benchmark.report import TargetResult, TargetStatus, UpliftResult
-from trectools_plus.choices import DEFAULT_MEASURES
+from trectools_plus.choices import DEFAULT_MEASURES, TargetStatus
 from trectools_plus.errors import UsageError
 from trectools_plus.models import Model
 from trectools_plus.retrieval.backends.embedded.modes import canonical_mode
 from trectools_plus.retrieval.setting_types import Flag, Number
+
+if TYPE_CHECKING:  # commands that only read a configuration start faster without reports
+    from trectools_plus.benchmark.report import TargetResult, UpliftResult
 
 _ROUNDING = 1e-12
 """Differences of means that are smaller are rounding errors."""
@@ -186,6 +188,8 @@ def judge_uplift(
         baseline: Name and mean of the baseline.
         range_: The target's range of meaningful differences.
     """
+    from trectools_plus.benchmark.report import UpliftResult
+
     name, of_baseline = baseline
     low, high = range_
     difference = None if mean is None or of_baseline is None else mean - of_baseline
@@ -216,6 +220,8 @@ def judge_mean(
         higher_is_better: The measure's direction. If it is false, the upper end of the interval is
             the worse one, so ``status_low`` is its level.
     """
+    from trectools_plus.benchmark.report import TargetResult
+
     worse, better = (low, high) if higher_is_better else (high, low)
     status = _status(mean, target, higher_is_better=higher_is_better)
     return TargetResult(

@@ -218,7 +218,8 @@ def _further_columns(comparison: ComparisonTable) -> dict[str, dict[str, Cell]]:
 def _latency_cell(latency: Latency | None) -> Cell:
     if latency is None:
         return Cell("–")
-    return Cell(f"{latency.p50:,.2f}", f"p95 {latency.p95:,.2f}", value=latency.p50)
+    count = "" if latency.queries is None else f", n={latency.queries:,}"
+    return Cell(f"{latency.p50:,.2f}", f"p95 {latency.p95:,.2f}{count}", value=latency.p50)
 
 
 @dataclass(frozen=True, slots=True)
