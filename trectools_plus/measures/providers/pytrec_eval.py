@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from trectools_plus.errors import UsageError
@@ -149,7 +150,7 @@ class TrecEvalMeasure(Measure):
             self.parameters["beta"] = float(self.parameters["beta"])
         self.relevance_level = self.parameters.get("rel") or 1
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name as ``ir_measures`` writes it."""
         parameters, defaults = dict(self.parameters), dict(self.standard.defaults)
@@ -206,7 +207,7 @@ class TrecEvalMeasure(Measure):
         """A key that is equal for measures that replace grades in the same way."""
         return "" if self.gain_of is None else f"{self.standard.label} {self.parameters}"
 
-    @property
+    @cached_property
     def trec_request(self) -> tuple[str, str]:
         """trec_eval's measure and parameter; an empty string for no parameter."""
         standard, parameters = self.standard, self.parameters

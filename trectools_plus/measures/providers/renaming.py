@@ -138,7 +138,7 @@ _MAX_ITEMS = 200_000
 _STEP = 16
 """Depths are rounded up to a multiple of this number, so that more queries share a ranking."""
 
-_rankings_of = lru_cache(maxsize=1)(_Rankings)
+_rankings_of = lru_cache(maxsize=2)(_Rankings)
 """Return rankings that the chunks of a run share."""
 
 
