@@ -1,7 +1,7 @@
 """MkDocs hook: run the commands on docs/gallery.md, and add their reports to the site.
 
-The commands run in an empty folder that contains a copy of fixtures/, once for each build. A link
-to the report follows a command that writes one; the output of other commands follows as text.
+The commands run in an empty folder, one after the other, once for each build. A link to the report
+follows a block whose last command writes one; otherwise the output of this command follows.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,8 +21,9 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = "gallery.md"
+FOLDER = "gallery"
+"""The folder of the reports, below docs/."""
 REPORT = "BenchmarkReport.html"
 _BLOCK = re.compile(r"^```bash\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
@@ -40,15 +40,8 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Insert the link to a report, or the output of a command, after the block of the command."""
     if page.file.src_uri != PAGE:
         return markdown
-    reports, outputs = make_reports(Path(str(page.file.abs_src_path)).read_text("utf-8"))
-
-    def shown(block: re.Match[str]) -> str:
-        name = f"{_output_dir(_last_command(block[1]))}/{REPORT}"
-        if name in reports:
-            return f"{block[0]}\n[Open the report]({name}){{ .md-button }}\n"
-        return f"{block[0]}\n```text\n{outputs[block[1]]}\n```\n"
-
-    return _BLOCK.sub(shown, markdown)
+    _, results = make_reports(Path(str(page.file.abs_src_path)).read_text("utf-8"))
+    return _BLOCK.sub(lambda block: f"{block[0]}\n{results[block[1]]}\n", markdown)
 
 
 @cache
@@ -56,31 +49,37 @@ def make_reports(markdown: str) -> tuple[dict[str, str], dict[str, str]]:
     """Run the commands of a page.
 
     Returns:
-        The reports, by the path below docs/; and what each block printed.
+        The reports, by their paths below docs/; and what follows each block.
 
     Raises:
         PluginError: If a command fails.
     """
-    outputs = {}
+    results = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        shutil.copytree(ROOT / "fixtures", folder / "fixtures")
         for block in _BLOCK.findall(markdown):
-            outputs[block] = "\n".join(_run(line, folder) for line in _commands(block)).strip()
-        reports = {
-            path.relative_to(folder).as_posix(): path.read_text("utf-8")
-            for path in sorted(folder.rglob(REPORT))
-        }
-    return reports, outputs
+            *earlier, last = block.replace("\\\n", " ").splitlines()
+            for command in earlier:
+                _run(command, folder)
+            known = set(_reports(folder))
+            output = _run(last, folder).strip()
+            new = [path for path in _reports(folder) if path not in known]
+            link = f"[Open the report]({new[0]}){{ .md-button }}" if new else ""
+            results[block] = link or f"```text\n{output}\n```"
+        return _reports(folder), results
+
+
+def _reports(folder: Path) -> dict[str, str]:
+    return {
+        f"{FOLDER}/{path.relative_to(folder).as_posix()}": path.read_text("utf-8")
+        for path in sorted(folder.rglob(REPORT))
+    }
 
 
 def _run(command: str, folder: Path) -> str:
+    words = shlex.split(command.replace("trectools-plus", "trectools_plus", 1))
     ran = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            *shlex.split(command.replace("trectools-plus", "trectools_plus", 1)),
-        ],
+        [sys.executable, "-m", *words],
         cwd=folder,
         env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
         capture_output=True,
@@ -89,16 +88,3 @@ def _run(command: str, folder: Path) -> str:
     if ran.returncode not in (0, 1):  # 1 is a finding, for example of a gate
         raise PluginError(f"{PAGE}: {command}: {ran.stderr}")
     return ran.stdout
-
-
-def _commands(block: str) -> list[str]:
-    return block.replace("\\\n", " ").splitlines()
-
-
-def _last_command(block: str) -> str:
-    return _commands(block)[-1]
-
-
-def _output_dir(command: str) -> str:
-    words = shlex.split(command)
-    return words[words.index("--output-dir") + 1] if "--output-dir" in words else ""

@@ -19,18 +19,20 @@ from rich.text import Text
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 WIDTH = 100
-_QRELS = "--qrels fixtures/garden-trec/qrels.txt"
+_RUN = "trectools-plus benchmark run --qrels trectools-plus-demo/qrels.txt"
 PICTURES = {
     "assets/terminal.svg": [
-        "trectools-plus benchmark run --runs lexical=fixtures/runs/lexical.run \\\n"
-        "    --runs hybrid=fixtures/runs/hybrid.run --qrels fixtures/garden-trec/qrels.txt \\\n"
+        "trectools-plus benchmark run --dataset sample --modes lexical,vector,hybrid \\\n"
         "    --measure nDCG@10,RR@10,AP --output-dir results"
     ],
-    "assets/validate.svg": ["runs validate fixtures/runs-faulty/duplicate-document.run"],
+    "assets/validate.svg": [
+        "trectools-plus runs validate fixtures/runs-faulty/duplicate-document.run"
+    ],
     "assets/gate.svg": [
-        f"benchmark run --runs search=fixtures/runs/hybrid.run {_QRELS} --output-dir before",
-        f"benchmark run --runs search=fixtures/runs/lexical.run {_QRELS} --output-dir after",
-        "benchmark gate --baseline before --current after --measure nDCG@10,RR@10",
+        "trectools-plus demo",
+        f"{_RUN} --runs search=trectools-plus-demo/runs/vector.run --output-dir before",
+        f"{_RUN} --runs search=trectools-plus-demo/runs/lexical.run --output-dir after",
+        "trectools-plus benchmark gate --baseline before --current after --measure nDCG@10,RR@10",
     ],
 }
 """The commands of each picture; it shows the last one."""
@@ -57,9 +59,9 @@ def _draw(commands: list[str]) -> str:
 
 
 def _run(command: str, folder: str) -> str:
-    words = shlex.split(command.replace("\\\n", " "))
+    words = shlex.split(command.replace("\\\n", " "))[1:]
     ran = subprocess.run(
-        [sys.executable, "-m", "trectools_plus", *words[words[0] == "trectools-plus" :]],
+        [sys.executable, "-m", "trectools_plus", *words],
         cwd=folder,
         env={**os.environ, "COLUMNS": str(WIDTH), "FORCE_COLOR": "1", "NO_COLOR": ""},
         capture_output=True,
