@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, overload
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.collection import Collection
-from trectools_plus.formats.ir_datasets import is_catalogue_name
+from trectools_plus.formats.collection import Collection, is_named_collection
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import (
     DEFAULT_MEASURES,
@@ -83,7 +82,8 @@ def evaluate(
         runs: A run: a path, ``{query_id: {doc_id: score}}``, a frame, or :class:`Run`; several in
             a list, with different names; or a dictionary of names to runs; or the
             test set: a result of :func:`load_test_set`, or the name or file of a set;
-            a :class:`Collection`, ``hpo``, ``irds:<id>``, or a folder in BEIR or TREC layout.
+            a :class:`Collection`, ``hpo``, ``sample``, ``irds:<id>``, or a folder in BEIR or TREC
+            layout.
         measures: Names, or measures; see :func:`parse_measures`. The defaults are those of
             ``eval``, and R@10 for a function.
         missing: ``zero`` counts a query without results as 0, as ``trec_eval -c``; ``drop`` leaves
@@ -166,10 +166,11 @@ def _open_test_set(test_set: Collection | TestSet | str | Path) -> Collection:
     if not isinstance(test_set, str | Path):
         raise UsageError(
             f"expected a test set but got {type(test_set).__name__}",
-            remedy="pass load_test_set(…), its name or file, a Collection, hpo, irds:<id>, "
+            remedy="pass load_test_set(…), its name or file, a Collection, hpo, sample, irds:<id>, "
             "or a folder",
         )
-    is_collection = test_set == "hpo" or is_catalogue_name(test_set)
-    if is_collection or Path(test_set).is_dir():
+    if is_named_collection(test_set):
         return open_collection(str(test_set))
+    if Path(test_set).is_dir():
+        return open_collection(str(Path(test_set).absolute()))
     return collection_of(load_test_set(test_set), str(find_test_set(test_set)))

@@ -1,8 +1,10 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
+from trectools_plus.formats.collection import SAMPLE as SAMPLE
 from trectools_plus.formats.collection import Collection as Collection
 from trectools_plus.formats.collection import load_collection as load_collection
+from trectools_plus.formats.collection import write_sample as write_sample
 from trectools_plus.formats.corpus import load_corpus as load_corpus
 from trectools_plus.formats.documents import Documents as Documents
 from trectools_plus.formats.documents import StreamedDocuments as StreamedDocuments

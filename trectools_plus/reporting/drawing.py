@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from importlib.util import find_spec
 from types import TracebackType
 from typing import Self
 
@@ -27,21 +28,30 @@ _COMMAND = (
 )
 
 
+def can_draw() -> bool:
+    """Return whether Matplotlib, which the extra ``plots`` installs, is available."""
+    return find_spec("matplotlib") is not None
+
+
 class DrawingProcess:
     """A process that draws the plots of one report, unless there is only one processor.
 
     The process starts when the context is entered, and has ended when it is left. If it fails for
     any reason, the plots are drawn in this process, with the same result.
+
+    Args:
+        plots: Start the process; by default if Matplotlib is installed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, plots: bool | None = None) -> None:
+        self._wanted = plots is not False and can_draw()
         self._process: subprocess.Popen[bytes] | None = None
         self._thread: threading.Thread | None = None
         self._draw: Draw = dict
         self._answer = b""
 
     def __enter__(self) -> Self:
-        if _processors() > 1 and sys.executable and not hasattr(sys, "frozen"):
+        if self._wanted and _processors() > 1 and sys.executable and not hasattr(sys, "frozen"):
             with contextlib.suppress(OSError):
                 self._process = subprocess.Popen(
                     [sys.executable, "-c", _COMMAND.format(sys.path)],

@@ -27,7 +27,7 @@ from trectools_plus.benchmark.run.output_folder import MARKDOWN_FILE as MARKDOWN
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
-from trectools_plus.reporting.drawing import DrawingProcess
+from trectools_plus.reporting.drawing import DrawingProcess, can_draw
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.html.page import write_html
 from trectools_plus.reporting.html.per_query import DEEPEST, QueryEvidence, first_results
@@ -44,7 +44,7 @@ def write_reports(
     result: BenchmarkResult,
     *,
     ir_metadata: bool = False,
-    plots: bool = True,
+    plots: bool | None = None,
     drawing: DrawingProcess | None = None,
 ) -> dict[str, Path]:
     """Write all files of a benchmark into its output folder, or none of them.
@@ -58,8 +58,9 @@ def write_reports(
         result: The result to write. It can be written once.
         ir_metadata: Also write every run as ``annotated/<mode>.run`` with an ``ir_metadata``
             header.
-        plots: Draw the files of plots, which takes most of the time. Without them there is no
-            folder ``visualizations``.
+        plots: Write the plots as PNG and SVG files, which takes most of the time; by default if
+            Matplotlib is installed. Without them there is no folder ``visualizations``. The plots
+            of the page do not need Matplotlib.
         drawing: The process that draws the plots; by default this process.
 
     Returns:
@@ -69,8 +70,10 @@ def write_reports(
     Raises:
         InputError: If a file cannot be written.
         UsageError: If this result was already written.
+        MissingExtraError: If ``plots`` is true and the extra ``plots`` is not installed.
     """
     folder = result.folder
+    plots = can_draw() if plots is None else plots
     if not folder.discard.alive:
         raise UsageError(
             "this result was already written or discarded",
@@ -102,7 +105,7 @@ def render_files(
     result: BenchmarkResult,
     *,
     ir_metadata: bool = False,
-    plots: bool = True,
+    plots: bool,
     drawing: DrawingProcess | None = None,
 ) -> tuple[list[str], list[Path]]:
     """Write all files of a report beside the run files that are not yet published.
@@ -110,7 +113,7 @@ def render_files(
     Args:
         result: The result.
         ir_metadata: As in :func:`write_reports`.
-        plots: As in :func:`write_reports`.
+        plots: Write the plots as PNG and SVG files.
         drawing: As in :func:`write_reports`.
 
     Returns:

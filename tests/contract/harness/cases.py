@@ -363,6 +363,11 @@ FILES = (
         exact=True,
     ),
     Case(
+        "demo",
+        ("trectools-plus demo --output-dir first", "trectools-plus demo -o first -q"),
+        fresh=True,
+    ),
+    Case(
         "runs-fetch",
         (
             f"runs fetch --dataset {GARDEN} --modes lexical,vector,hybrid --output-dir out "

@@ -117,7 +117,7 @@ class DataSettings(BackendSettings):
     """Settings of the data and of the backend, which may have its own documents.
 
     Attributes:
-        dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
+        dataset: ``hpo``, ``sample``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
         test_file: A file with test cases for ``hpo``, or the name of a shipped test set; without
             other data, the dataset is ``hpo``. With ``corpus``, its topics and judgments are
             used.

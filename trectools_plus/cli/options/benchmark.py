@@ -152,6 +152,16 @@ NoCache = Annotated[
     ),
 ]
 
+Plots = Annotated[
+    bool | None,
+    typer.Option(
+        "--plots/--no-plots",
+        help="Also write the plots as PNG and SVG files.  [default: if the extra plots is "
+        "installed]",
+        rich_help_panel=WORK,
+    ),
+]
+
 
 @dataclass(frozen=True)
 class FigureOptions:

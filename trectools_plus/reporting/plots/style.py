@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from trectools_plus.errors import MissingExtraError
+from trectools_plus.reporting.drawing import can_draw
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 LINES = ("-", "--", "-.", ":")
@@ -82,7 +85,13 @@ def mode_style(place: int) -> ModeStyle:
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Use Matplotlib's defaults with these settings, independent of the user's settings file."""
+    """Use Matplotlib's defaults with these settings, independent of the user's settings file.
+
+    Raises:
+        MissingExtraError: If Matplotlib is not installed.
+    """
+    if not can_draw():
+        raise MissingExtraError("a plot", "plots")
     import matplotlib.style
 
     with matplotlib.style.context(["default", _SETTINGS]), warnings.catch_warnings():

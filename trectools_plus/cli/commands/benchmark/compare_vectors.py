@@ -15,6 +15,7 @@ from trectools_plus.cli.options.benchmark import (
     FigureOptions,
     NoCache,
     OutputDir,
+    Plots,
     QrelsFile,
 )
 from trectools_plus.cli.options.common import (
@@ -77,6 +78,7 @@ def benchmark_compare_vectors(
     figures: FigureOptions,
     annotations: AnnotationsFile = None,
     no_cache: NoCache = False,
+    plots: Plots = None,
     output_format: TextOrJson = "text",
     everything: Everything = False,
 ) -> None:
@@ -116,11 +118,12 @@ def benchmark_compare_vectors(
     settings = benchmark.compare_vectors_options(settings, chosen, single=not no_single)
     config = benchmark.load_config(options=settings)
     searching.check_used(config.mode_keys, config.retrieval)
-    with reporting.DrawingProcess() as drawing:
+    with reporting.DrawingProcess(plots) as drawing:
         report_benchmark(
             config,
             cached=not no_cache,
             as_json=output_format == "json",
             everything=everything,
+            plots=plots,
             drawing=drawing,
         )

@@ -18,6 +18,7 @@ from trectools_plus.cli.options.benchmark import (
     Modes,
     NoCache,
     OutputDir,
+    Plots,
     QrelsFile,
 )
 from trectools_plus.cli.options.common import (
@@ -44,7 +45,7 @@ from trectools_plus.cli.options.signing import SignKey, ask_passphrase
 from trectools_plus.cli.options.topics import IdField, TextFields, TopicsLanguage
 from trectools_plus.cli.verbosity import is_quiet, note, show_progress
 from trectools_plus.distributed import use_scheduler
-from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.errors import CheckFailedError, MissingExtraError, UsageError
 from trectools_plus.provenance import format_command
 from trectools_plus.text import split_list
 
@@ -129,6 +130,7 @@ def benchmark_run(
             rich_help_panel=WORK,
         ),
     ] = False,
+    plots: Plots = None,
     scheduler: Scheduler = None,
     sign: SignKey = None,
     further_runs: Annotated[
@@ -138,8 +140,8 @@ def benchmark_run(
     """Every mode searches the same documents for the same queries. Its run is validated and scored;
     every mean has an interval, and every difference is computed query by query. The
     command writes BenchmarkReport.html, BenchmarkReport.json, BenchmarkComparison.md,
-    reports/<mode>.json, per_query.parquet, qrels.txt, runs/<mode>.run and visualizations/*.png and
-    *.svg. Without data, the dataset is hpo.
+    reports/<mode>.json, per_query.parquet, qrels.txt, runs/<mode>.run and, with the extra plots,
+    visualizations/*.png and *.svg. Without data, the dataset is hpo.
 
     \b
     Examples:
@@ -153,7 +155,7 @@ def benchmark_run(
       benchmark run --dataset DIR --backend python --retriever my_search:search
       benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
-    with reporting.DrawingProcess() as drawing:
+    with reporting.DrawingProcess(plots) as drawing:
         settings = benchmark.ConfigOptions(
             dataset=dataset,
             test_file=test_file,
@@ -192,6 +194,7 @@ def benchmark_run(
             everything=everything,
             scheduler=scheduler,
             sign=sign,
+            plots=plots,
             drawing=drawing,
         )
 
@@ -217,6 +220,7 @@ def report_benchmark(
     everything: bool = False,
     scheduler: str | None = None,
     sign: Path | None = None,
+    plots: bool | None = None,
     drawing: reporting.DrawingProcess | None = None,
 ) -> None:
     """Run a benchmark with a progress bar, write its report and print it.
@@ -230,6 +234,7 @@ def report_benchmark(
         everything: Whether all measures and notes are printed.
         scheduler: Address of the Dask scheduler that distributes the work; ``None`` for none.
         sign: The private key that signs the folder; ``None`` for no signature.
+        plots: Whether plots are written as files; ``None`` if the extra is installed.
         drawing: The process that draws the plots; by default this process.
     """
     signer = None if sign is None else reporting.Signer(sign, ask_passphrase)
@@ -241,7 +246,10 @@ def report_benchmark(
     topics = None if result.dataset is None else result.dataset.topics
     if topics is not None and topics.read_as is not None:
         note(f"{topics.path} {topics.read_as}")
-    files = reporting.write_reports(result, ir_metadata=ir_metadata, drawing=drawing)
+    if plots and not reporting.can_draw():
+        note(f"no plot files: {MissingExtraError('drawing them', 'plots')}")
+        plots = False
+    files = reporting.write_reports(result, ir_metadata=ir_metadata, plots=plots, drawing=drawing)
     if signer is not None:
         signer.sign(result.output_dir)
     if as_json:
