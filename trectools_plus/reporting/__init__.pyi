@@ -4,6 +4,7 @@
 from trectools_plus.reporting.comparison import Layout as Layout
 from trectools_plus.reporting.comparison import report_table as report_table
 from trectools_plus.reporting.export import check_suffixes as check_suffixes
+from trectools_plus.reporting.export import frame_as_csv as frame_as_csv
 from trectools_plus.reporting.export import render_json as render_json
 from trectools_plus.reporting.export import table_as_csv as table_as_csv
 from trectools_plus.reporting.export import table_as_frame as table_as_frame
