@@ -136,7 +136,9 @@ def test_the_core_validates_scores_compares_and_reports(core: Path, tmp_path: Pa
     (tmp_path / "q.txt").write_text("".join(judged))
     texts = (f"{query}\tthe roses of the garden {query * 'and more '}\n" for query in range(1, 9))
     (tmp_path / "t.tsv").write_text("".join(texts))
-    case = "- {{query_id: c{0}, query_text: red roses {0}, relevant_docs: [{{doc_id: d{0}, grade: 1}}]}}\n"
+    case = (
+        "- {{query_id: c{0}, query_text: red {0}, relevant_docs: [{{doc_id: d{0}, grade: 1}}]}}\n"
+    )
     (tmp_path / "set.yaml").write_text("queries:\n" + "".join(map(case.format, range(5))))
     environment = {**os.environ, "PYTHONPATH": str(core), "PYTHONNOUSERSITE": "1"}
     for words in COMMANDS.strip().splitlines():
