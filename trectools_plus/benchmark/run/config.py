@@ -634,7 +634,7 @@ class BenchmarkConfig(DataSettings):
         }
         unused |= {"test"} if self.test == "randomisation" else set()
         unused |= {"interval"} if self.interval == "auto" else set()
-        unused |= {"rope"} if self.rope is None else set()
+        unused |= {name for name in ("rope", "timeout") if getattr(self, name) is None}
         unused |= {
             name
             for name in _TEST_CASES

@@ -61,6 +61,7 @@ _MODELS = ("embedding_model", "splade_model", "reranker_model")
 _GO_WITH = {
     **{entry.setting: (name,) for name, entry in BACKENDS.items() if entry.setting},
     "collapse": tuple(name for name, entry in BACKENDS.items() if entry.finds_chunks),
+    "timeout": tuple(name for name, entry in BACKENDS.items() if entry.has_timeout),
     "retrieval": tuple(name for name, entry in BACKENDS.items() if entry.needs_corpus),
 }
 """By setting, its backends; an option for another backend removes the setting of the file."""
@@ -117,6 +118,7 @@ class ConfigOptions(TypedDict, total=False):
     http: Mapping[str, str] | None
     milvus: Mapping[str, str] | None
     collapse: Mapping[str, str] | None
+    timeout: float | None
     output_dir: str | None
 
 

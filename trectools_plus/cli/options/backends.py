@@ -47,6 +47,15 @@ HttpKeyEnv = Annotated[
         rich_help_panel=BACKENDS,
     ),
 ]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="For --backend http or python: seconds for one request or call, after which it has "
+        "failed.  [default: 30]",
+        rich_help_panel=BACKENDS,
+    ),
+]
 MilvusUri = Annotated[
     str | None,
     typer.Option(
@@ -85,6 +94,7 @@ class BackendOptions:
     retriever: Retriever = None
     http_url: HttpUrl = None
     http_key_env: HttpKeyEnv = None
+    timeout: Timeout = None
     milvus_uri: MilvusUri = None
     collapse: Collapse = None
     chunk_separator: ChunkSeparator = None
@@ -99,6 +109,7 @@ class BackendOptions:
             "http": http or None,
             "milvus": _given(uri=self.milvus_uri) or None,
             "collapse": collapse or None,
+            "timeout": self.timeout,
         }
 
 
