@@ -119,6 +119,22 @@ def milvus() -> None:
         pytest.skip(reason)
 
 
+@pytest.fixture(scope="session")
+def require_module() -> Callable[[str], Any]:
+    """Import a module of the extra ``dev-trackers``; skip, or fail if ``REQUIRE_TRACKERS=1``."""
+
+    def require(name: str) -> Any:
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            reason = f"{error}: pip install '.[dev-trackers]'"
+            if os.environ.get("REQUIRE_TRACKERS") == "1":
+                pytest.fail(reason)
+            return pytest.skip(reason)
+
+    return require
+
+
 @dataclass(frozen=True)
 class Bench:
     """Runs benchmarks whose queries have one relevant document each, retrieved at given ranks."""

@@ -90,5 +90,5 @@ def test_write_sample_never_overwrites(tmp_path: Path) -> None:
     assert (tmp_path / "qrels.txt").read_text("utf-8") == "1 0 mine 1\n"
     assert not (tmp_path / "corpus.jsonl").exists()
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="cannot create"):
+    with pytest.raises(InputError, match="cannot be created"):
         write_sample(tmp_path / "file")

@@ -58,8 +58,8 @@ def run_benchmark(*words: str, **variables: str) -> subprocess.CompletedProcess[
     return command(*run, *options, *words, **variables)
 
 
-def test_mlflow_stores_figures_settings_and_files(folder: Path) -> None:
-    mlflow = pytest.importorskip("mlflow", reason="the extra mlflow is not installed")
+def test_mlflow_stores_figures_settings_and_files(folder: Path, require_module: Any) -> None:
+    mlflow = require_module("mlflow")
     uri = f"sqlite:///{folder / 'mlflow.db'}"
     done = run_benchmark("--log-to", "mlflow:search quality", MLFLOW_TRACKING_URI=uri)
     assert done.returncode == 0, done.stderr
@@ -87,8 +87,8 @@ def test_mlflow_stores_figures_settings_and_files(folder: Path) -> None:
     assert client.get_experiment_by_name("x") is not None
 
 
-def test_wandb_stores_them_offline(folder: Path) -> None:
-    pytest.importorskip("wandb", reason="the extra wandb is not installed")
+def test_wandb_stores_them_offline(folder: Path, require_module: Any) -> None:
+    require_module("wandb")
     variables = {"WANDB_MODE": "offline", "WANDB_DIR": str(folder)}
     done = run_benchmark("--log-to", "wandb:search", "--format", "json", **variables)
     assert done.returncode == 0, done.stderr
@@ -100,8 +100,10 @@ def test_wandb_stores_them_offline(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["mlflow", "wandb"])
-def test_a_tracker_that_fails_does_not_harm_the_report(folder: Path, name: str) -> None:
-    pytest.importorskip(name, reason=f"the extra {name} is not installed")
+def test_a_tracker_that_fails_does_not_harm_the_report(
+    folder: Path, name: str, require_module: Any
+) -> None:
+    require_module(name)
     refused = "http://user:secret@127.0.0.1:9"
     done = run_benchmark(
         *("--log-to", f"{name}:x"),

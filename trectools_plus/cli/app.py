@@ -143,6 +143,10 @@ TOP = {
         "demo:demo",
         "Compare three search modes on a small sample collection, and write a report.",
     ),
+    "files": Entry(
+        "files:packaged_files",
+        "List or copy templates, JSON Schemas, monitoring rules and sample data of the package.",
+    ),
     "eval": Entry("eval:evaluate_runs", "Score run files against relevance judgments."),
     "compare": Entry(
         "compare:compare_runs",

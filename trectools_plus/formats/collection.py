@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.corpus import load_corpus
-from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.formats.files.atomic import write_new
 from trectools_plus.formats.files.compression import SUFFIXES
 from trectools_plus.formats.ir_datasets import (
     is_catalogue_name,
@@ -115,27 +114,8 @@ def write_sample(folder: Path) -> list[Path]:
             nothing is written.
     """
     sources = [path for path in sorted(SAMPLE_FOLDER.rglob("*")) if path.is_file()]
-    contents = {folder / path.relative_to(SAMPLE_FOLDER): path.read_bytes() for path in sources}
-    missing = {path: content for path, content in contents.items() if not os.path.lexists(path)}
-    for path in contents.keys() - missing.keys():
-        if not path.is_file() or path.read_bytes() != contents[path]:
-            raise InputError(
-                "exists with other content",
-                where=str(path),
-                remedy="name another folder; nothing was written",
-            )
-    for path, content in missing.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"cannot create the folder: {error.strerror}",
-                where=str(path.parent),
-                remedy="name another folder",
-            ) from error
-        with atomic_write(path, "wb") as file:
-            file.write(content)
-    return list(contents)
+    names = (path.relative_to(SAMPLE_FOLDER) for path in sources)
+    return write_new({folder / name: (SAMPLE_FOLDER / name).read_bytes() for name in names})
 
 
 def find_collection_files(spec: str | Path) -> CollectionFiles:

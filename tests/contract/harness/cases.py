@@ -363,6 +363,11 @@ FILES = (
         exact=True,
     ),
     Case(
+        "files",
+        ("trectools-plus files", "trectools-plus files benchmark.yaml alerts.yml -o first"),
+        exact=True,
+    ),
+    Case(
         "demo",
         ("trectools-plus demo --output-dir first", "trectools-plus demo -o first -q"),
         fresh=True,

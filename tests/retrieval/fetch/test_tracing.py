@@ -20,9 +20,9 @@ TOPICS = Topics.from_dict({"q1": "a private text", "q2": "nothing", "q3": "broke
 
 
 @pytest.fixture
-def exporter(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def exporter(monkeypatch: pytest.MonkeyPatch, require_module: Any) -> Iterator[Any]:
     """The spans of a tracer provider that is configured for one test."""
-    pytest.importorskip("opentelemetry.sdk", reason="the OpenTelemetry SDK is not installed")
+    require_module("opentelemetry.sdk")
     from opentelemetry import trace
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
