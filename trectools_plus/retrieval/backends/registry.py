@@ -58,7 +58,7 @@ BACKENDS: Mapping[str, BackendEntry] = {
         setting="http",
         model=f"{_PACKAGE}.http.settings:HttpSettings",
         requirement="the service's URL — give http.url, or --http-url",
-        hint="a JSON service",
+        hint="a search engine or JSON service",
     ),
     "milvus": BackendEntry(
         f"{_PACKAGE}.milvus.backend:MilvusBackend",
