@@ -12,7 +12,8 @@ import pytest
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.formats.collection import load_collection
 from trectools_plus.retrieval.backends.http.settings import DEFAULT_BODY, HttpSettings
-from trectools_plus.retrieval.backends.python import ENTRY_POINT_GROUP, PythonBackend
+from trectools_plus.retrieval.backends.python import PythonBackend
+from trectools_plus.retrieval.backends.retriever import ENTRY_POINT_GROUP
 from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir

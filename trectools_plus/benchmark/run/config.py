@@ -117,7 +117,7 @@ class DataSettings(BackendSettings):
     """Settings of the data and of the backend, which may have its own documents.
 
     Attributes:
-        dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
+        dataset: ``hpo``, ``sample``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
         test_file: A file with test cases for ``hpo``, or the name of a shipped test set; without
             other data, the dataset is ``hpo``. With ``corpus``, its topics and judgments are
             used.
@@ -634,7 +634,7 @@ class BenchmarkConfig(DataSettings):
         }
         unused |= {"test"} if self.test == "randomisation" else set()
         unused |= {"interval"} if self.interval == "auto" else set()
-        unused |= {"rope"} if self.rope is None else set()
+        unused |= {name for name in ("rope", "timeout") if getattr(self, name) is None}
         unused |= {
             name
             for name in _TEST_CASES

@@ -70,6 +70,15 @@ HttpSetting = Annotated[
         rich_help_panel=BACKENDS,
     ),
 ]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="For --backend http or python: seconds for one request or call, after which it has "
+        "failed.  [default: 30]",
+        rich_help_panel=BACKENDS,
+    ),
+]
 MilvusUri = Annotated[
     str | None,
     typer.Option(
@@ -110,6 +119,7 @@ class BackendOptions:
     http_url: HttpUrl = None
     http_key_env: HttpKeyEnv = None
     http: HttpSetting = None
+    timeout: Timeout = None
     milvus_uri: MilvusUri = None
     collapse: Collapse = None
     chunk_separator: ChunkSeparator = None
@@ -126,6 +136,7 @@ class BackendOptions:
             "http": http or None,
             "milvus": _given(uri=self.milvus_uri) or None,
             "collapse": collapse or None,
+            "timeout": self.timeout,
         }
 
 

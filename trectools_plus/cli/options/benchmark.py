@@ -152,6 +152,15 @@ NoCache = Annotated[
     ),
 ]
 
+Plots = Annotated[
+    bool,
+    typer.Option(
+        "--plots",
+        help="Also write the plots as PNG and SVG files (extra plots).",
+        rich_help_panel=WORK,
+    ),
+]
+
 
 @dataclass(frozen=True)
 class FigureOptions:

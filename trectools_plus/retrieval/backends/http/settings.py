@@ -23,7 +23,7 @@ from pydantic import (
 
 from trectools_plus.choices import MODE_ALIASES
 from trectools_plus.models import Model, explain_problem
-from trectools_plus.redaction import has_secrets, is_secret_name
+from trectools_plus.redaction import is_secret_name, secret_in_url
 from trectools_plus.retrieval.backends.http.engines import ENGINES, NAMES, resolve_preset
 from trectools_plus.retrieval.backends.http.template import Template
 from trectools_plus.retrieval.named_models import NamedModel
@@ -190,6 +190,8 @@ class HttpSettings(Model):
     @field_validator("url")
     @classmethod
     def _check_url(cls, url: str) -> str:
+        if secret := secret_in_url(url):
+            raise ValueError(f"the URL contains {secret} — {_FROM_ENVIRONMENT}")
         try:
             parts = urlsplit(url)
             host, _ = parts.hostname, parts.port
@@ -200,12 +202,7 @@ class HttpSettings(Model):
             raise ValueError(
                 "expected a URL that starts with http:// or https:// and contains a host"
             )
-        if "@" in parts.netloc:
-            raise ValueError(f"the URL contains a user or password — {_FROM_ENVIRONMENT}")
-        names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
-        _refuse_secrets(names, in_url=True)
-        if has_secrets(url):
-            raise ValueError(f"the URL contains a password, key or signature — {_FROM_ENVIRONMENT}")
+        _refuse_secrets([name for name, _ in parse_qsl(parts.query, keep_blank_values=True)])
         return url
 
     @field_validator("engine")

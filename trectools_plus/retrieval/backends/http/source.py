@@ -59,12 +59,15 @@ class HttpBackend(Backend):
 
     Args:
         settings: The service and its mapping.
+        timeout: Seconds for one request, instead of the setting.
     """
 
     name = "http"
 
-    def __init__(self, settings: HttpSettings) -> None:
-        self._settings = settings
+    def __init__(self, settings: HttpSettings, timeout: float | None = None) -> None:
+        self._settings = (
+            settings if timeout is None else settings.model_copy(update={"timeout": timeout})
+        )
         self._opened: dict[str, Any] = {}
 
     @classmethod
