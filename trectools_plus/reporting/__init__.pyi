@@ -3,8 +3,6 @@
 
 from trectools_plus.reporting.comparison import Layout as Layout
 from trectools_plus.reporting.comparison import report_table as report_table
-from trectools_plus.reporting.drawing import DrawingProcess as DrawingProcess
-from trectools_plus.reporting.drawing import can_draw as can_draw
 from trectools_plus.reporting.export import check_suffixes as check_suffixes
 from trectools_plus.reporting.export import frame_as_csv as frame_as_csv
 from trectools_plus.reporting.export import render_json as render_json
@@ -24,6 +22,7 @@ from trectools_plus.reporting.latex import table_as_latex as table_as_latex
 from trectools_plus.reporting.markdown.report import render_markdown as render_markdown
 from trectools_plus.reporting.plots.figures import draw_plot as draw_plot
 from trectools_plus.reporting.plots.figures import write_plots as write_plots
+from trectools_plus.reporting.plots.style import can_draw as can_draw
 from trectools_plus.reporting.results.compare_reports import contrast_document as contrast_document
 from trectools_plus.reporting.results.compare_reports import print_contrast as print_contrast
 from trectools_plus.reporting.results.compare_reports import (

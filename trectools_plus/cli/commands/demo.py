@@ -47,17 +47,16 @@ def demo(
     (qrels,) = (file for file in files if file.name == "qrels.txt")
     for run in runs:
         validation.refuse_errors(validation.validate_run(run, qrels=qrels).findings)
-    with reporting.DrawingProcess() as drawing:
-        config = benchmark.load_config(
-            options={
-                "dataset": formats.SAMPLE,
-                "modes": _MODES,
-                "output_dir": str(report_folder),
-            }
-        )
-        with show_progress() as progress:
-            result = benchmark.run_benchmark(config, progress, command=format_command(sys.argv))
-        page = reporting.write_reports(result, drawing=drawing)["html"]
+    config = benchmark.load_config(
+        options={
+            "dataset": formats.SAMPLE,
+            "modes": _MODES,
+            "output_dir": str(report_folder),
+        }
+    )
+    with show_progress() as progress:
+        result = benchmark.run_benchmark(config, progress, command=format_command(sys.argv))
+    page = reporting.write_reports(result)["html"]
     _show(result.report, page, runs, qrels)
 
 

@@ -153,11 +153,10 @@ NoCache = Annotated[
 ]
 
 Plots = Annotated[
-    bool | None,
+    bool,
     typer.Option(
-        "--plots/--no-plots",
-        help="Also write the plots as PNG and SVG files.  [default: if the extra plots is "
-        "installed]",
+        "--plots",
+        help="Also write the plots as PNG and SVG files (extra plots).",
         rich_help_panel=WORK,
     ),
 ]

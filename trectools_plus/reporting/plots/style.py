@@ -10,10 +10,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from trectools_plus.errors import MissingExtraError
-from trectools_plus.reporting.drawing import can_draw
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
@@ -81,6 +81,11 @@ def mode_style(place: int) -> ModeStyle:
         LINES[place % len(LINES)],
         {"*": 9.0, "P": 6.5, "X": 6.5}.get(marker, 5.5),
     )
+
+
+def can_draw() -> bool:
+    """Return whether Matplotlib, which the extra ``plots`` installs, is available."""
+    return find_spec("matplotlib") is not None
 
 
 @contextmanager

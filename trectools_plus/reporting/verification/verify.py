@@ -36,9 +36,9 @@ from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, package_versions
-from trectools_plus.reporting.drawing import can_draw
 from trectools_plus.reporting.files import render_files
 from trectools_plus.reporting.plots.figures import FORMATS
+from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.verification.claims import find_false_claims
 from trectools_plus.reporting.verification.documents import NEAR, Comparison, find_text_changes
 from trectools_plus.reporting.verification.signature import Signature, Signer, check_signature

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus import benchmark, reporting
+from trectools_plus import benchmark
 from trectools_plus.choices import STRATEGIES
 from trectools_plus.cli import completion
 from trectools_plus.cli.commands.benchmark.run import report_benchmark
@@ -78,7 +78,7 @@ def benchmark_compare_vectors(
     figures: FigureOptions,
     annotations: AnnotationsFile = None,
     no_cache: NoCache = False,
-    plots: Plots = None,
+    plots: Plots = False,
     output_format: TextOrJson = "text",
     everything: Everything = False,
 ) -> None:
@@ -118,12 +118,10 @@ def benchmark_compare_vectors(
     settings = benchmark.compare_vectors_options(settings, chosen, single=not no_single)
     config = benchmark.load_config(options=settings)
     searching.check_used(config.mode_keys, config.retrieval)
-    with reporting.DrawingProcess(plots) as drawing:
-        report_benchmark(
-            config,
-            cached=not no_cache,
-            as_json=output_format == "json",
-            everything=everything,
-            plots=plots,
-            drawing=drawing,
-        )
+    report_benchmark(
+        config,
+        cached=not no_cache,
+        as_json=output_format == "json",
+        everything=everything,
+        plots=plots,
+    )

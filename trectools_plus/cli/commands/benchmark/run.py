@@ -130,7 +130,7 @@ def benchmark_run(
             rich_help_panel=WORK,
         ),
     ] = False,
-    plots: Plots = None,
+    plots: Plots = False,
     scheduler: Scheduler = None,
     sign: SignKey = None,
     further_runs: Annotated[
@@ -140,7 +140,7 @@ def benchmark_run(
     """Every mode searches the same documents for the same queries. Its run is validated and scored;
     every mean has an interval, and every difference is computed query by query. The
     command writes BenchmarkReport.html, BenchmarkReport.json, BenchmarkComparison.md,
-    reports/<mode>.json, per_query.parquet, qrels.txt, runs/<mode>.run and, with the extra plots,
+    reports/<mode>.json, per_query.parquet, qrels.txt, runs/<mode>.run and, with --plots,
     visualizations/*.png and *.svg. Without data, the dataset is hpo.
 
     \b
@@ -155,48 +155,46 @@ def benchmark_run(
       benchmark run --dataset DIR --backend python --retriever my_search:search
       benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
-    with reporting.DrawingProcess(plots) as drawing:
-        settings = benchmark.ConfigOptions(
-            dataset=dataset,
-            test_file=test_file,
-            unknown_terms=unknown_terms,
-            corpus=corpus,
-            topics=topics,
-            qrels=qrels,
-            id_field=id_field,
-            text_fields=None if text_fields is None else split_list(text_fields),
-            language=language,
-            runs=_given_runs(runs or [], further_runs or []),
-            modes=None if modes is None else split_list(modes),
-            output_dir=None if output_dir is None else str(output_dir),
-            depth=depth,
-            exclude_self=exclude_self,
-            ontology=ontology,
-            annotations=annotations,
-            missing=missing,
-            baseline=None if baseline is None else split_list(baseline),
-            retrieval=searching.values() or None,
-            **figures.settings(),
-            **backend.settings(),
-        )
-        if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
-            settings["dataset"] = "hpo"
-            note("no data given; comparing on the HPO demo set (--dataset hpo)")
-        configuration = benchmark.load_config(config, settings)
-        if configuration.runs is None and configuration.needs_corpus:
-            searching.check_used(configuration.mode_keys, configuration.retrieval)
-        report_benchmark(
-            configuration,
-            cached=not no_cache,
-            strict_input=strict_input,
-            ir_metadata=ir_metadata,
-            as_json=output_format == "json",
-            everything=everything,
-            scheduler=scheduler,
-            sign=sign,
-            plots=plots,
-            drawing=drawing,
-        )
+    settings = benchmark.ConfigOptions(
+        dataset=dataset,
+        test_file=test_file,
+        unknown_terms=unknown_terms,
+        corpus=corpus,
+        topics=topics,
+        qrels=qrels,
+        id_field=id_field,
+        text_fields=None if text_fields is None else split_list(text_fields),
+        language=language,
+        runs=_given_runs(runs or [], further_runs or []),
+        modes=None if modes is None else split_list(modes),
+        output_dir=None if output_dir is None else str(output_dir),
+        depth=depth,
+        exclude_self=exclude_self,
+        ontology=ontology,
+        annotations=annotations,
+        missing=missing,
+        baseline=None if baseline is None else split_list(baseline),
+        retrieval=searching.values() or None,
+        **figures.settings(),
+        **backend.settings(),
+    )
+    if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
+        settings["dataset"] = "hpo"
+        note("no data given; comparing on the HPO demo set (--dataset hpo)")
+    configuration = benchmark.load_config(config, settings)
+    if configuration.runs is None and configuration.needs_corpus:
+        searching.check_used(configuration.mode_keys, configuration.retrieval)
+    report_benchmark(
+        configuration,
+        cached=not no_cache,
+        strict_input=strict_input,
+        ir_metadata=ir_metadata,
+        as_json=output_format == "json",
+        everything=everything,
+        scheduler=scheduler,
+        sign=sign,
+        plots=plots,
+    )
 
 
 def _given_runs(options: list[str], further: list[str]) -> dict[str, str] | None:
@@ -220,8 +218,7 @@ def report_benchmark(
     everything: bool = False,
     scheduler: str | None = None,
     sign: Path | None = None,
-    plots: bool | None = None,
-    drawing: reporting.DrawingProcess | None = None,
+    plots: bool = False,
 ) -> None:
     """Run a benchmark with a progress bar, write its report and print it.
 
@@ -234,9 +231,10 @@ def report_benchmark(
         everything: Whether all measures and notes are printed.
         scheduler: Address of the Dask scheduler that distributes the work; ``None`` for none.
         sign: The private key that signs the folder; ``None`` for no signature.
-        plots: Whether plots are written as files; ``None`` if the extra is installed.
-        drawing: The process that draws the plots; by default this process.
+        plots: Whether the plots are also written as files.
     """
+    if plots and not reporting.can_draw():
+        raise MissingExtraError("--plots", "plots")
     signer = None if sign is None else reporting.Signer(sign, ask_passphrase)
     with use_scheduler(scheduler), show_progress() as progress:
         command = format_command(sys.argv)
@@ -246,10 +244,7 @@ def report_benchmark(
     topics = None if result.dataset is None else result.dataset.topics
     if topics is not None and topics.read_as is not None:
         note(f"{topics.path} {topics.read_as}")
-    if plots and not reporting.can_draw():
-        note(f"no plot files: {MissingExtraError('drawing them', 'plots')}")
-        plots = False
-    files = reporting.write_reports(result, ir_metadata=ir_metadata, plots=plots, drawing=drawing)
+    files = reporting.write_reports(result, ir_metadata=ir_metadata, plots=plots)
     if signer is not None:
         signer.sign(result.output_dir)
     if as_json:
