@@ -54,7 +54,7 @@ def command(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 def run_benchmark(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     run = ["benchmark", "run", "--runs", "a=a.run", "b=b.run", "--qrels", "qrels.txt"]
-    options = ["--output-dir", "report", "-m", "RR,P@1", "--no-plots", "--no-cache"]
+    options = ["--output-dir", "report", "-m", "RR,P@1", "--no-cache"]
     return command(*run, *options, *words, **variables)
 
 
