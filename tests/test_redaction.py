@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.redaction import has_secrets, hide_queries, hide_secrets
+from trectools_plus.redaction import hide_queries, hide_secrets, secret_in_url
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,10 @@ from trectools_plus.redaction import has_secrets, hide_queries, hide_secrets
 def test_secrets(text: str, expected: str) -> None:
     assert hide_secrets(text) == expected
     assert hide_secrets(expected) == expected
-    assert (has_secrets(text), has_secrets(expected)) == (True, False)
+    secret = secret_in_url(text)
+    assert secret is not None
+    assert "S3" not in secret
+    assert "CRET" not in secret
 
 
 @pytest.mark.parametrize(
@@ -58,10 +61,40 @@ def test_secrets(text: str, expected: str) -> None:
         "tcp://10.0.0.1:8786",
         "me:you@host?token=1",
         "",
+        "http://[::1]:9091/a@b",
+        "http://host:9091?q=a@b",
     ],
 )
 def test_nothing_else(text: str) -> None:
     assert hide_secrets(text) == text
+    assert secret_in_url(text) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://me:S3CRET@host:9091", "a user or password"),
+        ("http://S3CRET@host", "a user or password"),
+        ("http://me:S3?CRET@host", "a user or password"),
+        ("http://me:S3#CRET@host", "a user or password"),
+        ("http://me:S3 CRET@host", "a user or password"),
+        (" http://me:S3CRET@host", "a user or password"),
+        ("me:S3CRET@host?token=1", "a user or password"),
+        ("//me:S3CRET@host", "a user or password"),
+        ("http:/me:S3CRET@host", "a user or password"),
+        ("http:\\\\me:S3CRET@host", "a user or password"),
+        ("http://host/?to=https://me:S3CRET@other", "a user or password"),
+        ("http://host?sig=S3CRET", "a parameter like 'sig'"),
+        ("host?token=S3CRET", "a parameter like 'token'"),
+        ("http://host/?x=1;api_key=S3CRET", "a parameter like 'api_key'"),
+        ("http://host/#access_token=S3CRET", "a parameter like 'token'"),
+        ("http://host/?X-Amz-Signature=S3CRET", "a parameter like 'signature'"),
+        ("http://host/?SUBSCRIPTION-KEY=S3CRET", "a parameter like 'key'"),
+        ("http://host/?%73ig=S3CRET", "a parameter like 'sig'"),
+    ],
+)
+def test_the_secret_of_a_url_is_described_and_not_shown(url: str, expected: str) -> None:
+    assert secret_in_url(url) == expected
 
 
 @given(

@@ -15,9 +15,10 @@ _USER_IS_SECRET = ("http", "https", "ftp", "sftp", "ssh", "smb", "webdav", "webh
 
 _PARAMETER = re.compile(r"(?<=[?&;#])([^=&;#\s\"'<>]+)=([^&;#\s\"'<>]+)")
 _SECRET_NAME = re.compile(
-    r"(?:^|[^a-z])(?:sig|signature|(?:api|access|auth|id|refresh)?token|secret|pass|password"
-    r"|passwd|pwd|credentials?|auth|authorization|jwt|session|session-?id"
-    r"|(?:api|access|account|app|auth|client|private|secret|shared|subscription)?key)\]?$"
+    r"(?:^|[^a-z])(sig|signature|(?:api|access|auth|id|refresh)?token|secret|pass|password"
+    r"|passphrase|passwd|pwd|pw|credentials?|auth|authorization|bearer|hmac|cookie|jwt|sas|session"
+    r"|session-?id|(?:api|access|account|app|auth|client|private|secret|shared|subscription)?key)"
+    r"\]?$"
 )
 _CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -31,14 +32,30 @@ def hide_secrets(text: str) -> str:
     return _URL.sub(_hide_in_url, text)
 
 
-def has_secrets(text: str) -> bool:
-    """Return true if :func:`hide_secrets` finds a secret in a text."""
-    return hide_secrets(text) != text
+def secret_in_url(url: str) -> str | None:
+    """Describe the secret in a URL, for a message that refuses it; ``None`` if there is none.
+
+    The URL may be malformed, for example without a protocol. The description does not contain any
+    part of the secret: "a user or password", or "a parameter like 'sig'".
+    """
+    protocol, separator, rest = url.strip().partition("://")
+    if not separator:
+        protocol, rest = "http", re.sub(r"^(?:https?:)?[/\\]*", "", url.strip(), flags=re.I)
+    if "://" in rest and hide_secrets(rest) != rest:  # an address in an address
+        protocol, rest = next(
+            found.groups() for found in _URL.finditer(rest) if _hide_in_url(found) != found[0]
+        )
+    location, _ = _split(rest)
+    if _hide_user(protocol.lower(), location) != location:
+        return "a user or password"
+    names = (unquote(found[1]) for found in _PARAMETER.finditer(rest))
+    known = (_SECRET_NAME.search(_as_words(name)) for name in names)
+    return next((f"a parameter like '{found[1]}'" for found in known if found), None)
 
 
 def is_secret_name(name: str) -> bool:
     """Return true if the value of a query parameter with this name is treated as a secret."""
-    return _SECRET_NAME.search(_CAMEL_CASE_BOUNDARY.sub("-", unquote(name)).lower()) is not None
+    return _SECRET_NAME.search(_as_words(unquote(name))) is not None
 
 
 def hide_queries(text: str) -> str:
@@ -51,19 +68,39 @@ def hide_queries(text: str) -> str:
     )
 
 
+def _as_words(name: str) -> str:
+    return _CAMEL_CASE_BOUNDARY.sub("-", name).lower()
+
+
 def _hide_in_url(url: re.Match[str]) -> str:
     protocol, rest = url.groups()
-    end = re.search(r"[?#]", rest)
-    location, parameters = (rest[: end.start()], rest[end.start() :]) if end else (rest, "")
+    location, parameters = _split(rest)
     location = _hide_user(protocol.lower(), location)
     return f"{protocol}://{location}{_PARAMETER.sub(_hide_value, parameters)}"
+
+
+def _split(rest: str) -> tuple[str, str]:
+    """Split a URL without its protocol before the query or fragment.
+
+    A part before ``@`` that can be a password is not split.
+    """
+    end = re.search(r"[?#]", rest)
+    if end is not None and _has_odd_port(rest[: end.start()]):
+        end = re.compile(r"[?#]").search(rest, max(rest.rfind("@"), end.start()))
+    return (rest[: end.start()], rest[end.start() :]) if end else (rest, "")
+
+
+def _has_odd_port(location: str) -> bool:
+    """Return true if the text after the colon of a host can be a password, but no port."""
+    host, _, _ = location.partition("/")
+    _, colon, port = host.rpartition("]")[2].rpartition(":")
+    return "@" not in host and bool(colon and port) and not port.isdigit()
 
 
 def _hide_user(protocol: str, location: str) -> str:
     """Hide the part before ``@``, even if a password contains a slash or another ``@``."""
     host, _, _ = location.partition("/")
-    _, colon, port = host.rpartition(":")
-    whole = "@" not in host and colon and port and not port.isdigit()
+    whole = _has_odd_port(location)
     user, at, after = (location if whole else host).rpartition("@")
     if not at or not (":" in user or protocol in _USER_IS_SECRET):
         return location

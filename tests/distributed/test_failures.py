@@ -47,6 +47,15 @@ def test_no_scheduler(nobody):
     assert current_workers() is None
 
 
+def test_an_address_with_a_password_is_refused_before_anything_is_looked_up(monkeypatch):
+    looked_up = []
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *given, **_: looked_up.append(given))
+    with pytest.raises(UsageError, match="a user or password") as refused:
+        use_scheduler("tcp://me:hunter2@host:8786").__enter__()
+    assert "hunter2" not in str(refused.value)
+    assert not looked_up
+
+
 def test_another_server_than_a_scheduler(hasty):
     class Silent(http.server.BaseHTTPRequestHandler):
         def log_message(self, *_):

@@ -24,6 +24,7 @@ from trectools_plus.distributed.worker import (
     versions,
 )
 from trectools_plus.errors import InputError, MissingExtraError, TrectoolsPlusError, UsageError
+from trectools_plus.redaction import secret_in_url
 from trectools_plus.text import plural
 
 _Item = TypeVar("_Item")
@@ -59,6 +60,13 @@ def connect(address: str) -> Iterator[Cluster]:
         from distributed import Client
     except ImportError:
         raise MissingExtraError("--scheduler", "distributed") from None
+    if secret := secret_in_url(address):
+        raise UsageError(
+            f"the address contains {secret}, but addresses are written to logs",
+            where="--scheduler",
+            remedy="write --scheduler tcp://HOST:8786, and put credentials into the configuration "
+            "of Dask",
+        )
     no_size_warning = {"distributed.admin.large-graph-warning-threshold": "1TB"}
     with dask.config.set(no_size_warning), _without_logs():
         try:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.redaction import secret_in_url
 
 _TIMEOUT = 30  # seconds
 _PAGE = 100
@@ -88,6 +89,12 @@ def find_pull_request(environment: Mapping[str, str] = os.environ) -> PullReques
             remedy="trigger the workflow on pull_request, or omit --post-comment",
         )
     api = environment.get("GITHUB_API_URL") or "https://api.github.com"
+    if secret := secret_in_url(api):
+        raise UsageError(
+            f"the address contains {secret}",
+            where="GITHUB_API_URL",
+            remedy="put the token into GITHUB_TOKEN",
+        )
     if not api.startswith(("https://", "http://")):
         raise UsageError("expected an http address", where="GITHUB_API_URL")
     return PullRequest(api.rstrip("/"), needed["GITHUB_REPOSITORY"], number, needed["GITHUB_TOKEN"])

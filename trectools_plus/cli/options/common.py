@@ -45,8 +45,8 @@ Dataset = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Documents, queries and judgments: hpo (built in), irds:<ir_datasets id>, or a folder "
-        "in BEIR or TREC layout.",
+        help="Documents, queries and judgments: hpo or sample (built in), irds:<ir_datasets id>, "
+        "or a folder in BEIR or TREC layout.",
         autocompletion=completion.complete_dataset,
     ),
 ]
@@ -55,8 +55,8 @@ DatasetOrHpo = Annotated[
     typer.Option(
         "--dataset",
         metavar="NAME",
-        help="Documents to search: hpo (built in), irds:<ir_datasets id>, or a folder in BEIR or "
-        "TREC layout.  [default: hpo]",
+        help="Documents to search: hpo or sample (built in), irds:<ir_datasets id>, or a folder in "
+        "BEIR or TREC layout.  [default: hpo]",
         autocompletion=completion.complete_dataset,
     ),
 ]

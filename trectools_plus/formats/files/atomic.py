@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, overload
@@ -133,6 +133,34 @@ def _write_error(error: OSError | ValueError, shown: str) -> InputError:
         where=shown,
         remedy="check free space and permissions; the previous file did not change",
     )
+
+
+def write_new(contents: Mapping[Path, bytes]) -> list[Path]:
+    """Write files that do not exist; those that exist must already have this content.
+
+    Args:
+        contents: The content of each file. Missing folders are created.
+
+    Returns:
+        The files, written or unchanged.
+
+    Raises:
+        InputError: If a file exists with other content, or cannot be written; in the first case
+            nothing is written.
+    """
+    missing = [path for path in contents if not os.path.lexists(path)]
+    for path in contents.keys() - missing:
+        if not path.is_file() or path.read_bytes() != contents[path]:
+            raise InputError(
+                "exists with other content",
+                where=str(path),
+                remedy="name another folder; nothing was written",
+            )
+    for path in missing:
+        make_folder(path.parent)
+        with atomic_write(path, "wb") as file:
+            file.write(contents[path])
+    return list(contents)
 
 
 def make_folder(folder: Path) -> None:

@@ -7,7 +7,7 @@ import re
 from typing import IO, Any
 
 from trectools_plus.errors import InputError, MissingExtraError
-from trectools_plus.redaction import has_secrets, hide_queries, hide_secrets
+from trectools_plus.redaction import hide_queries, hide_secrets, secret_in_url
 
 CATALOGUE_PREFIX = "irds:"
 """Begins the name of a dataset of ``ir_datasets``."""
@@ -48,10 +48,9 @@ class RemoteFile:
         match = _ADDRESS.match(address)
         assert match is not None
         protocol = match[1].lower()
-        if has_secrets(address):
+        if secret := secret_in_url(address):
             raise InputError(
-                "addresses that contain a user, password, key or signature are not read, because "
-                "addresses are written to reports",
+                f"the address contains {secret}, but addresses are written to reports",
                 where=hide_secrets(address),
                 remedy="set them in the environment or configuration that fsspec reads for "
                 f"{protocol}://, or download the file first",

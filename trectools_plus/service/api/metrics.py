@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.redaction import secret_in_url
 from trectools_plus.service.api.settings import DEFAULT_PREFIX, check_prefix
 from trectools_plus.service.api.snapshots import Snapshot, SnapshotStore, as_label
 from trectools_plus.service.names import split_measure
@@ -107,12 +108,13 @@ def check_gateway(url: str) -> None:
         UsageError: If it is not an http or https URL, or has a user, a password, a query or a
             fragment. The message does not contain the URL, because it can contain a password.
     """
-    if "@" in url or "?" in url or "#" in url:
+    secret = secret_in_url(url)
+    if secret is not None or "@" in url or "?" in url or "#" in url:
         raise UsageError(
-            "the URL contains a user, a password or a query, which must not appear in logs",
+            f"the URL contains {secret or 'a query'}, which must not appear in logs",
             where="--pushgateway",
             remedy="give only the address, for example http://host:9091; a proxy on this machine "
-            "can add credentials",
+            "can add the header with the credentials",
         )
     try:
         parts = urlsplit(url)

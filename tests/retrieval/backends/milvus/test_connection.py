@@ -80,11 +80,11 @@ def test_addresses_of_files(cache: Path) -> None:
         ("http://host/a.db", "http://host:19530"),
         (f"http://{SECRET}@host:19530", TOKEN_VARIABLE),
         ("http://host:19530?token=abc", TOKEN_VARIABLE),
-        ("http://host:port", "http://host:19530 but got 'http://host:port'"),
+        ("http://host:port", "ends in .db but got 'http://host:port'"),
         ("http://host:99999", "http://host:19530"),
         ("http://[::1", "http://host:19530"),
-        (f"{SECRET}@host:19530", "http://host:19530"),
-        (f"http://{SECRET}@[::1", "http://host:19530"),
+        (f"{SECRET}@host:19530", TOKEN_VARIABLE),
+        (f"http://{SECRET}@[::1", TOKEN_VARIABLE),
     ],
 )
 def test_refuses_other_addresses(text: str, what: str) -> None:

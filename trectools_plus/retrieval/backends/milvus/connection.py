@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.index_cache import cache_folder
+from trectools_plus.redaction import secret_in_url
 from trectools_plus.retrieval.backends.secrets import Key
 
 TOKEN_VARIABLE = "MILVUS_TOKEN"
@@ -55,30 +56,28 @@ class MilvusAddress:
         """
         if text is None:
             return cls(str(cache_folder() / "milvus.db"), is_local=True)
-        # Even an invalid address may contain a password.
-        shown = "" if "@" in text else f" but got {text!r}"
-        if "://" not in text:
-            if not text.endswith(".db"):
-                raise UsageError(
-                    "expected an address such as http://host:19530 or a path that ends in .db"
-                    f"{shown}",
-                    where="--milvus-uri",
-                )
+        if "://" not in text and text.endswith(".db"):
             return cls(text, is_local=True)
+        if secret := secret_in_url(text):
+            raise UsageError(
+                f"the address contains {secret}, but addresses are written to logs",
+                where="--milvus-uri",
+                remedy=f"set the environment variable {TOKEN_VARIABLE} to user:password or a key",
+            )
         try:
             parts = urlsplit(text)
             is_complete = bool(parts.hostname) and parts.port != 0  # an invalid port raises
         except ValueError:
             parts, is_complete = urlsplit(""), False
-        if "@" in parts.netloc or parts.query:
+        if (
+            parts.scheme not in _SCHEMES
+            or not is_complete
+            or parts.query
+            or parts.path.endswith(".db")
+        ):
             raise UsageError(
-                "an address must not contain credentials, because it is written to logs",
-                where="--milvus-uri",
-                remedy=f"set the environment variable {TOKEN_VARIABLE} to user:password or a key",
-            )
-        if parts.scheme not in _SCHEMES or not is_complete or parts.path.endswith(".db"):
-            raise UsageError(
-                f"expected an address such as http://host:19530{shown}",
+                "expected an address such as http://host:19530 or a path that ends in .db"
+                f" but got {text!r}",
                 where="--milvus-uri",
             )
         return cls(text, is_local=False)
