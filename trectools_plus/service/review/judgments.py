@@ -156,7 +156,10 @@ def find_session_annotator(store: Store, secret: str) -> Annotator | None:
         "JOIN annotator a ON a.id = s.annotator WHERE s.digest = ?",
         _digest(secret),
     )
-    return Annotator(*rows[0][:3], bool(rows[0][3])) if rows else None
+    if not rows:
+        return None
+    number, name, key, adjudicates = rows[0]
+    return Annotator(number, name, key, bool(adjudicates))
 
 
 def record_grade(
@@ -256,9 +259,8 @@ def _insert(
 
 
 def _current(connection: sqlite3.Connection, annotator: Annotator, query_id: str) -> QueryJudgments:
-    where, values = _BY_ANNOTATOR, (annotator.number, query_id)
-    if annotator.adjudicates:
-        where, values = _BY_ADJUDICATORS, (query_id,)
+    where = _BY_ADJUDICATORS if annotator.adjudicates else _BY_ANNOTATOR
+    values = [query_id] if annotator.adjudicates else [annotator.number, query_id]
     statement = _CURRENT_JUDGMENTS.format(where=f"{where} AND query_id = ?")
     return _judged([row[1:] for row in connection.execute(statement, values)])
 

@@ -203,7 +203,7 @@ def _unusable(decisions: Judged) -> set[str]:
     return {name for name, one in decisions.items() if one.cannot_judge is not None}
 
 
-def _qrels(rows: list[tuple[str, str, str, int | None]]) -> Qrels:
+def _qrels(rows: Sequence[tuple[str, str, str, int | None]]) -> Qrels:
     frame = pl.DataFrame(rows, schema=QRELS_SCHEMA, orient="row")
     return Qrels(frame.sort("query_id", "doc_id"))
 

@@ -89,7 +89,7 @@ function findWords(text) {
 /* Return a word without case, diacritics and common endings; "" for words that are not highlighted. */
 function stemOf(word) {
   let stem = word.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replaceAll("ß", "ss");
-  if (STOP_WORDS.has(stem) || (/^[a-z]*$/.test(stem) && stem.length < 3)) return "";
+  if (STOP_WORDS.has(stem) || (/^([a-z]{1,2}|[0-9])$/.test(stem))) return "";
   if (!/^[a-z]+$/.test(stem)) return stem;
   if (/[^ae]ies$/.test(stem) && stem.length > 4) stem = stem.slice(0, -3) + "y";
   else if (/[^us]s$/.test(stem) && stem.length > 3) stem = stem.slice(0, -1);
@@ -244,6 +244,7 @@ function arrange() {
   if (view === null) return;
   const beside = isLong() && isWide.matches;
   $("body").classList.toggle("beside", beside);
+  $("bar").classList.toggle("slim", beside);
   $("side").hidden = !beside;
   $("question").classList.toggle("long", isLong());
   if (beside) $("side").append($("question"), $("answers"));
@@ -364,7 +365,7 @@ function updateView() {
   $("where").textContent = `Query ${view.query} of ${progress.length} · ${view.text === null ? "" : `id ${view.query_id} · `}${stored.get("name")}`;
   const here = state.progress;
   $("count").textContent =
-    `${complete} of ${progress.length} queries complete · here ${here.cannot_judge ? "cannot judge" : `${here.judged} of ${here.results} graded, ${here.chosen ? "chosen" : "not chosen"}`}`;
+    `${complete} of ${progress.length} queries complete · here ${here.cannot_judge ? "cannot judge" : `${here.results ? `${here.judged} of ${here.results} graded, ` : ""}${here.chosen ? "chosen" : "not chosen"}`}`;
   $("done").hidden = complete < progress.length;
   $("previous").disabled = view.query === 1;
   $("next").disabled = view.query === progress.length;
@@ -419,7 +420,7 @@ function saveResult(docId) {
 }
 
 const saveReason = (reason) => save("cannot-judge", { query: view.query, reason }, reason === null ? "Can be judged." : "Cannot judge.");
-const saveComment = () => { if ($("comment").value !== state.comment) save("comments", { query: view.query, text: $("comment").value }, "Comment"); };
+const saveComment = () => { if ($("comment").value !== state.comment) save("comments", { query: view.query, text: $("comment").value }, "Comment."); };
 
 function toggleCannot() {
   const cannot = state.cannot_judge === null;
@@ -547,7 +548,7 @@ function goToIncomplete() {
 
 function describe(one) {
   const words = one.cannot_judge ? "cannot judge" : one.complete ? "complete"
-    : one.judged || one.chosen ? `${one.judged} of ${one.results} graded${one.chosen ? ", chosen" : ""}` : "not started";
+    : one.judged || (one.chosen && !view.differences) ? `${one.judged} of ${one.results} graded${one.chosen ? ", chosen" : ""}` : "not started";
   return words + (one.commented ? " · comment" : "");
 }
 
@@ -679,7 +680,7 @@ $("guideline").addEventListener("click", () => $("guide").showModal());
 $("whole").addEventListener("click", () => {
   const whole = $("question").classList.toggle("whole");
   $("whole").ariaExpanded = String(whole);
-  $("whole").textContent = whole ? "Show less of the text" : "Show the whole text";
+  $("whole").textContent = whole ? "Less text" : "Whole text";
   arrange();
 });
 isWide.addEventListener("change", arrange);
