@@ -175,7 +175,8 @@ def test_other_values_are_refused_in_one_line(value: Any, words: str) -> None:
 
 def test_topics_and_documents_in_every_form() -> None:
     texts = {"d1": "red roses", "d2": "blue sky"}
-    frame = pd.DataFrame({"docno": list(texts), "text": list(texts.values())})
+    columns = {"docno": list(texts), "text": list(texts.values())}
+    frame = pd.DataFrame(columns)
     nested = {doc: {"title": "", "text": text} for doc, text in texts.items()}
     for corpus in (
         texts,
