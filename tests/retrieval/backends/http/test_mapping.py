@@ -322,6 +322,9 @@ NO_HIT = {"hits": {"hits": []}}
                 {"code": 429},
                 {"status": {"code": 500}},
                 {"responseHeader": {"status": 0, "partialResults": True}},
+                {"_shards": {"total": 5, "successful": 4, "failed": 1}},
+                {"coverage": {"coverage": 60, "full": False}},
+                {"coverage": {"full": True, "degraded": {"timeout": True}}},
             )
         ),
         ({"hits": {"hits": [], "error": "x"}}, "reports an error"),
@@ -348,6 +351,8 @@ def test_an_error_with_status_200_is_no_answer(answer: Any, shown: str) -> None:
         {"success": True, "status": "ok", "code": 0},
         {"status": 200, "message": "nothing found"},
         {"responseHeader": {"status": 0}},
+        {"_shards": {"total": 5, "successful": 5, "skipped": 0, "failed": 0}},
+        {"coverage": {"coverage": 100, "full": True}},
     ],
 )
 def test_an_empty_list_is_nothing_found(more: dict[str, Any]) -> None:
