@@ -46,7 +46,7 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     name_default_modes,
 )
 from trectools_plus.retrieval.backends.registry import EMBEDDED
-from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
+from trectools_plus.retrieval.backends.settings import BackendSettings, default_modes
 from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.statistics.arrays import (
@@ -420,8 +420,8 @@ class BenchmarkConfig(DataSettings):
         values = _name_preset_measures(move_fusion(given))
         if "modes" in values:
             return values
-        if values.get("retriever"):
-            return {**values, "modes": list(name_retrievers(values["retriever"]))}
+        if named := default_modes(values.get("retriever"), values.get("http")):
+            return {**values, "modes": named}
         if values.get("runs") is None and values.get("backend", EMBEDDED) == EMBEDDED:
             with contextlib.suppress(ValidationError):  # reported with the field
                 settings = RetrievalSettings.model_validate(values.get("retrieval", {}))

@@ -178,7 +178,8 @@ def load_fetch_settings(
     content, root = ({}, None) if path is None else _read_yaml(Path(path))
     given = {name: value for name, value in (options or {}).items() if value is not None}
     others = BenchmarkConfig.model_fields.keys() - FetchSettings.model_fields.keys()
-    values = {name: value for name, value in move_fusion(content).items() if name not in others}
+    anchored = move_fusion(content) if path is None else _anchor_paths(content, Path(path).parent)
+    values = {name: value for name, value in move_fusion(anchored).items() if name not in others}
     named = given.get("backend")
     if given.get("retriever") or (named and values.get("backend", named) != named):
         values.pop("modes", None)
@@ -275,6 +276,9 @@ def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
             name: _anchor_model(value, folder) if name in _MODELS else value
             for name, value in retrieval.items()
         }
+    http = anchored.get("http")
+    if isinstance(http, dict):
+        anchored["http"] = _anchor_http(http, folder)
     dataset = anchored.get("dataset")
     if isinstance(dataset, str) and not is_named_collection(dataset):
         path = _anchor(dataset, folder)  # without "./", a folder could be read as a name
@@ -284,6 +288,19 @@ def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
         anchored["runs"] = {
             name: _anchor(file, folder) if isinstance(file, str) else file
             for name, file in runs.items()
+        }
+    return anchored
+
+
+def _anchor_http(http: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Make the folders of the models of query vectors relative to the current folder."""
+    anchored = dict(http)
+    if "embedding_model" in http:
+        anchored["embedding_model"] = _anchor_model({"": http["embedding_model"]}, folder)[""]
+    if isinstance(http.get("modes"), dict):
+        anchored["modes"] = {
+            name: _anchor_http(own, folder) if isinstance(own, dict) else own
+            for name, own in http["modes"].items()
         }
     return anchored
 

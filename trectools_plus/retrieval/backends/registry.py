@@ -61,7 +61,7 @@ BACKENDS: Mapping[str, BackendEntry] = {
         model=f"{_PACKAGE}.http.settings:HttpSettings",
         requirement="the service's URL — give http.url, or --http-url",
         has_timeout=True,
-        hint="a JSON service",
+        hint="a search engine or JSON service",
     ),
     "milvus": BackendEntry(
         f"{_PACKAGE}.milvus.backend:MilvusBackend",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from trectools_plus.models import Model
+from trectools_plus.retrieval.backends.http.engines import ENGINES, resolve_preset
 from trectools_plus.retrieval.backends.http.settings import HttpSettings
 from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
 from trectools_plus.retrieval.backends.registry import BACKENDS, EMBEDDED, BackendEntry
@@ -64,6 +66,33 @@ def name_retrievers(value: Any) -> Any:
             raise ValueError(f"two retrievers are named '{name}' — write NAME=module:name")
         retrievers[name] = reference
     return retrievers
+
+
+def default_modes(retriever: Any, http: Any) -> list[str]:
+    """Return the modes of a backend if the user names none; empty if the settings name none either.
+
+    Args:
+        retriever: The retrievers of the backend ``python``, in any form.
+        http: The settings of the backend ``http``, or a mapping of them: their modes, or those of
+            the engine for which the settings are complete.
+    """
+    if retriever:
+        return list(name_retrievers(retriever))
+    if isinstance(http, HttpSettings):
+        http = {name: getattr(http, name) for name in http.model_fields_set}
+    if not isinstance(http, Mapping):
+        return []
+    if isinstance(http.get("modes"), Mapping) and http["modes"]:
+        return list(http["modes"])
+    engine = str(http.get("engine"))
+    if engine not in ENGINES or not http.get("url"):
+        return []
+    complete = []
+    for mode in ENGINES[engine].modes:
+        with contextlib.suppress(ValueError):
+            resolve_preset(engine, mode, http)
+            complete.append(mode)
+    return complete or list(ENGINES[engine].modes)
 
 
 Retrievers = Annotated[dict[str, str], BeforeValidator(name_retrievers)]
