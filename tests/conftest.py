@@ -122,7 +122,10 @@ def milvus() -> None:
 
 @pytest.fixture(scope="session")
 def require_module() -> Callable[[str], Any]:
-    """Import a module of the extra ``dev-integrations``; skip, or fail if ``REQUIRE_INTEGRATIONS=1``."""
+    """Import a module of the extra ``dev-integrations``; skip without it.
+
+    It fails instead if ``REQUIRE_INTEGRATIONS=1``.
+    """
 
     def require(name: str) -> Any:
         try:
