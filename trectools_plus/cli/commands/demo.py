@@ -46,8 +46,9 @@ def demo(
     for run in (shipped / "runs").iterdir():
         report = validation.validate_run(run, qrels=shipped / "qrels.txt")
         validation.refuse_errors(report.findings)
-    options = {"dataset": formats.SAMPLE, "modes": _MODES, "output_dir": str(report_folder)}
-    config = benchmark.load_config(options=options)
+    config = benchmark.load_config(
+        options={"dataset": formats.SAMPLE, "modes": _MODES, "output_dir": str(report_folder)}
+    )
     with show_progress() as progress:
         result = benchmark.run_benchmark(config, progress, command=format_command(sys.argv))
     page = reporting.write_reports(result)["html"]
