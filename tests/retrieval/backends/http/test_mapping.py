@@ -325,6 +325,13 @@ NO_HIT = {"hits": {"hits": []}}
                 {"_shards": {"total": 5, "successful": 4, "failed": 1}},
                 {"coverage": {"coverage": 60, "full": False}},
                 {"coverage": {"full": True, "degraded": {"timeout": True}}},
+                {"_clusters": {"total": 2, "successful": 1, "partial": 1}},
+                {"degraded": True},
+                {"search_cutoff": True},
+                {"is_partial": True},
+                {"partialResults": "omitted"},
+                {"success": "false"},
+                {"status": "partial"},
             )
         ),
         ({"hits": {"hits": [], "error": "x"}}, "reports an error"),
@@ -353,6 +360,8 @@ def test_an_error_with_status_200_is_no_answer(answer: Any, shown: str) -> None:
         {"responseHeader": {"status": 0}},
         {"_shards": {"total": 5, "successful": 5, "skipped": 0, "failed": 0}},
         {"coverage": {"coverage": 100, "full": True}},
+        {"degraded": False, "search_cutoff": False, "is_partial": False, "partial": 0},
+        {"coverage": 0.97, "exhaustive": {"nbHits": False}, "full": False},
     ],
 )
 def test_an_empty_list_is_nothing_found(more: dict[str, Any]) -> None:
@@ -374,6 +383,7 @@ def test_an_empty_list_is_nothing_found(more: dict[str, Any]) -> None:
         ("$.hits[0:5].id", {"hits": []}, {"hits": {}}),
         ("$.hits[?@.score > 1].id", {"hits": [{"id": "a", "score": 1}]}, {"hits": {}}),
         ("$..id", {"data": {"hits": []}}, {"data": None}),
+        ("$..id", {"hits": [], "warnings": []}, {"message": "rate limit", "warnings": []}),
         ("$.data.search.hits[*].id", {"data": {"search": {"hits": []}}}, {"data": None}),
         ("$.groups[*].hits[*].id", {"groups": [{"hits": []}]}, {"groups": [{}]}),
         ("$.root.children[*].id", {"root": {"children": []}}, {"root": {"errors": [{}]}}),

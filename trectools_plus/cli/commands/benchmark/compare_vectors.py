@@ -13,6 +13,7 @@ from trectools_plus.cli.commands.benchmark.run import report_benchmark
 from trectools_plus.cli.options.benchmark import (
     Everything,
     FigureOptions,
+    LogTo,
     NoCache,
     OutputDir,
     Plots,
@@ -79,6 +80,7 @@ def benchmark_compare_vectors(
     annotations: AnnotationsFile = None,
     no_cache: NoCache = False,
     plots: Plots = False,
+    log_to: LogTo = None,
     output_format: TextOrJson = "text",
     everything: Everything = False,
 ) -> None:
@@ -124,4 +126,5 @@ def benchmark_compare_vectors(
         as_json=output_format == "json",
         everything=everything,
         plots=plots,
+        log_to=log_to,
     )

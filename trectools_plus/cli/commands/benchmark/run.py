@@ -15,6 +15,7 @@ from trectools_plus.cli.options.backends import BackendOptions
 from trectools_plus.cli.options.benchmark import (
     Everything,
     FigureOptions,
+    LogTo,
     Modes,
     NoCache,
     OutputDir,
@@ -45,7 +46,13 @@ from trectools_plus.cli.options.signing import SignKey, ask_passphrase
 from trectools_plus.cli.options.topics import IdField, TextFields, TopicsLanguage
 from trectools_plus.cli.verbosity import is_quiet, note, show_progress
 from trectools_plus.distributed import use_scheduler
-from trectools_plus.errors import CheckFailedError, MissingExtraError, UsageError
+from trectools_plus.errors import (
+    CheckFailedError,
+    MissingExtraError,
+    TrectoolsPlusError,
+    UsageError,
+    raise_all,
+)
 from trectools_plus.provenance import format_command
 from trectools_plus.text import split_list
 
@@ -60,16 +67,6 @@ _FILE_LINES = 6
 def benchmark_run(
     *,
     dataset: Dataset = None,
-    corpus: CorpusFile = None,
-    topics: TopicsFile = None,
-    qrels: QrelsFile = None,
-    id_field: IdField = None,
-    text_fields: TextFields = None,
-    language: TopicsLanguage = None,
-    test_file: HpoTestSet = None,
-    unknown_terms: UnknownTermsChoice = None,
-    ontology: OntologyFile = None,
-    annotations: AnnotationsFile = None,
     runs: Annotated[
         list[str] | None,
         typer.Option(
@@ -78,7 +75,18 @@ def benchmark_run(
             "--dataset. Without NAME=, a run is named after its file.",
         ),
     ] = None,
+    qrels: QrelsFile = None,
+    corpus: CorpusFile = None,
+    topics: TopicsFile = None,
+    id_field: IdField = None,
+    text_fields: TextFields = None,
+    language: TopicsLanguage = None,
+    test_file: HpoTestSet = None,
+    unknown_terms: UnknownTermsChoice = None,
+    ontology: OntologyFile = None,
+    annotations: AnnotationsFile = None,
     modes: Modes = None,
+    figures: FigureOptions,
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -88,7 +96,6 @@ def benchmark_run(
             autocompletion=completion.complete_modes,
         ),
     ] = None,
-    figures: FigureOptions,
     missing: Annotated[
         str | None,
         typer.Option(
@@ -99,6 +106,8 @@ def benchmark_run(
         ),
     ] = None,
     output_dir: OutputDir = None,
+    everything: Everything = False,
+    output_format: TextOrJson = "text",
     config: Annotated[
         Path | None,
         typer.Option(
@@ -107,8 +116,6 @@ def benchmark_run(
             "override it.",
         ),
     ] = None,
-    output_format: TextOrJson = "text",
-    everything: Everything = False,
     depth: Depth = None,
     exclude_self: Annotated[
         bool | None,
@@ -133,6 +140,7 @@ def benchmark_run(
     plots: Plots = False,
     scheduler: Scheduler = None,
     sign: SignKey = None,
+    log_to: LogTo = None,
     further_runs: Annotated[
         list[str] | None, typer.Argument(metavar="NAME=FILE", hidden=True)
     ] = None,
@@ -194,6 +202,7 @@ def benchmark_run(
         scheduler=scheduler,
         sign=sign,
         plots=plots,
+        log_to=log_to,
     )
 
 
@@ -219,6 +228,7 @@ def report_benchmark(
     scheduler: str | None = None,
     sign: Path | None = None,
     plots: bool = False,
+    log_to: list[str] | None = None,
 ) -> None:
     """Run a benchmark with a progress bar, write its report and print it.
 
@@ -232,7 +242,9 @@ def report_benchmark(
         scheduler: Address of the Dask scheduler that distributes the work; ``None`` for none.
         sign: The private key that signs the folder; ``None`` for no signature.
         plots: Whether the plots are also written as files.
+        log_to: Experiment trackers to which the report is logged.
     """
+    trackers = reporting.parse_trackers(log_to or [])
     if plots and not reporting.can_draw():
         raise MissingExtraError("--plots", "plots")
     signer = None if sign is None else reporting.Signer(sign, ask_passphrase)
@@ -253,20 +265,29 @@ def report_benchmark(
         _show_result(result, files, everything=everything)
     for text in benchmark.input_notes(result.report, config):
         note(text)
-    _refuse_unscored(result)
+    # The report is already written.
+    raise_all(
+        [
+            *_errors_of_modes(result),
+            *reporting.log_report(result.report, result.output_dir, trackers),
+        ]
+    )
 
 
-def _refuse_unscored(result: benchmark.BenchmarkResult) -> None:
-    """Fail if modes could not be scored; the report on the other modes is already written."""
+def _errors_of_modes(result: benchmark.BenchmarkResult) -> list[TrectoolsPlusError]:
+    """Return an error if modes could not be scored."""
     unscored = result.report.unscored
-    if unscored:
-        all_modes = len(unscored) + len(result.report.modes)
-        reasons = "; ".join(f"{one.label} is {one.status}" for one in unscored.values())
-        raise CheckFailedError(
+    if not unscored:
+        return []
+    all_modes = len(unscored) + len(result.report.modes)
+    reasons = "; ".join(f"{one.label} is {one.status}" for one in unscored.values())
+    return [
+        CheckFailedError(
             f"{len(unscored)} of {all_modes} modes could not be scored: {reasons}",
             where=str(result.output_dir),
             remedy="see the reasons in the report",
         )
+    ]
 
 
 def _show_result(

@@ -62,8 +62,6 @@ _HITS = {
         "$.terminated_early",
         "$._shards.failed",
         "$._clusters.skipped",
-        "$._clusters.partial",
-        "$._clusters.failed",
     ],
     "diagnostics": "$.took",
     "key_header": "Authorization",
@@ -457,7 +455,9 @@ def _value(match: re.Match[str], values: Mapping[str, Any], where: str) -> Any:
     if values[name] is not None or mark == "?":
         return "" if values[name] is None else values[name]
     setting = "text_fields" if name in ("text_field", "fields_spaced", "fields_commas") else name
-    raise ValueError(f"http.{setting} is missing: {where} — give --http {setting}=NAME")
+    raise ValueError(
+        f"http.{setting} is missing: {where} — give http.{setting}, or --http {setting}=NAME"
+    )
 
 
 def _as_text(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from collections.abc import Mapping
@@ -338,6 +339,8 @@ class HttpSettings(Model):
             problem, remedy = explain_problem(first)
             if first["type"] == "extra_forbidden":
                 problem = "there is no such setting"
+                near = difflib.get_close_matches(str(first["loc"][-1]), type(self).model_fields, 1)
+                remedy = f"did you mean '{near[0]}'?" if near else None
             suffix = f" — {remedy}" if remedy else ""
             raise ValueError(f"{place}: {problem}{suffix}") from error
 
