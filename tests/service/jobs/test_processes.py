@@ -5,6 +5,7 @@ Work that hangs is made by stopping the worker processes with SIGSTOP, which no 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -121,8 +122,12 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Service]]:
 
     yield begin
     for service in started:
+        workers = service.workers()
         service.process.kill()
         service.process.wait()
+        for number in workers:  # they end by themselves, but not while they hang
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
         service.reader.join()
         assert service.process.stderr is not None
         service.process.stderr.close()

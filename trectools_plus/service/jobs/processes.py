@@ -206,7 +206,7 @@ class _Process:
     def __init__(self, settings: ServiceSettings, documents: DocumentState) -> None:
         self.opens = False
         self._documents = documents
-        self._seconds = max(settings.limits.job_seconds, settings.limits.seconds)
+        self._limits = settings.limits
         self._messages: SimpleQueue[Message | None] = SimpleQueue()
         self._started, self._opened = threading.Event(), threading.Event()
         self._start_by = monotonic() + _START_SECONDS
@@ -254,7 +254,9 @@ class _Process:
 
     def do(self, task: Task, report: Progress, must_stop: Callable[[], bool]) -> Outcome:
         """Do a task, see :meth:`Workers.do`."""
-        self._send(("do", task, self._seconds))
+        limits = self._limits
+        in_background = task.parameters.get("background")
+        self._send(("do", task, limits.job_seconds if in_background else limits.seconds))
         kill_at = None
         while True:
             if kill_at is None and must_stop():
