@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -117,6 +118,22 @@ def milvus() -> None:
         if os.environ.get("REQUIRE_MILVUS") == "1":
             pytest.fail(reason)
         pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def require_module() -> Callable[[str], Any]:
+    """Import a module of the extra ``dev-trackers``; skip, or fail if ``REQUIRE_TRACKERS=1``."""
+
+    def require(name: str) -> Any:
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            reason = f"{error}: pip install '.[dev-trackers]'"
+            if os.environ.get("REQUIRE_TRACKERS") == "1":
+                pytest.fail(reason)
+            return pytest.skip(reason)
+
+    return require
 
 
 @dataclass(frozen=True)

@@ -116,31 +116,15 @@ PUBLIC = {
     )
     for name in module.__all__
 }
-PYTHON_PAGE = DOCS[Path("python.md")].read_text("utf-8")
-
-
-def names_on_python_page(module: str) -> list[str]:
-    """The names in the first column of the table of a module."""
-    section = PYTHON_PAGE.split(f"### `{module}`\n", 1)[1].split("\n### ", 1)[0]
-    cells = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
-    return [name for cell in cells for name in re.findall(r"`(\w+)", cell)]
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))
-def test_every_exported_name_has_docstring_docs_and_test(name: str) -> None:
+def test_every_exported_name_has_docstring_and_test(name: str) -> None:
     module = PUBLIC[name]
     exported = getattr(module, name)
     assert (exported.__doc__ or "").strip()
     assert not exported.__doc__.startswith(f"{name}("), "a docstring made by dataclass"
-    assert name in names_on_python_page(module.__name__)
     assert name in names_used_by_tests() | types_of_results()
-
-
-@pytest.mark.parametrize("module", re.findall(r"^### `([\w.]+)`$", PYTHON_PAGE, re.MULTILINE))
-def test_every_name_on_the_python_page_is_public(module: str) -> None:
-    package = importlib.import_module(module)
-    names = names_on_python_page(module)
-    assert set(names) <= set(getattr(package, "__all__", vars(package)))
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))
@@ -315,8 +299,12 @@ def pinned(constraints: str) -> dict[str, Version]:
     return {canonicalize_name(name): Version(version) for name, version in pins}
 
 
-# The local models take a gigabyte, and their lowest version an older transformers.
-@pytest.mark.parametrize("name", sorted(REQUIREMENTS.keys() - {"sentence-transformers"}))
+# The local models take a gigabyte, and their lowest version an older transformers. Trackers need
+# more packages than all others together.
+UNTESTED = {"sentence-transformers", "mlflow", "wandb", "opentelemetry-api"}
+
+
+@pytest.mark.parametrize("name", sorted(REQUIREMENTS.keys() - UNTESTED))
 def test_the_lowest_version_that_is_allowed_is_the_one_that_is_tested(name: str) -> None:
     (bound,) = REQUIREMENTS[name].specifier
     assert bound.operator == ">="

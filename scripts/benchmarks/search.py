@@ -94,7 +94,7 @@ def embedding(python: str | Path, made: Collection) -> Task:
     """A task that embeds all documents, without start-up and reading."""
 
     def run() -> Spent:
-        command = [str(python), "-c", _EMBED, str(made.corpus)]
+        command = [str(python), "-P", "-c", _EMBED, str(made.corpus)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         seconds, processor_seconds = map(float, done.stdout.split())
         return Spent(seconds, processor_seconds)

@@ -32,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options |= {"test_file": str(TOY), "modes": "lexical,vector,hybrid", "resamples": "300"}
     options |= {"measures": "RR,nDCG@3,HitRate@1,MaxOntSim@3", "output_dir": str(folder)}
     options |= {"targets": {"RR": {"baseline": 0.2, "competitive": 0.5}}}  # type: ignore[dict-item]
-    write_reports(run_benchmark(load_config(options=options)))
+    write_reports(run_benchmark(load_config(options=options)), plots=True)
     return folder
 
 

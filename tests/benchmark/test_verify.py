@@ -135,7 +135,7 @@ def test_the_report_states_the_size_of_the_timed_sample(
     modes = ["lexical", "hybrid"]
     options = {**small.options, "modes": modes, "resamples": 200, "output_dir": str(out)}
     result = run_benchmark(load_config(options=options))
-    write_reports(result, plots=False)
+    write_reports(result)
     latencies = [mode.latency_ms for mode in result.report.modes.values()]
     assert [latency and latency.queries for latency in latencies] == [3, 3]
     table = pl.read_parquet(out / "latency.parquet")
@@ -153,7 +153,7 @@ def test_a_report_without_the_number_of_timed_queries_is_verified(
 ) -> None:
     out = tmp_path / "out"
     options = {**small.options, "modes": ["lexical"], "resamples": 200, "output_dir": str(out)}
-    write_reports(run_benchmark(load_config(options=options)), plots=False)
+    write_reports(run_benchmark(load_config(options=options)))
 
     def as_before(document: Any) -> None:
         document["modes"]["lexical"]["latency_ms"]["queries"] = None
@@ -166,7 +166,7 @@ def test_a_report_without_the_number_of_timed_queries_is_verified(
 def test_latencies_are_those_of_each_query(small: Any, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = {**small.options, "modes": ["lexical"], "resamples": 200, "output_dir": str(out)}
-    write_reports(run_benchmark(load_config(options=options)), plots=False)
+    write_reports(run_benchmark(load_config(options=options)))
     assert verify_report(out).problems == []
     edit(out, lambda d: d["modes"]["lexical"]["latency_ms"].update(p95=1e-6))
     assert any(
@@ -362,7 +362,7 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
     config = load_config(options=options).model_copy(update={"interval": "1.0"})
     with monkeypatch.context() as patched:  # it has components that equal modes
         patched.setattr(differences, "_equals_mode", lambda *_: False)
-        write_reports(run_benchmark(config), plots=False)
+        write_reports(run_benchmark(config))
     edit(out, lambda d: d["manifest"]["config"].pop("interval"))
     report = ReportFolder(out)
     found = find_differences_of_1_0(

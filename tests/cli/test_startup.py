@@ -142,8 +142,8 @@ for words in json.loads(sys.argv[1]):
 LIGHT = {"arguments", "choices", "errors", "lazy_names", "plugins", "progress", "provenance"}
 LIGHT |= {"blas", "redaction", "text"}
 """Modules of the package that every command may import for its help."""
-TABLE = "retrieval.backends.registry"
-"""The registry of backends, for the help and completion of --backend."""
+REGISTRIES = {"retrieval.backends.registry", "retrieval.backends.http.engines"}
+"""The backends and engines, for the help and completion of --backend and --engine."""
 ALSO = {
     "benchmark compare-vectors": {"benchmark.run"},
 }
@@ -195,7 +195,8 @@ def test_help_of_a_command_loads_its_file_and_light_modules() -> None:
         others = {one for one in modules if not one.startswith("cli")}
         packages = {one.partition(".")[0] for one in others - LIGHT}
         inside = {one for one in others if "." in one}
-        assert inside <= {TABLE, TABLE.rpartition(".")[0], "distributed.workers"}, name
+        folders = {one.rpartition(".")[0] for one in REGISTRIES}
+        assert inside <= {*REGISTRIES, *folders, "distributed.workers"}, name
         assert packages <= {
             *("benchmark", "distributed", "extraction", "formats", "measures", "ontology"),
             *("reporting", "retrieval", "service", "statistics", "testsets", "trec_eval"),

@@ -13,10 +13,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.reporting import Layout, report_table, write_table
 from trectools_plus.reporting.export import (
+    frame_as_csv,
     table_as_csv,
     table_as_frame,
     table_as_html,
@@ -37,6 +40,34 @@ def latex_rows(text: str) -> list[list[str]]:
     lines = [line.strip() for line in body.splitlines() if line.strip().endswith("\\\\")]
     split = [re.split(r"(?<!\\)&", line.removesuffix("\\\\")) for line in lines]
     return [[cell.strip() for cell in row] for row in split]
+
+
+FORMULA_CHARACTERS = "=+-@\t\r\n＝＋－＠"
+TEXTS = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
+    st.text(alphabet=f"{FORMULA_CHARACTERS}'1.5eE,;\"x "),
+    st.floats(allow_nan=False, allow_infinity=False).map(str),
+)
+
+
+def is_number(text: str) -> bool:
+    return bool(
+        re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", text, re.IGNORECASE | re.ASCII)
+    )
+
+
+@given(st.lists(st.tuples(TEXTS, st.floats(allow_nan=False)), min_size=1))
+def test_no_text_in_csv_is_a_formula_and_every_text_can_be_restored(rows: Any) -> None:
+    frame = pl.DataFrame(rows, schema={"id": pl.String, "value": pl.Float64}, orient="row")
+    read = list(csv.reader(io.StringIO(frame_as_csv(frame), newline="")))[1:]
+    assert len(read) == len(rows)
+    for (text, value), (cell, number) in zip(rows, read, strict=True):
+        assert float(number) == value
+        assert cell[:1] not in tuple(FORMULA_CHARACTERS) or is_number(cell)
+        assert cell in (text, f"'{text}")
+        if is_number(text):
+            assert cell == text
+        assert re.sub(rf"^'('*[{re.escape(FORMULA_CHARACTERS)}])", r"\1", cell) == text
 
 
 def test_the_table_holds_the_reports_figures_and_marks(make_report: Any) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, overload
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.collection import Collection
-from trectools_plus.formats.ir_datasets import is_catalogue_name
+from trectools_plus.formats.collection import Collection, is_named_collection
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import (
     DEFAULT_MEASURES,
@@ -53,6 +52,7 @@ def evaluate(
     depth: int | None = ...,
     exclude_self: bool = ...,
     collapse: Collapse | None = ...,
+    timeout: float | None = ...,
 ) -> Evaluation:
     """Call a retrieval function with every query of a test set, and score its answers."""
 
@@ -66,6 +66,7 @@ def evaluate(
     depth: int | None = None,
     exclude_self: bool = False,
     collapse: Collapse | None = None,
+    timeout: float | None = None,
     strict_input: bool = False,
 ) -> Evaluation:
     """Score runs against judgments, or a retrieval function against a test set.
@@ -83,7 +84,8 @@ def evaluate(
         runs: A run: a path, ``{query_id: {doc_id: score}}``, a frame, or :class:`Run`; several in
             a list, with different names; or a dictionary of names to runs; or the
             test set: a result of :func:`load_test_set`, or the name or file of a set;
-            a :class:`Collection`, ``hpo``, ``irds:<id>``, or a folder in BEIR or TREC layout.
+            a :class:`Collection`, ``hpo``, ``sample``, ``irds:<id>``, or a folder in BEIR or TREC
+            layout.
         measures: Names, or measures; see :func:`parse_measures`. The defaults are those of
             ``eval``, and R@10 for a function.
         missing: ``zero`` counts a query without results as 0, as ``trec_eval -c``; ``drop`` leaves
@@ -91,6 +93,8 @@ def evaluate(
         depth: Number of results per query that the function should return; 100 by default.
         exclude_self: Drop a document whose id equals the query's, before the cutoff at ``depth``.
         collapse: Settings for merging the function's chunks into documents.
+        timeout: Seconds for one call of the function, which then runs in another thread; a call
+            that takes longer has failed. There is no limit by default.
         strict_input: Refuse every error of runs and judgments, also those that change no figure.
 
     Returns:
@@ -105,9 +109,9 @@ def evaluate(
             same name, or the first argument is neither judgments nor a function.
     """
     if not callable(qrels) and not callable(getattr(qrels, "search", None)):
-        if depth is not None or exclude_self or collapse is not None:
+        if depth is not None or exclude_self or collapse is not None or timeout is not None:
             raise UsageError(
-                "depth, exclude_self and collapse are for retrieval functions",
+                "depth, exclude_self, collapse and timeout are for retrieval functions",
                 remedy="leave them out; they have no effect on runs",
             )
         judged = qrels if is_path(qrels) else as_qrels(qrels, "a function that retrieves")
@@ -130,21 +134,21 @@ def evaluate(
     parsed = parse_measures(measures)  # an unknown measure fails before the slow search
     collection = _open_test_set(runs)
     options = FetchOptions(DEFAULT_DEPTH if depth is None else depth, exclude_self, collapse)
-    run = _fetch(qrels, collection, options)
+    run = _fetch(qrels, collection, options, timeout)
     if run.frame.is_empty():  # evaluate_runs refuses it, as an empty file
         refuse_unscorable(collection.qrels, [], parsed)
         return score_runs(collection.qrels, {run.name: run}, parsed, missing)
     return evaluate_runs(collection.qrels, run, parsed, missing=missing, strict_input=strict_input)
 
 
-def _fetch(retrieval_fn: Any, collection: Collection, options: Any) -> Run:
+def _fetch(retrieval_fn: Any, collection: Collection, options: Any, timeout: float | None) -> Run:
     """Fetch the run of a function, named after it."""
     from trectools_plus.retrieval.backends.python import PythonBackend
     from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
     from trectools_plus.retrieval.fetch.outcome import refuse_unscorable as refuse_unanswered
 
     name = getattr(retrieval_fn, "__name__", None) or type(retrieval_fn).__name__
-    backend = PythonBackend({name: retrieval_fn})
+    backend = PythonBackend({name: retrieval_fn}, timeout)
     request = FetchRequest(collection.corpus, collection.topics, [name], options, backend=backend)
     with notebook_progress() as progress:
         fetched = fetch_runs(request, progress=progress)
@@ -166,10 +170,11 @@ def _open_test_set(test_set: Collection | TestSet | str | Path) -> Collection:
     if not isinstance(test_set, str | Path):
         raise UsageError(
             f"expected a test set but got {type(test_set).__name__}",
-            remedy="pass load_test_set(…), its name or file, a Collection, hpo, irds:<id>, "
+            remedy="pass load_test_set(…), its name or file, a Collection, hpo, sample, irds:<id>, "
             "or a folder",
         )
-    is_collection = test_set == "hpo" or is_catalogue_name(test_set)
-    if is_collection or Path(test_set).is_dir():
+    if is_named_collection(test_set):
         return open_collection(str(test_set))
+    if Path(test_set).is_dir():
+        return open_collection(str(Path(test_set).absolute()))
     return collection_of(load_test_set(test_set), str(find_test_set(test_set)))

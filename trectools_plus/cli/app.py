@@ -139,6 +139,14 @@ REVIEW = {
     "export": Entry("review:review_export", "Export grades as qrels, of one annotator or of all."),
 }
 TOP = {
+    "demo": Entry(
+        "demo:demo",
+        "Compare three search modes on a small sample collection, and write a report.",
+    ),
+    "files": Entry(
+        "files:packaged_files",
+        "List or copy examples, JSON Schemas, monitoring rules and sample data of the package.",
+    ),
     "eval": Entry("eval:evaluate_runs", "Score run files against relevance judgments."),
     "compare": Entry(
         "compare:compare_runs",
@@ -212,6 +220,7 @@ app = _group(
 
     \b
     Start here:
+      trectools-plus demo                                        a report on sample data
       trectools-plus runs validate my.run --qrels qrels.txt      is my run file valid?
       trectools-plus eval qrels.txt my.run                       how good is it?
       trectools-plus compare my.run other.run --qrels qrels.txt  which run is better?

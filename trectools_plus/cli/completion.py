@@ -76,9 +76,9 @@ def complete_explained(incomplete: str) -> list[str]:
 
 
 def complete_dataset(incomplete: str) -> list[str]:
-    """Complete the built-in dataset, or an id of ir_datasets."""
+    """Complete a built-in dataset, or an id of ir_datasets."""
     if not incomplete.startswith("irds:"):
-        return complete_words(["hpo", "irds:"])(incomplete)
+        return complete_words(["hpo", "sample", "irds:"])(incomplete)
     import ir_datasets
 
     return complete_words([f"irds:{name}" for name in ir_datasets.registry])(incomplete)

@@ -15,7 +15,12 @@ import typer
 
 from trectools_plus.cli.signals import end_soon, handle_signals
 from trectools_plus.cli.verbosity import is_verbose
-from trectools_plus.errors import SeveralFilesError, TrectoolsPlusError, UsageError
+from trectools_plus.errors import (
+    SeveralFilesError,
+    TrectoolsPlusError,
+    UsageError,
+    missing_package,
+)
 from trectools_plus.redaction import hide_secrets
 
 INTERRUPTED = 130  # the exit code that shells use for a process ended by Ctrl-C
@@ -39,6 +44,11 @@ def translated_errors() -> Iterator[None]:
         _exit_with("\nerror: ".join(map(str, several.errors)), several.exit_code)
     except TrectoolsPlusError as error:
         _exit_with(str(error), error.exit_code)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "trectools_plus":
+            raise
+        missing = missing_package(error.name)
+        _exit_with(str(missing), missing.exit_code)
     except BrokenPipeError:
         # The reader (head, less) has ended; avoid a second error when the interpreter exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

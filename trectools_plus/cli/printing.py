@@ -47,7 +47,7 @@ def write_frame(
     # Written to memory first: for a full disk, Polars does not raise OSError.
     content = io.BytesIO()
     if kind == "csv":
-        table.write_csv(content)
+        content.write(reporting.frame_as_csv(table).encode())
     else:
         table.write_parquet(content)
     _write(content.getvalue(), output)

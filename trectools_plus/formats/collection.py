@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trectools_plus.display import Displayed
@@ -18,13 +18,24 @@ from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 from trectools_plus.formats.topics import read_topics
 
+SAMPLE = "sample"
+"""The name of the small collection that the package contains."""
+SAMPLE_FOLDER = Path(__file__).parent / "sample"
+"""Its files in TREC layout, and ``runs``."""
+_SAMPLE_VERSION = "1"
+
+
+def is_named_collection(name: object) -> bool:
+    """Return true for ``hpo``, ``sample`` and ``irds:<id>``, which are not paths."""
+    return name in ("hpo", SAMPLE) or is_catalogue_name(name)
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Collection(Displayed):
     """A test collection.
 
     Attributes:
-        name: Its name in reports: ``irds:<id>``, or the name of the folder.
+        name: Its name in reports: ``irds:<id>``, ``sample``, or the name of the folder.
         corpus: The documents; ``None`` if they were not loaded.
         topics: The queries.
         qrels: The judgments.
@@ -54,11 +65,13 @@ class CollectionFiles:
 
 
 def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection:
-    """Load a collection from ``ir_datasets`` or from a folder.
+    """Load a collection from ``ir_datasets``, from a folder, or the sample of this package.
 
     Args:
-        spec: ``irds:<id>`` for a collection of the ``ir_datasets`` catalogue; or a folder in BEIR
-            layout (``corpus.jsonl``, ``queries.jsonl``, and ``qrels/test.tsv`` or the only file in
+        spec: ``irds:<id>`` for a collection of the ``ir_datasets`` catalogue; ``sample`` for the
+            collection that the package contains (60 documents about household questions, 30
+            queries with graded judgments; ``./sample`` is a folder); or a folder in BEIR layout
+            (``corpus.jsonl``, ``queries.jsonl``, and ``qrels/test.tsv`` or the only file in
             ``qrels``) or in TREC layout (``corpus.jsonl``, ``topics.tsv``, ``qrels.txt``). Each
             file may be compressed, with the suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
         with_corpus: Also load the documents.
@@ -77,20 +90,32 @@ def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection
     files = find_collection_files(spec)
     qrels, topics = read_qrels(files.qrels), read_topics(files.topics)
     corpus = load_corpus(files.corpus) if with_corpus else None
+    if spec == SAMPLE:
+        # The same name on every machine, as for the catalogue, and no note on its format.
+        topics = replace(topics, path=SAMPLE, read_as=None)
+        qrels = replace(qrels, path=SAMPLE)
+        corpus = None if corpus is None else replace(corpus, path=SAMPLE)
+        return Collection(SAMPLE, corpus, topics, qrels, _SAMPLE_VERSION)
     return Collection(Path(spec).resolve().name, corpus, topics, qrels)
 
 
+def sample_files(folder: Path) -> dict[Path, bytes]:
+    """Return the content of each file of ``sample``, and where it would be in a folder."""
+    sources = [path for path in sorted(SAMPLE_FOLDER.rglob("*")) if path.is_file()]
+    return {folder / path.relative_to(SAMPLE_FOLDER): path.read_bytes() for path in sources}
+
+
 def find_collection_files(spec: str | Path) -> CollectionFiles:
-    """Find the three files of a folder in BEIR or TREC layout; see :func:`load_collection`.
+    """Find the three files of ``sample`` or of a folder; see :func:`load_collection`.
 
     Raises:
         UsageError: If the folder does not exist.
         InputError: If a file is missing, or exists twice, for example plain and compressed.
     """
-    folder = Path(spec)
+    folder = SAMPLE_FOLDER if spec == SAMPLE else Path(spec)
     if not folder.is_dir():
         near = suggest_datasets(str(spec))
-        remedy = "give irds:<ir_datasets id> or an existing folder"
+        remedy = "give hpo, sample, irds:<ir_datasets id> or an existing folder"
         raise UsageError(
             f"no dataset '{spec}'", remedy=f"did you mean {', '.join(near)}?" if near else remedy
         )

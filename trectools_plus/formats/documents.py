@@ -17,7 +17,7 @@ import polars as pl
 
 from trectools_plus.display import Content, Displayed
 from trectools_plus.errors import InputError
-from trectools_plus.formats.collection import find_collection_files
+from trectools_plus.formats.collection import SAMPLE, find_collection_files
 from trectools_plus.formats.corpus import iter_corpus
 from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.hashing import MultisetHash, digest_id, find_suspects
@@ -163,7 +163,7 @@ def stream_documents(dataset: str | None, file: str | None) -> StreamedDocuments
     """Return the documents of a dataset or a file as a stream.
 
     Args:
-        dataset: ``irds:<id>`` or a folder; ignored if ``file`` is given.
+        dataset: ``irds:<id>``, ``sample`` or a folder; ignored if ``file`` is given.
         file: A corpus file or its address.
 
     Returns:
@@ -181,7 +181,10 @@ def stream_documents(dataset: str | None, file: str | None) -> StreamedDocuments
     if is_catalogue_name(dataset):
         catalogue = open_catalogue(dataset)
         return StreamedDocuments(catalogue.iter_documents, catalogue.name)
-    return stream_file(str(find_collection_files(dataset).corpus))
+    file = str(find_collection_files(dataset).corpus)
+    if dataset == SAMPLE:
+        return StreamedDocuments(lambda: iter_corpus(file, find_repeats=False), SAMPLE)
+    return stream_file(file)
 
 
 def stream_file(file: str) -> StreamedDocuments:

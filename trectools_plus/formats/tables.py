@@ -22,6 +22,7 @@ from trectools_plus.formats.interchange.frames import (
     TOPICS,
     frame_of,
     require_columns,
+    to_pandas,
 )
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import MAX_TABLE_ROWS, plural
@@ -88,7 +89,7 @@ class _Table(Displayed):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas table with the columns of ``frame``."""
-        return self.frame.to_pandas()
+        return to_pandas(self.frame)
 
 
 class _QueryTable(_Table):

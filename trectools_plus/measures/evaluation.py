@@ -340,7 +340,9 @@ class Evaluation(Displayed):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return :meth:`per_query` as a pandas table; NaN if undefined."""
-        return self._per_query.to_pandas()
+        from trectools_plus.formats.interchange.frames import to_pandas
+
+        return to_pandas(self._per_query)
 
     def _text(self) -> str:
         """The means, with a line per run, for consoles."""

@@ -3,8 +3,8 @@
 
 from trectools_plus.reporting.comparison import Layout as Layout
 from trectools_plus.reporting.comparison import report_table as report_table
-from trectools_plus.reporting.drawing import DrawingProcess as DrawingProcess
 from trectools_plus.reporting.export import check_suffixes as check_suffixes
+from trectools_plus.reporting.export import frame_as_csv as frame_as_csv
 from trectools_plus.reporting.export import render_json as render_json
 from trectools_plus.reporting.export import table_as_csv as table_as_csv
 from trectools_plus.reporting.export import table_as_frame as table_as_frame
@@ -22,6 +22,7 @@ from trectools_plus.reporting.latex import table_as_latex as table_as_latex
 from trectools_plus.reporting.markdown.report import render_markdown as render_markdown
 from trectools_plus.reporting.plots.figures import draw_plot as draw_plot
 from trectools_plus.reporting.plots.figures import write_plots as write_plots
+from trectools_plus.reporting.plots.style import can_draw as can_draw
 from trectools_plus.reporting.results.compare_reports import contrast_document as contrast_document
 from trectools_plus.reporting.results.compare_reports import print_contrast as print_contrast
 from trectools_plus.reporting.results.compare_reports import (
@@ -81,6 +82,8 @@ from trectools_plus.reporting.table import Column as Column
 from trectools_plus.reporting.table import Table as Table
 from trectools_plus.reporting.terminal import print_report as print_report
 from trectools_plus.reporting.terminal import print_table as print_table
+from trectools_plus.reporting.trackers import log_report as log_report
+from trectools_plus.reporting.trackers import parse_trackers as parse_trackers
 from trectools_plus.reporting.verification.signature import Signer as Signer
 from trectools_plus.reporting.verification.verify import Verification as Verification
 

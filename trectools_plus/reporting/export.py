@@ -25,6 +25,10 @@ _STYLE = (
     "th,td{padding:.3rem .8rem;text-align:center}th:first-child{text-align:left}"
     "tbody th{font-weight:normal}p{font-size:.85rem}"
 )
+_FORMULA = r"^'*[=+@\-\t\r\n＝＋－＠]"
+"""Texts that spreadsheet programs run as formulas, also in East Asian input; and those texts with
+apostrophes before them."""
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _SCHEMA: dict[str, pl.DataType] = {
     "mode": pl.String(),
     "label": pl.String(),
@@ -104,12 +108,31 @@ def table_as_csv(comparison: ComparisonTable) -> str:
     """Return the table as CSV with a row per mode and measure.
 
     Undefined values are empty, and ``better_than`` is joined with semicolons. Floats have their
-    shortest exact representation.
+    shortest exact representation. Texts are safe for spreadsheets; see :func:`frame_as_csv`.
 
     Args:
         comparison: From :func:`report_table`.
     """
-    return table_as_frame(comparison).with_columns(pl.col("better_than").list.join(";")).write_csv()
+    return frame_as_csv(
+        table_as_frame(comparison).with_columns(pl.col("better_than").list.join(";"))
+    )
+
+
+def frame_as_csv(frame: pl.DataFrame) -> str:
+    """Return a table as CSV that a spreadsheet program opens without running its texts as formulas.
+
+    A text that starts with ``=``, ``+``, ``-``, ``@``, a tab or a line break, and is not a number,
+    gets an apostrophe before it; so does a text that has such an apostrophe already. Removing one
+    apostrophe before these characters restores every text.
+    """
+    texts = [pl.col(name) for name, kind in frame.schema.items() if kind == pl.String]
+    return frame.with_columns(
+        pl.when(text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER))
+        .then(pl.concat_str(pl.lit("'"), text))
+        .otherwise(text)
+        .alias(text.meta.output_name())
+        for text in texts
+    ).write_csv()
 
 
 def table_as_json(comparison: ComparisonTable) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.benchmark.curves import ScoredCurves
 from trectools_plus.benchmark.report import BenchmarkReport, load_report
 from trectools_plus.benchmark.report.diagnostics import find_failing_of_mode
 from trectools_plus.benchmark.report.folder import StoredDocuments
@@ -17,7 +15,6 @@ from trectools_plus.benchmark.run.output_folder import (
     LATENCY_FILE,
     MODE_REPORTS_FOLDER,
     PER_QUERY_FILE,
-    PLOTS_FOLDER,
     REPORT_FILE,
     TOPICS_FILE,
     mode_report_name,
@@ -27,25 +24,19 @@ from trectools_plus.benchmark.run.output_folder import MARKDOWN_FILE as MARKDOWN
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
-from trectools_plus.reporting.drawing import DrawingProcess
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.html.page import write_html
 from trectools_plus.reporting.html.per_query import DEEPEST, QueryEvidence, first_results
 from trectools_plus.reporting.ir_metadata import write_annotated_runs
 from trectools_plus.reporting.markdown.report import write_markdown
-from trectools_plus.reporting.plots.figures import (
-    draw_images,
-    save_images,
-    score_curves_of_report,
-)
+from trectools_plus.reporting.plots.figures import write_plots
 
 
 def write_reports(
     result: BenchmarkResult,
     *,
     ir_metadata: bool = False,
-    plots: bool = True,
-    drawing: DrawingProcess | None = None,
+    plots: bool = False,
 ) -> dict[str, Path]:
     """Write all files of a benchmark into its output folder, or none of them.
 
@@ -58,9 +49,8 @@ def write_reports(
         result: The result to write. It can be written once.
         ir_metadata: Also write every run as ``annotated/<mode>.run`` with an ``ir_metadata``
             header.
-        plots: Draw the files of plots, which takes most of the time. Without them there is no
-            folder ``visualizations``.
-        drawing: The process that draws the plots; by default this process.
+        plots: Also draw the plots as PNG and SVG files in ``visualizations``, which takes most of
+            the time. The plots of the page do not need these files.
 
     Returns:
         The files by name: ``json``, ``markdown``, ``html``, ``per_query``, ``checksums``,
@@ -69,6 +59,7 @@ def write_reports(
     Raises:
         InputError: If a file cannot be written.
         UsageError: If this result was already written.
+        MissingExtraError: If ``plots`` is true and the extra ``plots`` is not installed.
     """
     folder = result.folder
     if not folder.discard.alive:
@@ -79,9 +70,7 @@ def write_reports(
         )
     try:
         with folder.final_names():
-            modes, images = render_files(
-                result, ir_metadata=ir_metadata, plots=plots, drawing=drawing
-            )
+            modes, images = render_files(result, ir_metadata=ir_metadata, plots=plots)
             load_report(folder.partial / REPORT_FILE)
         folder.publish(keep=_given_files(result))
     except BaseException:
@@ -102,8 +91,7 @@ def render_files(
     result: BenchmarkResult,
     *,
     ir_metadata: bool = False,
-    plots: bool = True,
-    drawing: DrawingProcess | None = None,
+    plots: bool,
 ) -> tuple[list[str], list[Path]]:
     """Write all files of a report beside the run files that are not yet published.
 
@@ -111,7 +99,6 @@ def render_files(
         result: The result.
         ir_metadata: As in :func:`write_reports`.
         plots: As in :func:`write_reports`.
-        drawing: As in :func:`write_reports`.
 
     Returns:
         The names of the reports of modes, and the files of the plots.
@@ -120,13 +107,6 @@ def render_files(
         InputError: If a file cannot be written.
     """
     folder = result.folder.partial
-    # In another process, drawing starts here and ends below.
-    drawing = drawing or DrawingProcess()
-    if plots:
-        curves: ScoredCurves = {}
-        if result.dataset is not None and result.runs:
-            curves = score_curves_of_report(result.report, result.dataset.judged, result.runs)
-        drawing.start(partial(draw_images, result.report, result.per_query, curves))
     tables = _list_tables(result)
     for name, table in tables.items():
         with atomic_write(folder / name, "wb") as stream:
@@ -135,7 +115,7 @@ def render_files(
     write_json(result.report, folder / REPORT_FILE)
     modes = _write_mode_reports(result, folder)
     _write_page(result, tables.get(DOCUMENTS_FILE))
-    images = save_images(drawing.finish(), folder / PLOTS_FOLDER) if plots else []
+    images = write_plots(result, folder) if plots else []
     if ir_metadata:
         write_annotated_runs(result.report, folder)
     return modes, images

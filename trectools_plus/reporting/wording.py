@@ -132,7 +132,7 @@ def list_commands(report: BenchmarkReport) -> list[str]:
     """Return the commands that reproduce the report."""
     version = report.manifest.packages.get("trectools-plus")
     return [
-        f"pip install trectools-plus{f'=={version}' if version else ''}",
+        f"pip install trectools_plus-{version or '<version>'}-py3-none-any.whl",
         report.manifest.command or "trectools-plus benchmark run --config benchmark.yaml",
         *(
             shlex.join(["trectools-plus", *_MERGE, f"{run.name}={run.path}"])

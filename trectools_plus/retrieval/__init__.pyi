@@ -14,6 +14,7 @@ from trectools_plus.retrieval.backends.embedded.modes import (
 from trectools_plus.retrieval.backends.registry import EMBEDDED as EMBEDDED
 from trectools_plus.retrieval.backends.registry import list_backends as list_backends
 from trectools_plus.retrieval.backends.settings import BackendSettings as BackendSettings
+from trectools_plus.retrieval.backends.settings import default_modes as default_modes
 from trectools_plus.retrieval.exact_matches import find_named as find_named
 from trectools_plus.retrieval.fetch.answering import FetchOptions as FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest as FetchRequest

@@ -20,8 +20,7 @@ except ImportError as error:
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from trectools_plus.formats.collection import find_collection_files
-from trectools_plus.formats.ir_datasets import is_catalogue_name
+from trectools_plus.formats.collection import find_collection_files, is_named_collection
 from trectools_plus.index_cache import cache_folder
 from trectools_plus.service.api.settings import MIN_KEY_LENGTH, NO_DATASET, ServiceSettings
 from trectools_plus.service.api.snapshots import MONITORED_MEASURE, Snapshot
@@ -194,7 +193,7 @@ def _check_documents(settings: ServiceSettings) -> None:
             raise InputError("no such file", where=settings.corpus, remedy="check the path")
         return
     dataset = settings.dataset
-    if dataset in (None, "hpo", NO_DATASET) or is_catalogue_name(dataset):
+    if dataset in (None, NO_DATASET) or is_named_collection(dataset):
         return
     find_collection_files(str(dataset))
 

@@ -181,7 +181,7 @@ def test_merging_computes_strata_again(make: Maker) -> None:
     folder = make.write("part")
     run = make.write_run("c", 11)
     before = load_report(folder / "BenchmarkReport.json")
-    write_reports(merge_run(folder, "c", run), plots=False)
+    write_reports(merge_run(folder, "c", run))
     merged = load_report(folder / "BenchmarkReport.json")
     runs = {name: str(make.folder / f"{name}.run") for name in "abc"}
     assert merged.strata == make.run("whole", runs=runs).report.strata
@@ -194,7 +194,7 @@ def test_merging_without_the_topics_omits_strata_with_a_note(make: Maker) -> Non
     (folder / TOPICS_FILE).unlink()
     kept = make.topics.read_text()
     make.write_topics(dict.fromkeys(range(QUERIES), "other"))
-    write_reports(merge_run(folder, "c", make.write_run("c", 11)), plots=False)
+    write_reports(merge_run(folder, "c", make.write_run("c", 11)))
     merged = load_report(folder / "BenchmarkReport.json")
     assert (merged.strata, merged.notes) == ({}, [STRATA_LOST])
     assert STRATA_LOST in (folder / "BenchmarkComparison.md").read_text()

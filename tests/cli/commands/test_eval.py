@@ -143,6 +143,12 @@ def test_csv_and_parquet(run):
     assert per_query["value"].to_list() == [1.0, 0.5, 0.0]
 
 
+def test_csv_has_no_formulas(run):
+    Path("evil.run").write_text("1 Q0 x 1 1.0 =cmd()\n")
+    shown = run("eval", "qrels.txt", "evil.run", "-m", "RR", "--format", "csv").stdout
+    assert shown.splitlines()[1].startswith("'=cmd(),RR,")
+
+
 def test_output_file_holds_what_stdout_would(run):
     shown = run("eval", "qrels.txt", "a.run").stdout
     assert run("eval", "qrels.txt", "a.run", "-o", "table.txt").stdout == ""

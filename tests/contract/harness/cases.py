@@ -363,6 +363,16 @@ FILES = (
         exact=True,
     ),
     Case(
+        "files",
+        ("trectools-plus files", "trectools-plus files benchmark.yaml alerts.yml -o first"),
+        exact=True,
+    ),
+    Case(
+        "demo",
+        ("trectools-plus demo --output-dir first", "trectools-plus demo -o first -q"),
+        fresh=True,
+    ),
+    Case(
         "runs-fetch",
         (
             f"runs fetch --dataset {GARDEN} --modes lexical,vector,hybrid --output-dir out "

@@ -160,7 +160,7 @@ def test_diagnosis_is_written_in_sentences(make_report: Any) -> None:
 def test_command_and_hashes_to_reproduce(make_report: Any) -> None:
     section = render_markdown(make_report()).split("## How to reproduce")[1]
     assert "trectools-plus benchmark run --dataset irds:cranfield\n" in section
-    assert "pip install trectools-plus==0.1.0\n" in section
+    assert "pip install trectools_plus-0.1.0-py3-none-any.whl\n" in section
     assert "runs/hybrid.run" in section
 
 

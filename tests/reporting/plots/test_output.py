@@ -29,7 +29,7 @@ def config(tmp_path: Path) -> BenchmarkConfig:
 
 
 def test_a_benchmark_writes_its_plots_and_annotated_runs(config: BenchmarkConfig) -> None:
-    files = write_reports(run_benchmark(config), ir_metadata=True)
+    files = write_reports(run_benchmark(config), ir_metadata=True, plots=True)
     folder = files["json"].parent
     found = {path.name for path in (folder / "visualizations").iterdir()}
     drawn = ("measures", "precision_recall", "hit_rate", "differences")
@@ -44,12 +44,12 @@ def test_a_benchmark_writes_its_plots_and_annotated_runs(config: BenchmarkConfig
 def test_the_next_benchmark_leaves_no_plot_of_the_last(
     config: BenchmarkConfig, make_report: Any
 ) -> None:
-    folder = write_reports(run_benchmark(config), ir_metadata=True)["json"].parent
+    folder = write_reports(run_benchmark(config), ir_metadata=True, plots=True)["json"].parent
     own = folder / "visualizations" / "my_own.png"
     own.write_bytes(b"mine")
     report = make_report({"a": {"RR@10": 0.5}})
     table = pl.DataFrame({"run": ["a"], "query_id": ["1"], "measure": ["RR@10"], "value": [0.5]})
-    write_reports(BenchmarkResult(report, table, {}, OutputFolder(folder)))
+    write_reports(BenchmarkResult(report, table, {}, OutputFolder(folder)), plots=True)
     left = {path.name for path in (folder / "visualizations").iterdir()}
     assert left == {"measures.png", "measures.svg", "my_own.png"}
     assert not list((folder / "annotated").iterdir())

@@ -17,7 +17,8 @@ from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.backends.python import PythonBackend, read_results
+from trectools_plus.retrieval.backends.python import PythonBackend
+from trectools_plus.retrieval.backends.retriever import read_results
 from trectools_plus.retrieval.fetch.answering import Collapse, FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir

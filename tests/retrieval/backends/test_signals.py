@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ pytestmark = [
 ]
 
 RETRIEVER = """
-import hashlib, os, threading, time
+import hashlib, os, subprocess, sys, threading, time
 from pathlib import Path
 
 def ignore():
@@ -37,6 +38,14 @@ def loop():
 
 def block():
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # in C, without a look at signals
+
+def hold():
+    sum(range(10**15))  # in C, without releasing Python's global lock
+
+def start():
+    code = "import os, time; from pathlib import Path; "
+    code += "Path('child').write_text(str(os.getpid())); time.sleep(600)"
+    subprocess.run([sys.executable, "-c", code])
 
 def join():
     thread = threading.Thread(target=ignore)
@@ -57,7 +66,7 @@ def fail():
 
 def search(text, depth):
     if text == "text 2" and "HANG" in os.environ:
-        Path("hangs").touch()
+        Path("hangs").write_text(str(os.getpid()))
         found = globals()[os.environ["HANG"]]()
         if found is not None:
             return found
@@ -130,25 +139,57 @@ def finish(process: Started) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hang", "numbers"),
+    ("hang", "number"),
     [
-        *((hang, [signal.SIGTERM]) for hang in ("sleep", "loop", "block", "ignore", "join")),
-        *((hang, [signal.SIGTERM]) for hang in ("answer", "fail")),
-        ("ignore", [signal.SIGHUP]),
-        *((hang, [signal.SIGINT]) for hang in ("sleep", "answer", "fail")),
-        ("ignore", [signal.SIGINT, signal.SIGINT]),
+        *((hang, signal.SIGTERM) for hang in ("sleep", "loop", "block", "hold", "ignore", "join")),
+        *((hang, signal.SIGTERM) for hang in ("answer", "fail")),
+        ("ignore", signal.SIGHUP),
+        *((hang, signal.SIGINT) for hang in ("sleep", "hold", "ignore", "answer")),
     ],
 )
 def test_a_function_that_hangs_is_ended_and_its_fetch_resumed(
-    program: Program, folder: Path, hang: str, numbers: list[int], uninterrupted: bytes
+    program: Program, folder: Path, hang: str, number: int, uninterrupted: bytes
 ) -> None:
-    end(fetch(program, folder, "runs", hang=hang), (folder / "hangs").exists, *numbers)
+    end(fetch(program, folder, "runs", hang=hang), (folder / "hangs").exists, number)
+    assert_ended(folder / "hangs")
     lines = (folder / "runs" / "mine.run.journal").read_text().splitlines()
     # What was answered before is there, and nothing that the signal made the function return.
     answered = {entry["query_id"]: entry["status"] for entry in map(json.loads, lines[1:])}
     assert answered == {"q0": "ok", "q1": "ok"}
     finish(fetch(program, folder, "runs", "--resume"))
     assert (folder / "runs" / "mine.run").read_bytes() == uninterrupted
+
+
+@pytest.mark.parametrize("hang", ["sleep", "loop", "block", "hold", "ignore", "start"])
+def test_a_call_that_takes_too_long_has_failed(
+    program: Program, folder: Path, hang: str, uninterrupted: bytes
+) -> None:
+    process = fetch(program, folder, "runs", "--timeout", "0.5", hang=hang)
+    assert process.wait(timeout=60) == 1
+    message = process.stderr.read_text()
+    assert "mine is incomplete: 1 of 4 queries has no answer" in message
+    assert "q2: no answer within 0.5 s" in message
+    for child in folder.glob("child"):
+        assert_ended(child)
+    assert_ended(folder / "hangs")
+    lines = (folder / "runs" / "mine.run.journal").read_text().splitlines()
+    entries = {entry["query_id"]: entry for entry in map(json.loads, lines[1:])}
+    assert {query: entry["status"] for query, entry in entries.items() if query != "q2"} == {
+        "q0": "ok",
+        "q1": "ok",
+        "q3": "ok",
+    }
+    manifest = json.loads((folder / "runs" / "mine.run.manifest.json").read_text())
+    assert [one["query_id"] for one in manifest["failed_queries"]] == ["q2"]
+    finish(fetch(program, folder, "runs", "--resume"))
+    assert (folder / "runs" / "mine.run").read_bytes() == uninterrupted
+
+
+def assert_ended(path: Path) -> None:
+    """Check that the process whose id is in a file has ended."""
+    command = ["ps", "-o", "stat=", "-p", path.read_text()]
+    state = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    assert state.strip()[:1] in ("", "Z"), state
 
 
 @pytest.mark.parametrize("hang", ["sleep", "ignore", "answer"])

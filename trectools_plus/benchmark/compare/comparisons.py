@@ -36,6 +36,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import MOST_HEADLINES
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, UsageError
+from trectools_plus.formats.interchange.frames import to_pandas
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from trectools_plus.measures.parser import match_name
@@ -206,7 +207,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return :meth:`to_polars` as a pandas table."""
-        return self.to_polars().to_pandas()
+        return to_pandas(self.to_polars())
 
     @checked
     def write(self, *paths: str | Path) -> None:

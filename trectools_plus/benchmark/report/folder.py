@@ -28,8 +28,8 @@ from trectools_plus.benchmark.run.output_folder import (
     OutputFolder,
 )
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.collection import is_named_collection, load_collection
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Document, Qrels, Run, Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.progress import Progress, no_progress
@@ -448,14 +448,14 @@ def read_report_topics(source: ReportFolder) -> Topics | None:
 
 
 def _read_collection(source: ReportFolder) -> Topics | None:
-    """Read the topics of ``hpo`` or of a dataset of the catalogue."""
+    """Read the topics of ``hpo``, ``sample`` or a dataset of the catalogue."""
     config = source.config
     if config.dataset == "hpo" or config.test_file is not None:
         from trectools_plus.benchmark.run.hpo import HpoOptions, load_hpo_topics
 
         return load_hpo_topics(HpoOptions.of(config))
-    if config.dataset is not None and is_catalogue_name(config.dataset):
-        return open_catalogue(config.dataset).read_topics()
+    if config.dataset is not None and is_named_collection(config.dataset):
+        return load_collection(config.dataset, with_corpus=False).topics
     return None
 
 

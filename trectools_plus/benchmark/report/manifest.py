@@ -39,7 +39,7 @@ class DatasetInfo(ReportModel):
     """The documents, topics and qrels."""
 
     id: str
-    """``hpo``, ``irds:…``, or the name of the folder or file."""
+    """``hpo``, ``sample``, ``irds:…``, or the name of the folder or file."""
     version: str | None
     """The version that the data state, if any."""
     queries: int

@@ -46,6 +46,8 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import models_used
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
+from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.source import BackendRequest
 
 
 def score_modes(
@@ -91,15 +93,31 @@ def make_manifest(
         index_snapshots={
             name: mode.index_key for name, mode in modes.items() if mode.index_key is not None
         },
-        models=models_used(config.mode_keys, config.retrieval)
-        if config.runs is None and config.is_embedded
-        else {},
+        models=_list_models(config),
         packages=package_versions(),
         **describe_machine(),
         blas_threads=limited_blas_threads() if config.runs is None else None,
         seed=config.seed,
         command=command,
     )
+
+
+def _list_models(config: BenchmarkConfig) -> dict[str, ModelRecord]:
+    """Return the local models of all modes, by role; with the mode if modes use several."""
+    if config.runs is not None:
+        return {}
+    if config.is_embedded:
+        return models_used(config.mode_keys, config.retrieval)
+    backend, request = config.make_backend(), BackendRequest(None, config.mode_keys)
+    by_mode = {mode: backend.models(mode, request) for mode in config.mode_keys}
+    found = {role: model for models in by_mode.values() for role, model in models.items()}
+    if all(found[role] == model for models in by_mode.values() for role, model in models.items()):
+        return found
+    return {
+        f"{role}-{mode}": model
+        for mode, models in by_mode.items()
+        for role, model in models.items()
+    }
 
 
 def make_report(

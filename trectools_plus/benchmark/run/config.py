@@ -46,7 +46,7 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     name_default_modes,
 )
 from trectools_plus.retrieval.backends.registry import EMBEDDED
-from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
+from trectools_plus.retrieval.backends.settings import BackendSettings, default_modes
 from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.statistics.arrays import (
@@ -117,7 +117,7 @@ class DataSettings(BackendSettings):
     """Settings of the data and of the backend, which may have its own documents.
 
     Attributes:
-        dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
+        dataset: ``hpo``, ``sample``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
         test_file: A file with test cases for ``hpo``, or the name of a shipped test set; without
             other data, the dataset is ``hpo``. With ``corpus``, its topics and judgments are
             used.
@@ -420,8 +420,8 @@ class BenchmarkConfig(DataSettings):
         values = _name_preset_measures(move_fusion(given))
         if "modes" in values:
             return values
-        if values.get("retriever"):
-            return {**values, "modes": list(name_retrievers(values["retriever"]))}
+        if named := default_modes(values.get("retriever"), values.get("http")):
+            return {**values, "modes": named}
         if values.get("runs") is None and values.get("backend", EMBEDDED) == EMBEDDED:
             with contextlib.suppress(ValidationError):  # reported with the field
                 settings = RetrievalSettings.model_validate(values.get("retrieval", {}))
@@ -634,7 +634,7 @@ class BenchmarkConfig(DataSettings):
         }
         unused |= {"test"} if self.test == "randomisation" else set()
         unused |= {"interval"} if self.interval == "auto" else set()
-        unused |= {"rope"} if self.rope is None else set()
+        unused |= {name for name in ("rope", "timeout") if getattr(self, name) is None}
         unused |= {
             name
             for name in _TEST_CASES

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from trectools_plus.benchmark.run.config import BenchmarkConfig, move_fusion
 from trectools_plus.benchmark.run.targets import Target
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.collection import is_named_collection
 from trectools_plus.formats.files.remote import is_address
 from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.nodes.documents import (
@@ -60,6 +61,7 @@ _MODELS = ("embedding_model", "splade_model", "reranker_model")
 _GO_WITH = {
     **{entry.setting: (name,) for name, entry in BACKENDS.items() if entry.setting},
     "collapse": tuple(name for name, entry in BACKENDS.items() if entry.finds_chunks),
+    "timeout": tuple(name for name, entry in BACKENDS.items() if entry.has_timeout),
     "retrieval": tuple(name for name, entry in BACKENDS.items() if entry.needs_corpus),
 }
 """By setting, its backends; an option for another backend removes the setting of the file."""
@@ -116,6 +118,7 @@ class ConfigOptions(TypedDict, total=False):
     http: Mapping[str, str] | None
     milvus: Mapping[str, str] | None
     collapse: Mapping[str, str] | None
+    timeout: float | None
     output_dir: str | None
 
 
@@ -175,7 +178,8 @@ def load_fetch_settings(
     content, root = ({}, None) if path is None else _read_yaml(Path(path))
     given = {name: value for name, value in (options or {}).items() if value is not None}
     others = BenchmarkConfig.model_fields.keys() - FetchSettings.model_fields.keys()
-    values = {name: value for name, value in move_fusion(content).items() if name not in others}
+    anchored = move_fusion(content) if path is None else _anchor_paths(content, Path(path).parent)
+    values = {name: value for name, value in move_fusion(anchored).items() if name not in others}
     named = given.get("backend")
     if given.get("retriever") or (named and values.get("backend", named) != named):
         values.pop("modes", None)
@@ -272,14 +276,31 @@ def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
             name: _anchor_model(value, folder) if name in _MODELS else value
             for name, value in retrieval.items()
         }
+    http = anchored.get("http")
+    if isinstance(http, dict):
+        anchored["http"] = _anchor_http(http, folder)
     dataset = anchored.get("dataset")
-    if isinstance(dataset, str) and dataset != "hpo":
-        anchored["dataset"] = _anchor(dataset, folder)
+    if isinstance(dataset, str) and not is_named_collection(dataset):
+        path = _anchor(dataset, folder)  # without "./", a folder could be read as a name
+        anchored["dataset"] = f"./{path}" if is_named_collection(path) else path
     runs = anchored.get("runs")
     if isinstance(runs, dict):
         anchored["runs"] = {
             name: _anchor(file, folder) if isinstance(file, str) else file
             for name, file in runs.items()
+        }
+    return anchored
+
+
+def _anchor_http(http: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Make the folders of the models of query vectors relative to the current folder."""
+    anchored = dict(http)
+    if "embedding_model" in http:
+        anchored["embedding_model"] = _anchor_model({"": http["embedding_model"]}, folder)[""]
+    if isinstance(http.get("modes"), dict):
+        anchored["modes"] = {
+            name: _anchor_http(own, folder) if isinstance(own, dict) else own
+            for name, own in http["modes"].items()
         }
     return anchored
 

@@ -18,6 +18,7 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import (
     Collection,
     find_collection_files,
+    is_named_collection,
     load_collection,
 )
 from trectools_plus.formats.corpus import load_corpus
@@ -122,7 +123,7 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
             dataset = _from_files(name, paths, corpus, config.topic_options)
         else:
             dataset = _from_test_set(name, config, corpus)
-    elif name == "hpo" or is_catalogue_name(name):
+    elif is_named_collection(name):
         dataset = _from_collection(config, name)
     else:
         files = find_collection_files(name)
@@ -226,7 +227,7 @@ def open_collection(
     ontology: str | None = None,
     unknown_terms: UnknownTerms = "error",
 ) -> Collection:
-    """Load ``hpo``, ``irds:<id>`` or a folder.
+    """Load ``hpo``, ``sample``, ``irds:<id>`` or a folder.
 
     Args:
         name: The value of ``--dataset``.
@@ -247,7 +248,7 @@ def open_collection(
 
 
 def open_corpus(name: str, ontology: str | None = None) -> Corpus:
-    """Read the documents of ``hpo``, ``irds:<id>`` or a folder, without queries.
+    """Read the documents of ``hpo``, ``sample``, ``irds:<id>`` or a folder, without queries.
 
     Args:
         name: The value of ``--dataset``.

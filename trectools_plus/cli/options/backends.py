@@ -11,6 +11,8 @@ from trectools_plus import benchmark
 from trectools_plus.choices import CollapseMethod
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import BACKENDS
+from trectools_plus.cli.options.retrieval import split_assignments
+from trectools_plus.retrieval.backends.http.engines import ENGINES
 from trectools_plus.retrieval.backends.registry import EMBEDDED, list_backends
 
 Backend = Annotated[
@@ -31,6 +33,16 @@ Retriever = Annotated[
         rich_help_panel=BACKENDS,
     ),
 ]
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"For --backend http: search engine at --http-url, whose requests are built in: "
+        f"{', '.join(ENGINES)}.",
+        rich_help_panel=BACKENDS,
+        autocompletion=completion.complete_words(list(ENGINES)),
+    ),
+]
 HttpUrl = Annotated[
     str | None,
     typer.Option(
@@ -43,7 +55,27 @@ HttpKeyEnv = Annotated[
     str | None,
     typer.Option(
         metavar="VARIABLE",
-        help="For --backend http: environment variable with the service's key, sent as X-API-Key.",
+        help="For --backend http: environment variable with the service's key, sent in the header "
+        "X-API-Key, or that of --engine.",
+        rich_help_panel=BACKENDS,
+    ),
+]
+HttpSetting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--http",
+        metavar="NAME=VALUE",
+        help="For --backend http: a setting of the key http, for example index=articles, "
+        "text_fields=title,text, vector_field=embedding or id_field=doc_id. Repeatable.",
+        rich_help_panel=BACKENDS,
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="For --backend http or python: seconds for one request or call, after which it has "
+        "failed.  [default: 30]",
         rich_help_panel=BACKENDS,
     ),
 ]
@@ -83,15 +115,20 @@ class BackendOptions:
 
     backend: Backend = None
     retriever: Retriever = None
+    engine: EngineName = None
     http_url: HttpUrl = None
     http_key_env: HttpKeyEnv = None
+    http: HttpSetting = None
+    timeout: Timeout = None
     milvus_uri: MilvusUri = None
     collapse: Collapse = None
     chunk_separator: ChunkSeparator = None
 
     def settings(self) -> benchmark.ConfigOptions:
         """Return the options as settings; ``None`` where an option is absent."""
-        http = _given(url=self.http_url, key_env=self.http_key_env)
+        http = split_assignments(self.http or [], "--http") | _given(
+            engine=self.engine, url=self.http_url, key_env=self.http_key_env
+        )
         collapse = _given(method=self.collapse, separator=self.chunk_separator)
         return {
             "backend": self.backend,
@@ -99,6 +136,7 @@ class BackendOptions:
             "http": http or None,
             "milvus": _given(uri=self.milvus_uri) or None,
             "collapse": collapse or None,
+            "timeout": self.timeout,
         }
 
 

@@ -152,6 +152,25 @@ NoCache = Annotated[
     ),
 ]
 
+LogTo = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--log-to",
+        metavar="TRACKER",
+        help="Also log the report's figures, settings and files to mlflow:EXPERIMENT or "
+        "wandb:PROJECT. Repeatable. Needs the extra mlflow or wandb.",
+        rich_help_panel=WORK,
+    ),
+]
+Plots = Annotated[
+    bool,
+    typer.Option(
+        "--plots",
+        help="Also write the plots as PNG and SVG files (extra plots).",
+        rich_help_panel=WORK,
+    ),
+]
+
 
 @dataclass(frozen=True)
 class FigureOptions:

@@ -168,15 +168,8 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, SettingValue]:
     Raises:
         UsageError: If one has no ``=``, a name is set twice, or a setting has no effect.
     """
-    values: dict[str, SettingValue] = {}
-    for assignment in assignments:
-        name, equals, text = (part.strip() for part in assignment.partition("="))
-        if not equals or name in values:
-            problem = "is set twice" if equals else "has no '='"
-            raise UsageError(
-                f"--set {assignment}: {name} {problem}", remedy="write --set NAME=VALUE, once each"
-            )
-        values[name] = _setting_value(name, text)
+    texts = split_assignments(assignments, "--set")
+    values = {name: _setting_value(name, text) for name, text in texts.items()}
     if "fusion_method" in values:
         values.setdefault("fusion", values.pop("fusion_method"))
     method = values.get("fusion", "weighted")
@@ -188,6 +181,25 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, SettingValue]:
             else f"{unused[0]} has no effect on fusion={method}",
             remedy="add --set fusion=weighted",
         )
+    return values
+
+
+def split_assignments(assignments: Sequence[str], option: str) -> dict[str, str]:
+    """Return the ``NAME=VALUE`` texts of an option as a dictionary.
+
+    Raises:
+        UsageError: If one has no ``=``, or a name is set twice.
+    """
+    values: dict[str, str] = {}
+    for assignment in assignments:
+        name, equals, text = (part.strip() for part in assignment.partition("="))
+        if not equals or name in values:
+            problem = "is set twice" if equals else "has no '='"
+            raise UsageError(
+                f"{option} {assignment}: {name} {problem}",
+                remedy=f"write {option} NAME=VALUE, once each",
+            )
+        values[name] = text
     return values
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, overload
@@ -133,6 +133,42 @@ def _write_error(error: OSError | ValueError, shown: str) -> InputError:
         where=shown,
         remedy="check free space and permissions; the previous file did not change",
     )
+
+
+def write_new(contents: Mapping[Path, bytes]) -> list[Path]:
+    """Write files that do not exist; those that exist must already have this content.
+
+    Args:
+        contents: The content of each file. Missing folders are created.
+
+    Returns:
+        The files, written or unchanged.
+
+    Raises:
+        InputError: If a file exists with other content, or cannot be written; in the first case
+            nothing is written.
+    """
+    for path in refuse_other_content(contents):
+        make_folder(path.parent)
+        with atomic_write(path, "wb") as file:
+            file.write(contents[path])
+    return list(contents)
+
+
+def refuse_other_content(contents: Mapping[Path, bytes]) -> list[Path]:
+    """Return the files that do not exist.
+
+    Raises:
+        InputError: If a file exists with other content.
+    """
+    for path, content in contents.items():
+        if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == content):
+            raise InputError(
+                "exists with other content",
+                where=str(path),
+                remedy="name another folder; nothing was written",
+            )
+    return [path for path in contents if not os.path.lexists(path)]
 
 
 def make_folder(folder: Path) -> None:

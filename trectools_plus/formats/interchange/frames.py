@@ -1,8 +1,8 @@
 """Values in memory become columns: dictionaries, data frames of any library, and records.
 
 Columns can have the names of this package, ``ir_measures``, PyTerrier, ``pytrec_eval``, ranx or
-BEIR; see :mod:`trectools_plus.formats.interchange.names`. Other columns are ignored. pandas is not
-imported.
+BEIR; see :mod:`trectools_plus.formats.interchange.names`. Other columns are ignored. pandas is
+imported only to return a table of pandas, and pyarrow, which Polars uses for conversions, never.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -26,6 +26,9 @@ from trectools_plus.formats.interchange.names import (
     Fields,
     find_fields,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +182,59 @@ def _from_pandas(table: Any, kind: Kind) -> pl.DataFrame:
 
 
 def _pandas_column(name: str, column: Any, kind: Kind) -> pl.Series:
+    """Return a column of pandas with its missing values (None, NaN, NA, NaT) as nulls.
+
+    Raises:
+        InputError: If the column is not of one type, and a value is not one of this column.
+    """
+    dtype, missing = column.dtype, column.isna().to_numpy()
+    if hasattr(dtype, "categories"):
+        categories = _pandas_column(name, dtype.categories.to_series(), kind)
+        codes = pl.Series(column.cat.codes.to_numpy()).cast(pl.Int64)
+        return categories.gather(codes.set(pl.Series(missing), None)).alias(name)
+    stored = getattr(dtype, "numpy_dtype", dtype)  # nullable types name the type of their values
+    if isinstance(stored, np.dtype) and stored.kind in "biuf":
+        if stored == np.float16:
+            stored = np.dtype(np.float32)
+        filled = {"na_value": 0} if stored is not dtype and missing.any() else {}
+        found = pl.Series(name, column.to_numpy(dtype=stored, **filled))
+        return found.set(pl.Series(missing), None) if missing.any() else found
+    if isinstance(stored, np.dtype) and stored.kind in "Mm":
+        kind_of_time = "datetime64[us]" if stored.kind == "M" else "timedelta64[us]"
+        return pl.Series(name, column.to_numpy().astype(kind_of_time))
+    values = column.astype(object).where(~missing, None).tolist()
     try:
-        return pl.Series(name, pl.from_pandas(column))
-    except Exception:
-        return _column(name, column.tolist(), kind)
+        found = pl.Series(name, values, strict=True)
+    except Exception:  # the errors of Polars for mixed types are of several kinds
+        return _column(name, values, kind)
+    return _column(name, values, kind) if found.dtype == pl.Object else found
+
+
+def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
+    """Return a frame as a table of pandas, without pyarrow.
+
+    Numbers with nulls become floats with NaN, and texts have the type that pandas gives to texts.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(
+        {column.name: _to_pandas_column(column) for column in frame.iter_columns()},
+        index=pd.RangeIndex(frame.height),
+    )
+
+
+def _to_pandas_column(column: pl.Series) -> pd.Series[Any]:
+    import pandas as pd
+
+    dtype = column.dtype
+    if (
+        dtype.is_numeric()
+        or dtype.is_temporal()
+        or (dtype == pl.Boolean and not column.has_nulls())
+    ):
+        return pd.Series(column.to_numpy(writable=True))
+    is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
+    return pd.Series(column.to_list(), dtype=pd.Series(["text"]).dtype if is_text else object)
 
 
 def _from_mapping(value: Mapping[Any, Any], kind: Kind) -> pl.DataFrame:

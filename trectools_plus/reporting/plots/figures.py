@@ -10,7 +10,6 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import polars as pl
 
 from trectools_plus.benchmark.curves import ScoredCurves, resample_curves, score_curves
@@ -83,7 +82,7 @@ _BEST_MODES = 8
 def draw_plots(
     report: BenchmarkReport,
     per_query: pl.DataFrame,
-    qrels: Qrels | None = None,
+    qrels: Qrels | JudgedQueries | None = None,
     runs: Mapping[str, Run] | None = None,
 ) -> list[Plot]:
     """Draw all plots of a report.
@@ -99,27 +98,11 @@ def draw_plots(
         qrels: The judgments.
         runs: The runs, by mode.
     """
-    curves = score_curves_of_report(report, qrels, runs) if qrels is not None and runs else {}
-    return _draw_plots(report, per_query, curves)
-
-
-def score_curves_of_report(
-    report: BenchmarkReport, qrels: Qrels | JudgedQueries, runs: Mapping[str, Run]
-) -> ScoredCurves:
-    """Score the points of the curves of a report, which need the runs, for :func:`draw_images`."""
-    chosen, _ = _best_modes(report)
-    return score_curves(
-        qrels,
-        {mode: run for mode, run in runs.items() if mode in chosen.modes},
-        report.manifest.config.get("missing", "zero"),
-    )
-
-
-def _draw_plots(
-    report: BenchmarkReport, per_query: pl.DataFrame, scored_curves: ScoredCurves
-) -> list[Plot]:
+    curves: ScoredCurves = {}
+    if qrels is not None and runs:
+        curves = _score_curves(report, qrels, runs)
     with house_style():
-        plots = [measures_plot(report), *_curves(report, scored_curves)]
+        plots = [measures_plot(report), *_curves(report, curves)]
         if report.comparisons:
             plots.append(_differences(report, per_query))
         if any(report.strata.values()):
@@ -194,6 +177,18 @@ def _best_modes(report: BenchmarkReport) -> tuple[BenchmarkReport, str]:
     chosen = {mode: one for mode, one in report.modes.items() if mode in best}
     described = f"{data} · the {len(chosen)} of {len(report.modes)} modes with the best {measure}"
     return report.model_copy(update={"modes": chosen}), described
+
+
+def _score_curves(
+    report: BenchmarkReport, qrels: Qrels | JudgedQueries, runs: Mapping[str, Run]
+) -> ScoredCurves:
+    """Score the points of the curves of the modes that are drawn."""
+    chosen, _ = _best_modes(report)
+    return score_curves(
+        qrels,
+        {mode: run for mode, run in runs.items() if mode in chosen.modes},
+        report.manifest.config.get("missing", "zero"),
+    )
 
 
 def _curves(report: BenchmarkReport, scored: ScoredCurves) -> Iterator[Plot]:
@@ -340,7 +335,7 @@ def write_plots(result: BenchmarkResult, folder: str | Path | None = None) -> li
         InputError: If a file cannot be written.
     """
     target = Path(result.output_dir if folder is None else folder) / PLOTS_FOLDER
-    qrels = None if result.dataset is None else result.dataset.qrels
+    qrels = None if result.dataset is None else result.dataset.judged
     plots = draw_plots(result.report, result.per_query, qrels, result.runs)
     return save_plots(plots, target)
 
@@ -358,15 +353,7 @@ def save_plots(plots: list[Plot], folder: str | Path) -> list[Path]:
     Raises:
         InputError: If a file cannot be written.
     """
-    return save_images(render_plots(plots), folder)
-
-
-def save_images(images: Mapping[str, bytes], folder: str | Path) -> list[Path]:
-    """Write images under their names; return the files.
-
-    Raises:
-        InputError: If a file cannot be written.
-    """
+    images = render_plots(plots)
     target = Path(folder)
     make_folder(target)
     for name, image in images.items():
@@ -382,36 +369,6 @@ def render_plots(plots: Iterable[Plot]) -> dict[str, bytes]:
         for plot in plots
         for image_format in FORMATS
     }
-
-
-def draw_images(
-    report: BenchmarkReport,
-    per_query: pl.DataFrame,
-    scored_curves: ScoredCurves,
-) -> dict[str, bytes]:
-    """Draw all plots of a report, as :func:`draw_plots`, and return the images by file name.
-
-    Args:
-        report: The report.
-        per_query: ``run, query_id, measure, value``; undefined values are null.
-        scored_curves: From :func:`score_curves_of_report`; may be empty.
-    """
-    return render_plots(_draw_plots(report, per_query, scored_curves))
-
-
-def prepare_drawing() -> None:
-    """Import and prepare everything that drawing needs: statistics, Matplotlib and its fonts."""
-    import matplotlib.artist
-
-    # Half of the import of Matplotlib is spent on docstrings, which nobody reads in this process.
-    matplotlib.artist.kwdoc = lambda artist: ""  # noqa: ARG005 - its name in Matplotlib
-    scores = {"run": np.array([[1.0, 0.5], [0.5, 0.0]])}
-    with house_style():
-        figure = new_figure(1.0 + HEADING)
-        curves = resample_curves("IPrec", [0.0, 1.0], scores, resampling_of({"resamples": 10}))
-        axes = plot_precision_recall(figure.subplots(), curves, {"run": "Run"})
-        finish(figure, "Title", "Data", axes.get_legend_handles_labels())
-        render_plots([Plot("plot", "Title", "Description", figure)])
 
 
 def render_plot(plot: Plot, image_format: ImageFormat) -> bytes:

@@ -10,7 +10,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
+
+from trectools_plus.errors import MissingExtraError
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
@@ -80,9 +83,20 @@ def mode_style(place: int) -> ModeStyle:
     )
 
 
+def can_draw() -> bool:
+    """Return whether Matplotlib, which the extra ``plots`` installs, is available."""
+    return find_spec("matplotlib") is not None
+
+
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Use Matplotlib's defaults with these settings, independent of the user's settings file."""
+    """Use Matplotlib's defaults with these settings, independent of the user's settings file.
+
+    Raises:
+        MissingExtraError: If Matplotlib is not installed.
+    """
+    if not can_draw():
+        raise MissingExtraError("a plot", "plots")
     import matplotlib.style
 
     with matplotlib.style.context(["default", _SETTINGS]), warnings.catch_warnings():

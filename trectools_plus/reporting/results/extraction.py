@@ -17,6 +17,7 @@ from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table, shorten
 from trectools_plus.reporting.plots.figures import save_plots
+from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.plots.sweep import draw_tradeoff
 from trectools_plus.reporting.table import Table, show_interval
 from trectools_plus.reporting.terminal import print_table
@@ -161,7 +162,7 @@ def write_extraction(result: ExtractionResult, folder: str | Path) -> dict[str, 
 
 
 def write_sweep(sweep: Sweep, folder: str | Path) -> list[Path]:
-    """Write ``sweep.json`` and the plot as PNG and SVG.
+    """Write ``sweep.json`` and, if Matplotlib is installed, the plot as PNG and SVG.
 
     Args:
         sweep: The figures by value of the setting.
@@ -174,7 +175,7 @@ def write_sweep(sweep: Sweep, folder: str | Path) -> list[Path]:
         InputError: If a file cannot be written.
     """
     path = Path(folder, SWEEP_FILE)
-    plots = save_plots([draw_tradeoff(sweep)], folder)
+    plots = save_plots([draw_tradeoff(sweep)], folder) if can_draw() else []
     with atomic_write(path) as stream:
         stream.write(json.dumps(sweep_document(sweep), indent=2) + "\n")
     return [path, *plots]

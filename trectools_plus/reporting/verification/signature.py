@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trectools_plus.benchmark.run.output_folder import CHECKSUMS_FILE, SIGNATURE_FILE
-from trectools_plus.errors import InputError, MissingExtraError
+from trectools_plus.errors import InputError, MissingExtraError, TrectoolsPlusError
 from trectools_plus.formats.files.atomic import atomic_write
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _load_private_key(path: Path, ask_passphrase: Callable[[], str] | None) -> A
         return _refuse_weak(
             serialization.load_ssh_private_key(content, ask_passphrase().encode()), path
         )
-    except InputError:
+    except TrectoolsPlusError:
         raise
     except Exception as error:  # the errors of cryptography have no common base
         if "bcrypt" in str(error):

@@ -37,6 +37,8 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, package_versions
 from trectools_plus.reporting.files import render_files
+from trectools_plus.reporting.plots.figures import FORMATS
+from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.verification.claims import find_false_claims
 from trectools_plus.reporting.verification.documents import NEAR, Comparison, find_text_changes
 from trectools_plus.reporting.verification.signature import Signature, Signer, check_signature
@@ -106,7 +108,8 @@ def verify_report(
     files in the folder: documents and tables value by value (figures may differ by 1e-9), Markdown,
     page, runs and plots byte by byte. If another version wrote the report, Markdown and page are
     checked by the figures that they show, and sentences by the figures in them. If another version
-    of Matplotlib or another platform drew the plots, they are unproven.
+    of Matplotlib or another platform drew the plots, or Matplotlib is not installed, they are
+    unproven.
 
     Original files and datasets are read again if they are available and unchanged. Without them,
     the parts that depend on them are unproven, as are measured times, the date, the machine and the
@@ -205,17 +208,21 @@ def _compare(
     values, table = _choose_values(source, rebuilt)
     merged = BenchmarkReport.model_validate(report.found)
     result = replace(rebuilt.result, report=merged, per_query=table)
-    drawn = any((source.folder / PLOTS_FOLDER).glob("*.*"))
+    images = (source.folder / PLOTS_FOLDER).glob("*.*")
+    drawn = {f"{PLOTS_FOLDER}/{one.name}" for one in images if one.suffix[1:] in FORMATS}
     annotated = any((source.folder / ANNOTATED_FOLDER).glob("*.run"))
-    render_files(result, ir_metadata=annotated, plots=drawn)
+    render_files(result, ir_metadata=annotated, plots=bool(drawn) and can_draw())
     progress("rendering", 1, 1)
     machine = source.report.manifest.platform == describe_machine()["platform"]
     same_plots = machine and packages.get("matplotlib") == versions.get("matplotlib")
     files = _Files(source, result.folder.partial, merged, same_version, same_plots)
     files.is_unknown = report.is_unknown
     files.report_is_right = not report.findings
+    files.not_drawn = set() if can_draw() else drawn
     files.compare(progress)
-    if drawn and not same_plots:
+    if files.not_drawn:
+        unproven.append(f"plots ({MissingExtraError('drawing them again', 'plots')})")
+    elif drawn and not same_plots:
         unproven.append("plots (another version of Matplotlib or another platform drew them)")
     if not same_version:
         writer, schema = packages.get("trectools-plus"), source.report.schema_version
@@ -365,6 +372,7 @@ class _Files:
     same_plots: bool
     is_unknown: Callable[[str], bool] = lambda _: False
     report_is_right: bool = True
+    not_drawn: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     values: int = 0
     foreign: list[str] = field(default_factory=list)
@@ -383,7 +391,7 @@ class _Files:
         if self.source.path.name != REPORT_FILE:
             name = self.source.path.name
             self.problems.append(f"{name}: not listed in {CHECKSUMS_FILE}: a copy is not verified")
-        known = {*expected, CHECKSUMS_FILE, SIGNATURE_FILE, self.source.path.name}
+        known = {*expected, *self.not_drawn, CHECKSUMS_FILE, SIGNATURE_FILE, self.source.path.name}
         for name in sorted(listed - known):
             self.problems.append(f"{name}: a benchmark of these files does not write this file")
         self._find_foreign(known | listed)

@@ -22,6 +22,7 @@ class BackendEntry:
         setting: The key of its settings in a configuration; ``None`` if it has none.
         model: ``module:class`` of these settings, if they are a mapping with fixed keys.
         requirement: The required setting and how to give it; ``None`` if no setting is required.
+        has_timeout: Whether ``timeout`` limits each of its requests or calls.
         hint: A note for the help of ``--backend``, which shows it in parentheses.
     """
 
@@ -32,6 +33,7 @@ class BackendEntry:
     setting: str | None = None
     model: str | None = None
     requirement: str | None = None
+    has_timeout: bool = False
     hint: str = ""
 
     def load(self) -> Any:
@@ -58,7 +60,8 @@ BACKENDS: Mapping[str, BackendEntry] = {
         setting="http",
         model=f"{_PACKAGE}.http.settings:HttpSettings",
         requirement="the service's URL — give http.url, or --http-url",
-        hint="a JSON service",
+        has_timeout=True,
+        hint="a search engine or JSON service",
     ),
     "milvus": BackendEntry(
         f"{_PACKAGE}.milvus.backend:MilvusBackend",
@@ -71,6 +74,7 @@ BACKENDS: Mapping[str, BackendEntry] = {
         f"{_PACKAGE}.python:PythonBackend",
         setting="retriever",
         requirement="`retriever` — give module:name",
+        has_timeout=True,
         hint="a function or plug-in",
     ),
 }

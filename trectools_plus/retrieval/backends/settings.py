@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Annotated, Any
@@ -9,10 +10,12 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from trectools_plus.models import Model
+from trectools_plus.retrieval.backends.http.engines import ENGINES, resolve_preset
 from trectools_plus.retrieval.backends.http.settings import HttpSettings
 from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
 from trectools_plus.retrieval.backends.registry import BACKENDS, EMBEDDED, BackendEntry
 from trectools_plus.retrieval.fetch.answering import Collapse
+from trectools_plus.retrieval.setting_types import Number
 from trectools_plus.retrieval.source import Backend, check_mode_name
 from trectools_plus.text import split_list
 
@@ -65,6 +68,33 @@ def name_retrievers(value: Any) -> Any:
     return retrievers
 
 
+def default_modes(retriever: Any, http: Any) -> list[str]:
+    """Return the modes of a backend if the user names none; empty if the settings name none either.
+
+    Args:
+        retriever: The retrievers of the backend ``python``, in any form.
+        http: The settings of the backend ``http``, or a mapping of them: their modes, or those of
+            the engine for which the settings are complete.
+    """
+    if retriever:
+        return list(name_retrievers(retriever))
+    if isinstance(http, HttpSettings):
+        http = {name: getattr(http, name) for name in http.model_fields_set}
+    if not isinstance(http, Mapping):
+        return []
+    if isinstance(http.get("modes"), Mapping) and http["modes"]:
+        return list(http["modes"])
+    engine = str(http.get("engine"))
+    if engine not in ENGINES or not http.get("url"):
+        return []
+    complete = []
+    for mode in ENGINES[engine].modes:
+        with contextlib.suppress(ValueError):
+            resolve_preset(engine, mode, http)
+            complete.append(mode)
+    return complete or list(ENGINES[engine].modes)
+
+
 Retrievers = Annotated[dict[str, str], BeforeValidator(name_retrievers)]
 
 
@@ -79,6 +109,8 @@ class BackendSettings(Model):
         milvus: For ``milvus``: its address and vector index; by default a ``.db`` in the cache
             folder.
         collapse: How chunks become documents, if the backend returns chunks.
+        timeout: For ``http`` and ``python``: seconds for one request or call; for ``http``, it
+            replaces ``http.timeout``. The default is 30.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -88,6 +120,7 @@ class BackendSettings(Model):
     http: HttpSettings | None = None
     milvus: MilvusSettings | None = None
     collapse: Collapse | None = None
+    timeout: Number | None = Field(default=None, gt=0, le=3600)
 
     @model_validator(mode="before")
     @classmethod
@@ -120,6 +153,12 @@ class BackendSettings(Model):
                 )
         if entry.requirement is not None and not self._backend_setting:
             raise ValueError(f"`backend` {self.backend} requires {entry.requirement}")
+        if self.timeout is not None and not entry.has_timeout:
+            timed = " and ".join(name for name, one in BACKENDS.items() if one.has_timeout)
+            raise ValueError(
+                f"`timeout` applies to the backends {timed}, but `backend` is {self.backend} — "
+                "leave it out"
+            )
         if self.collapse is not None and not entry.finds_chunks:
             raise ValueError("`collapse`: the embedded modes find documents, not chunks — omit it")
         for name in self.retriever:
@@ -144,7 +183,8 @@ class BackendSettings(Model):
     def make_backend(self) -> Backend:
         """Import the backend and create it with its settings."""
         create, setting = self._entry.load(), self._entry.setting
-        backend: Backend = create() if setting is None else create(self._backend_setting)
+        timeout = {"timeout": self.timeout} if self._entry.has_timeout else {}
+        backend: Backend = create() if setting is None else create(self._backend_setting, **timeout)
         return backend
 
     def check_backend_modes(self, modes: Sequence[str]) -> None:

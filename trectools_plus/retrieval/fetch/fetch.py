@@ -24,7 +24,6 @@ from trectools_plus.retrieval.fetch.answering import (
     FailedQuery,
     FetchOptions,
     MemoryAnswers,
-    answer_batch,
 )
 from trectools_plus.retrieval.fetch.journal import Journal, open_journal
 from trectools_plus.retrieval.fetch.outcome import AnsweredRun, FetchedRun
@@ -36,6 +35,7 @@ from trectools_plus.retrieval.fetch.topics import (
     iter_queries,
     sample_queries,
 )
+from trectools_plus.retrieval.fetch.tracing import QuerySpans
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
@@ -287,7 +287,12 @@ def _fetch_mode(
         return (one for one in iter_queries(request.topics) if one.query_id not in known)
 
     batches = _batches(pending, source.batch_size, sample)
-    for found in _outcomes(source, batches, request.options, breaker):
+    spans = QuerySpans(mode, request.backend.name)
+
+    def answer(queries: list[Query]) -> Outcomes:
+        return spans.answer_batch(source, queries, request.options)
+
+    for found in _outcomes(source, batches, answer, breaker):
         outcomes = found if sample is None else _keep_latencies(found, sample)
         store.add(outcomes)
         for outcome in outcomes:
@@ -334,7 +339,7 @@ def _keep_latencies(outcomes: Outcomes, sample: frozenset[str]) -> Outcomes:
 def _outcomes(
     source: Source,
     batches: Iterator[list[Query]],
-    options: FetchOptions,
+    answer: Callable[[list[Query]], Outcomes],
     breaker: CircuitBreaker,
 ) -> Iterator[Outcomes]:
     """Yield outcomes as they arrive, until all queries are sent or the breaker stops the fetch.
@@ -343,7 +348,7 @@ def _outcomes(
     """
     if source.concurrency == 1:
         for batch in batches:
-            yield answer_batch(source, batch, options)
+            yield answer(batch)
             if breaker.stopped:
                 return
         return
@@ -353,7 +358,7 @@ def _outcomes(
         while True:
             free = 0 if breaker.stopped else source.concurrency - len(waiting)
             for batch in islice(batches, free):
-                waiting.add(pool.submit(answer_batch, source, batch, options))
+                waiting.add(pool.submit(answer, batch))
             if not waiting:
                 return
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)

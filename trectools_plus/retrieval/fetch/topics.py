@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.collection import find_collection_files
+from trectools_plus.formats.collection import SAMPLE, find_collection_files
 from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.hashing import (
     ROWS_PER_STEP,
@@ -156,13 +156,13 @@ def stream_topics(
     """Return the queries of a dataset or a file as a stream.
 
     Args:
-        dataset: ``irds:<id>``, a folder, or ``hpo``; ignored if there is a file.
+        dataset: ``irds:<id>``, a folder, ``hpo`` or ``sample``; ignored if there is a file.
         file: The path or address of topics, or ``irds:<id>``.
         options: The fields and the language of the topics in the file.
 
     Returns:
         ``None`` if there are neither, if the file is a pipe, which cannot be read twice, or for
-        ``hpo``, whose few test cases are read into memory.
+        ``hpo`` and ``sample``, whose few queries are read into memory.
 
     Raises:
         UsageError: If the dataset does not exist.
@@ -171,7 +171,7 @@ def stream_topics(
     if file is not None and not is_catalogue_name(file):
         return _stream_file(file, options) if can_be_read_twice(file) else None
     dataset = dataset if file is None else file
-    if dataset is None or dataset == "hpo":
+    if dataset is None or dataset in ("hpo", SAMPLE):
         return None
     if is_catalogue_name(dataset):
         catalogue = open_catalogue(dataset)

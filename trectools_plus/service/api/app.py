@@ -10,6 +10,7 @@ from trectools_plus.errors import MissingExtraError
 from trectools_plus.service.api.settings import Limits, ServiceSettings
 
 try:
+    import python_multipart  # noqa: F401  which Starlette imports only at the first upload
     from fastapi import FastAPI
 except ImportError as error:
     raise MissingExtraError("the service", "service") from error

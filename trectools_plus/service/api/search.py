@@ -12,9 +12,8 @@ import polars as pl
 
 from trectools_plus.benchmark.run.dataset import open_corpus
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.collection import load_collection
+from trectools_plus.formats.collection import is_named_collection, load_collection
 from trectools_plus.formats.corpus import load_corpus
-from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Qrels, Run, Topics
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
@@ -195,8 +194,8 @@ def _open(settings: ServiceSettings, progress: Progress) -> Documents:
     else:
         given = settings.dataset or ""
         corpus = open_corpus(given)
-        in_catalogue = is_catalogue_name(given)
-        name = dataset_name(given if in_catalogue else str(Path(given).resolve()))
+        named = is_named_collection(given)
+        name = dataset_name(given if named else str(Path(given).resolve()))
     modes = canonical_modes(settings.modes)
     retrievers = build_retrievers(corpus, modes, settings.retrieval, progress)
     for retriever in retrievers.values():

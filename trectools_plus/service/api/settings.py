@@ -70,8 +70,8 @@ class ServiceSettings(Model):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     dataset: str | None = None
-    """The dataset whose documents are searched: ``hpo``, ``irds:…`` or a folder; ``none`` for no
-    search. The default is the built-in ``hpo``, except if ``corpus`` is given."""
+    """The dataset whose documents are searched: ``hpo``, ``sample``, ``irds:…`` or a folder;
+    ``none`` for no search. The default is the built-in ``hpo``, except if ``corpus`` is given."""
     corpus: str | None = None
     """A file of documents to search instead of a dataset."""
     test_file: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from trectools_plus.text import sentences
@@ -50,8 +51,8 @@ def _page() -> Iterator[str]:
         yield "| code | name | severity | checks |"
         yield "|---|---|---|---|"
         for rule in rules:
-            checks = rule.checks.replace("|", "\\|")
-            yield f"| [{rule.code}](#{rule.code}) | {rule.name} | {rule.severity} | {checks} |"
+            cells = [f"[{rule.code}](#{rule.code})", rule.name, rule.severity, _escape(rule.checks)]
+            yield f"| {' | '.join(cells)} |"
         for rule in rules:
             yield from _section(rule)
 
@@ -62,7 +63,7 @@ def _section(rule: Rule) -> Iterator[str]:
     yield ""
     yield f"### {rule.code} {rule.name}"
     yield ""
-    yield f"**{rule.severity.capitalize()}**: {rule.checks}."
+    yield f"**{rule.severity.capitalize()}**: {_escape(rule.checks)}."
     yield ""
     yield rule.rationale
     yield ""
@@ -75,6 +76,11 @@ def _section(rule: Rule) -> Iterator[str]:
     yield f"Fix: {fix_of(rule)}."
     yield ""
     yield f"Scoring: {scoring_of(rule)}."
+
+
+def _escape(text: str) -> str:
+    """Escape what Markdown reads as the end of a cell or as a link."""
+    return re.sub(r"([|\[\]])", r"\\\1", text)
 
 
 def scoring_of(rule: Rule) -> str:

@@ -6,15 +6,17 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus import benchmark, reporting
+from trectools_plus import benchmark
 from trectools_plus.choices import STRATEGIES
 from trectools_plus.cli import completion
 from trectools_plus.cli.commands.benchmark.run import report_benchmark
 from trectools_plus.cli.options.benchmark import (
     Everything,
     FigureOptions,
+    LogTo,
     NoCache,
     OutputDir,
+    Plots,
     QrelsFile,
 )
 from trectools_plus.cli.options.common import (
@@ -77,6 +79,8 @@ def benchmark_compare_vectors(
     figures: FigureOptions,
     annotations: AnnotationsFile = None,
     no_cache: NoCache = False,
+    plots: Plots = False,
+    log_to: LogTo = None,
     output_format: TextOrJson = "text",
     everything: Everything = False,
 ) -> None:
@@ -116,11 +120,11 @@ def benchmark_compare_vectors(
     settings = benchmark.compare_vectors_options(settings, chosen, single=not no_single)
     config = benchmark.load_config(options=settings)
     searching.check_used(config.mode_keys, config.retrieval)
-    with reporting.DrawingProcess() as drawing:
-        report_benchmark(
-            config,
-            cached=not no_cache,
-            as_json=output_format == "json",
-            everything=everything,
-            drawing=drawing,
-        )
+    report_benchmark(
+        config,
+        cached=not no_cache,
+        as_json=output_format == "json",
+        everything=everything,
+        plots=plots,
+        log_to=log_to,
+    )

@@ -9,14 +9,14 @@ from typing import Annotated, Literal
 import typer
 
 from trectools_plus import benchmark, measures, reporting
-from trectools_plus.cli.options.benchmark import Everything
+from trectools_plus.cli.options.benchmark import Everything, LogTo
 from trectools_plus.cli.options.common import Report, TextOrJson, measure_option
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.signing import SignKey, ask_passphrase
 from trectools_plus.cli.options.table import TableOptions
 from trectools_plus.cli.printing import print_table, write_json
 from trectools_plus.cli.verbosity import inform, is_quiet, note, show_progress
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import UsageError, raise_all
 from trectools_plus.text import plural
 
 _MOST_PROBLEMS = 30
@@ -74,6 +74,7 @@ def benchmark_show(
         ),
     ] = None,
     paper: TableOptions,
+    log_to: LogTo = None,
 ) -> None:
     """\b
     Examples:
@@ -81,8 +82,11 @@ def benchmark_show(
       benchmark show results/today/BenchmarkReport.json --format markdown
       benchmark show results/today --table paper/table.tex --table figures.csv
       benchmark show results/today --table t.tex -m nDCG@10,RR --systems rows --label tab:main
+      benchmark show results/today --log-to mlflow:search
     """
-    found = benchmark.ReportFolder(report).report
+    trackers = reporting.parse_trackers(log_to or [])
+    folder = benchmark.ReportFolder(report)
+    found = folder.report
     names = measures.split_names(",".join(measure)) if measure else None
     if table:
         reporting.write_table(reporting.report_table(found, names), *table, layout=paper.layout())
@@ -101,6 +105,7 @@ def benchmark_show(
             found, sys.stdout, full=everything, notes=not is_quiet(), lines_after=1
         )
         typer.echo(f"{manifest.experiment_id}, {manifest.created_at}")
+    raise_all(reporting.log_report(found, folder.path.parent, trackers))
 
 
 def benchmark_verify(

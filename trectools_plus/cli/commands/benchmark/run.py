@@ -15,9 +15,11 @@ from trectools_plus.cli.options.backends import BackendOptions
 from trectools_plus.cli.options.benchmark import (
     Everything,
     FigureOptions,
+    LogTo,
     Modes,
     NoCache,
     OutputDir,
+    Plots,
     QrelsFile,
 )
 from trectools_plus.cli.options.common import (
@@ -44,7 +46,13 @@ from trectools_plus.cli.options.signing import SignKey, ask_passphrase
 from trectools_plus.cli.options.topics import IdField, TextFields, TopicsLanguage
 from trectools_plus.cli.verbosity import is_quiet, note, show_progress
 from trectools_plus.distributed import use_scheduler
-from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.errors import (
+    CheckFailedError,
+    MissingExtraError,
+    TrectoolsPlusError,
+    UsageError,
+    raise_all,
+)
 from trectools_plus.provenance import format_command
 from trectools_plus.text import split_list
 
@@ -59,16 +67,6 @@ _FILE_LINES = 6
 def benchmark_run(
     *,
     dataset: Dataset = None,
-    corpus: CorpusFile = None,
-    topics: TopicsFile = None,
-    qrels: QrelsFile = None,
-    id_field: IdField = None,
-    text_fields: TextFields = None,
-    language: TopicsLanguage = None,
-    test_file: HpoTestSet = None,
-    unknown_terms: UnknownTermsChoice = None,
-    ontology: OntologyFile = None,
-    annotations: AnnotationsFile = None,
     runs: Annotated[
         list[str] | None,
         typer.Option(
@@ -77,7 +75,18 @@ def benchmark_run(
             "--dataset. Without NAME=, a run is named after its file.",
         ),
     ] = None,
+    qrels: QrelsFile = None,
+    corpus: CorpusFile = None,
+    topics: TopicsFile = None,
+    id_field: IdField = None,
+    text_fields: TextFields = None,
+    language: TopicsLanguage = None,
+    test_file: HpoTestSet = None,
+    unknown_terms: UnknownTermsChoice = None,
+    ontology: OntologyFile = None,
+    annotations: AnnotationsFile = None,
     modes: Modes = None,
+    figures: FigureOptions,
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -87,7 +96,6 @@ def benchmark_run(
             autocompletion=completion.complete_modes,
         ),
     ] = None,
-    figures: FigureOptions,
     missing: Annotated[
         str | None,
         typer.Option(
@@ -98,6 +106,8 @@ def benchmark_run(
         ),
     ] = None,
     output_dir: OutputDir = None,
+    everything: Everything = False,
+    output_format: TextOrJson = "text",
     config: Annotated[
         Path | None,
         typer.Option(
@@ -106,8 +116,6 @@ def benchmark_run(
             "override it.",
         ),
     ] = None,
-    output_format: TextOrJson = "text",
-    everything: Everything = False,
     depth: Depth = None,
     exclude_self: Annotated[
         bool | None,
@@ -129,8 +137,10 @@ def benchmark_run(
             rich_help_panel=WORK,
         ),
     ] = False,
+    plots: Plots = False,
     scheduler: Scheduler = None,
     sign: SignKey = None,
+    log_to: LogTo = None,
     further_runs: Annotated[
         list[str] | None, typer.Argument(metavar="NAME=FILE", hidden=True)
     ] = None,
@@ -138,8 +148,8 @@ def benchmark_run(
     """Every mode searches the same documents for the same queries. Its run is validated and scored;
     every mean has an interval, and every difference is computed query by query. The
     command writes BenchmarkReport.html, BenchmarkReport.json, BenchmarkComparison.md,
-    reports/<mode>.json, per_query.parquet, qrels.txt, runs/<mode>.run and visualizations/*.png and
-    *.svg. Without data, the dataset is hpo.
+    reports/<mode>.json, per_query.parquet, qrels.txt, runs/<mode>.run and, with --plots,
+    visualizations/*.png and *.svg. Without data, the dataset is hpo.
 
     \b
     Examples:
@@ -153,47 +163,47 @@ def benchmark_run(
       benchmark run --dataset DIR --backend python --retriever my_search:search
       benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
-    with reporting.DrawingProcess() as drawing:
-        settings = benchmark.ConfigOptions(
-            dataset=dataset,
-            test_file=test_file,
-            unknown_terms=unknown_terms,
-            corpus=corpus,
-            topics=topics,
-            qrels=qrels,
-            id_field=id_field,
-            text_fields=None if text_fields is None else split_list(text_fields),
-            language=language,
-            runs=_given_runs(runs or [], further_runs or []),
-            modes=None if modes is None else split_list(modes),
-            output_dir=None if output_dir is None else str(output_dir),
-            depth=depth,
-            exclude_self=exclude_self,
-            ontology=ontology,
-            annotations=annotations,
-            missing=missing,
-            baseline=None if baseline is None else split_list(baseline),
-            retrieval=searching.values() or None,
-            **figures.settings(),
-            **backend.settings(),
-        )
-        if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
-            settings["dataset"] = "hpo"
-            note("no data given; comparing on the HPO demo set (--dataset hpo)")
-        configuration = benchmark.load_config(config, settings)
-        if configuration.runs is None and configuration.needs_corpus:
-            searching.check_used(configuration.mode_keys, configuration.retrieval)
-        report_benchmark(
-            configuration,
-            cached=not no_cache,
-            strict_input=strict_input,
-            ir_metadata=ir_metadata,
-            as_json=output_format == "json",
-            everything=everything,
-            scheduler=scheduler,
-            sign=sign,
-            drawing=drawing,
-        )
+    settings = benchmark.ConfigOptions(
+        dataset=dataset,
+        test_file=test_file,
+        unknown_terms=unknown_terms,
+        corpus=corpus,
+        topics=topics,
+        qrels=qrels,
+        id_field=id_field,
+        text_fields=None if text_fields is None else split_list(text_fields),
+        language=language,
+        runs=_given_runs(runs or [], further_runs or []),
+        modes=None if modes is None else split_list(modes),
+        output_dir=None if output_dir is None else str(output_dir),
+        depth=depth,
+        exclude_self=exclude_self,
+        ontology=ontology,
+        annotations=annotations,
+        missing=missing,
+        baseline=None if baseline is None else split_list(baseline),
+        retrieval=searching.values() or None,
+        **figures.settings(),
+        **backend.settings(),
+    )
+    if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
+        settings["dataset"] = "hpo"
+        note("no data given; comparing on the HPO demo set (--dataset hpo)")
+    configuration = benchmark.load_config(config, settings)
+    if configuration.runs is None and configuration.needs_corpus:
+        searching.check_used(configuration.mode_keys, configuration.retrieval)
+    report_benchmark(
+        configuration,
+        cached=not no_cache,
+        strict_input=strict_input,
+        ir_metadata=ir_metadata,
+        as_json=output_format == "json",
+        everything=everything,
+        scheduler=scheduler,
+        sign=sign,
+        plots=plots,
+        log_to=log_to,
+    )
 
 
 def _given_runs(options: list[str], further: list[str]) -> dict[str, str] | None:
@@ -217,7 +227,8 @@ def report_benchmark(
     everything: bool = False,
     scheduler: str | None = None,
     sign: Path | None = None,
-    drawing: reporting.DrawingProcess | None = None,
+    plots: bool = False,
+    log_to: list[str] | None = None,
 ) -> None:
     """Run a benchmark with a progress bar, write its report and print it.
 
@@ -230,8 +241,12 @@ def report_benchmark(
         everything: Whether all measures and notes are printed.
         scheduler: Address of the Dask scheduler that distributes the work; ``None`` for none.
         sign: The private key that signs the folder; ``None`` for no signature.
-        drawing: The process that draws the plots; by default this process.
+        plots: Whether the plots are also written as files.
+        log_to: Experiment trackers to which the report is logged.
     """
+    trackers = reporting.parse_trackers(log_to or [])
+    if plots and not reporting.can_draw():
+        raise MissingExtraError("--plots", "plots")
     signer = None if sign is None else reporting.Signer(sign, ask_passphrase)
     with use_scheduler(scheduler), show_progress() as progress:
         command = format_command(sys.argv)
@@ -241,7 +256,7 @@ def report_benchmark(
     topics = None if result.dataset is None else result.dataset.topics
     if topics is not None and topics.read_as is not None:
         note(f"{topics.path} {topics.read_as}")
-    files = reporting.write_reports(result, ir_metadata=ir_metadata, drawing=drawing)
+    files = reporting.write_reports(result, ir_metadata=ir_metadata, plots=plots)
     if signer is not None:
         signer.sign(result.output_dir)
     if as_json:
@@ -250,20 +265,29 @@ def report_benchmark(
         _show_result(result, files, everything=everything)
     for text in benchmark.input_notes(result.report, config):
         note(text)
-    _refuse_unscored(result)
+    # The report is already written.
+    raise_all(
+        [
+            *_errors_of_modes(result),
+            *reporting.log_report(result.report, result.output_dir, trackers),
+        ]
+    )
 
 
-def _refuse_unscored(result: benchmark.BenchmarkResult) -> None:
-    """Fail if modes could not be scored; the report on the other modes is already written."""
+def _errors_of_modes(result: benchmark.BenchmarkResult) -> list[TrectoolsPlusError]:
+    """Return an error if modes could not be scored."""
     unscored = result.report.unscored
-    if unscored:
-        all_modes = len(unscored) + len(result.report.modes)
-        reasons = "; ".join(f"{one.label} is {one.status}" for one in unscored.values())
-        raise CheckFailedError(
+    if not unscored:
+        return []
+    all_modes = len(unscored) + len(result.report.modes)
+    reasons = "; ".join(f"{one.label} is {one.status}" for one in unscored.values())
+    return [
+        CheckFailedError(
             f"{len(unscored)} of {all_modes} modes could not be scored: {reasons}",
             where=str(result.output_dir),
             remedy="see the reasons in the report",
         )
+    ]
 
 
 def _show_result(

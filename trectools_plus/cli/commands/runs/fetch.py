@@ -114,6 +114,8 @@ def runs_fetch(
       runs fetch --dataset irds:cranfield --set k1=1.2 --set stopwords=none --output-dir runs
       runs fetch --dataset hpo --modes bm25,dense,hybrid+exact --output-dir runs
       runs fetch --topics topics.tsv --config service.yaml --modes hybrid --output-dir runs --resume
+      runs fetch --topics topics.tsv --engine solr --http-url http://localhost:8983/solr/articles \\
+        --http text_fields=title,text --output-dir runs
       runs fetch --corpus corpus.jsonl --topics topics.tsv --milvus-uri my.db --output-dir runs
     """
     if data.test_file is not None and not (data.dataset or data.corpus or data.topics):
@@ -122,7 +124,9 @@ def runs_fetch(
         config,
         {**backend.settings(), "depth": depth, "exclude_self": exclude_self or None},
     )
-    names = list(settings.modes or settings.retriever or MODES)
+    names = list(
+        settings.modes or retrieval.default_modes(settings.retriever, settings.http) or MODES
+    )
     if modes is not None:
         names = list(split_list(modes))
     values = searching.values()

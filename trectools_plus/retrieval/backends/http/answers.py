@@ -30,21 +30,31 @@ _ERROR_NAMES = frozenset(
     | {"err", "errno", "errcode", "exception", "exceptions", "fault", "failures"}
 )
 """Members that report an error unless they are empty."""
+_MESSAGE_NAMES = frozenset({"warning", "warnings", "message", "messages", "details", "notices"})
+"""Members whose empty list does not mean that no document was found."""
 _FLAG_NAMES = frozenset(
     {"timedout", "timeout", "partial", "partialresults", "incomplete", "incompleteresults"}
     | {"failed", "failure", "iserror", "haserror", "haserrors"}
+    | {"degraded", "ispartial", "isincomplete", "searchcutoff"}
 )
 """Members whose value ``true`` reports an error or missing documents."""
+_COUNTS = frozenset({"failed", "partial"})
+"""Members that can also be a number of shards or clusters."""
 _SUCCESS_NAMES = frozenset({"success", "successful", "succeeded", "ok"})
 """Members whose value ``false`` reports an error."""
 _STATUS_NAMES = frozenset({"status", "statuscode", "code"})
 """Members that report an error by an HTTP status of 400 or more, or by a word."""
-_HEADER_NAMES = frozenset({"status", "meta", "metadata", "header", "responseheader"})
+_HEADER_NAMES = frozenset(
+    {"status", "meta", "metadata", "header", "responseheader"}
+    | {"shards", "clusters", "coverage", "degraded"}
+)
 """Members whose value may be an object with such members."""
 _NO_ERRORS = frozenset({"", "none", "null", "nil", "false", "0", "ok", "no error", "success"})
 _ERROR_WORDS = frozenset(
     {"error", "errors", "fail", "failed", "failure", "exception", "timeout", "timed out"}
+    | {"partial", "incomplete", "unavailable"}
 )
+_TRUE_WORDS = frozenset({"true", "yes", "omitted"})
 
 
 class AnswerError(ValueError):
@@ -60,6 +70,10 @@ class AnswerError(ValueError):
         super().__init__(reason)
         self.shown = shown
         self.is_final = is_final
+
+
+class MissingListError(AnswerError):
+    """An object of the answer lacks the member with the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +145,18 @@ def _try_read_entry(part: Any, settings: HttpSettings) -> Entry | AnswerError:
 
 
 def _read_entry(part: Any, settings: HttpSettings) -> Entry:
-    id_matches, problem = _find_matches(part, settings.ids, "ids")
+    total = _read_total(part, settings)
+    try:
+        id_matches, problem = _find_matches(part, settings.ids, "ids")
+        _refuse_incomplete(part, settings)
+    except MissingListError:
+        _refuse_incomplete(part, settings)
+        if total != 0:
+            raise
+        id_matches, problem = [], None
+    if total and not id_matches and problem is None:
+        reason = f"the answer lists no results, but {settings.total} (http.total) is {total}"
+        raise AnswerError(reason, part)
     ids = [_read_id(match.obj, settings.ids) for match in id_matches]
     scores = None
     if settings.scores is not None:
@@ -186,7 +211,8 @@ def _find_matches(
                 if above_list:
                     what = "no entry" if setting == "results" else "no list, not even an empty one,"
                     reason = f"the answer has {what} at {path} (http.{setting})"
-                    raise AnswerError(reason, part)
+                    lacks_member = isinstance(match.obj, dict) and _selects_one_value(segment)
+                    raise (MissingListError if lacks_member else AnswerError)(reason, part)
                 reason = f"an item of the answer's list has nothing at {path} (http.{setting})"
                 problem = problem or AnswerError(reason, match.obj)
             found += here
@@ -194,6 +220,31 @@ def _find_matches(
         above_list = above_list and _selects_one_value(segment)
         matches = found
     return matches, problem
+
+
+def _refuse_incomplete(part: Any, settings: HttpSettings) -> None:
+    """Check that no path of ``incomplete`` leads to a value that means something is missing.
+
+    Raises:
+        AnswerError: If one does.
+    """
+    for path in settings.incomplete:
+        for match in compile_path(path).finditer(part):
+            if not _is_empty(match.obj):
+                reason = f"the answer is incomplete ({path})"
+                raise AnswerError(reason, {_last_name(match): match.obj})
+
+
+def _last_name(match: JSONPathMatch) -> str:
+    return str(match.parts[-1]) if match.parts else "$"
+
+
+def _read_total(part: Any, settings: HttpSettings) -> int | None:
+    """Return the number of results found; ``None`` if it is unknown."""
+    if settings.total is None or not _is_container(part):
+        return None
+    found = [match.obj for match in compile_path(settings.total).finditer(part)]
+    return found[0] if len(found) == 1 and type(found[0]) is int else None
 
 
 def _is_container(value: Any) -> bool:
@@ -239,9 +290,13 @@ def _means_no_results(value: Any, segment: JSONPathSegment) -> bool:
 
 
 def _has_empty_list(value: Any) -> bool:
-    """Return whether there is an empty list at any depth."""
+    """Return whether there is an empty list at any depth, except one of errors or messages."""
     if isinstance(value, dict):
-        return any(map(_has_empty_list, value.values()))
+        return any(
+            _has_empty_list(member)
+            for name, member in value.items()
+            if re.sub(r"[_-]", "", name).lower() not in _ERROR_NAMES | _MESSAGE_NAMES
+        )
     return isinstance(value, list) and (not value or any(map(_has_empty_list, value)))
 
 
@@ -262,15 +317,18 @@ def _reports_error(name: str, member: Any) -> bool:
     name = re.sub(r"[_-]", "", name).lower()
     if name in _ERROR_NAMES:
         return not _is_empty(member)
-    if name in _FLAG_NAMES:
-        return member is True
-    if name in _SUCCESS_NAMES:
-        return member is False
     if name in _HEADER_NAMES and isinstance(member, dict):
-        return any(_reports_error(*item) for item in member.items())
+        is_partial = name == "coverage" and member.get("full") is False
+        return is_partial or any(_reports_error(*item) for item in member.items())
+    word = member.strip().lower() if isinstance(member, str) else None
+    if name in _FLAG_NAMES:
+        is_count = name in _COUNTS and type(member) is int and member > 0
+        return member is True or word in _TRUE_WORDS or is_count
+    if name in _SUCCESS_NAMES:
+        return member is False or word == "false"
     if name in _STATUS_NAMES:
-        if isinstance(member, str):
-            return member.strip().lower() in _ERROR_WORDS
+        if word is not None:
+            return word in _ERROR_WORDS
         return type(member) is int and 400 <= member < 600
     return False
 

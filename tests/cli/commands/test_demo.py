@@ -1,0 +1,165 @@
+"""``demo``, and ``--dataset sample`` in every command that takes a dataset."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.program import Done, Program
+from typer.main import get_command
+
+from trectools_plus.cli.app import app
+from trectools_plus.cli.commands.demo import demo as run_demo
+from trectools_plus.service.api.search import Search
+from trectools_plus.service.api.settings import ServiceSettings
+
+REPORT = "trectools-plus-demo/report/BenchmarkReport.json"
+
+
+@pytest.fixture(scope="module")
+def demo(program: Program, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+    folder = tmp_path_factory.mktemp("demo")
+    return folder, program("trectools-plus demo", folder)
+
+
+def test_shows_the_result_the_page_and_commands_that_work(
+    demo: tuple[Path, Done], program: Program
+) -> None:
+    folder, done = demo
+    assert done.code == 0, done.stderr
+    lines = done.text.splitlines()
+    report = json.loads((folder / REPORT).read_text("utf-8"))
+    assert lines[0].startswith(report["verdict"]["text"][:60])
+    assert len(lines) <= 14
+    (page,) = (line.split()[-1] for line in lines if line.startswith("report"))
+    assert (folder / page).read_text("utf-8").startswith("<!doctype html>")
+    commands = [line.strip() for line in lines if line.startswith("  trectools-plus ")]
+    assert len(commands) >= 2
+    for command in commands[:2]:
+        assert program(shlex.split(command), folder).code == 0
+
+
+def test_its_folder_is_a_dataset_and_the_report_holds(
+    demo: tuple[Path, Done], program: Program
+) -> None:
+    folder, _ = demo
+    done = program("benchmark verify trectools-plus-demo/report", folder)
+    assert done.code == 0, done.text
+    command = "benchmark run --dataset trectools-plus-demo --modes lexical --output-dir again"
+    assert program(command, folder).code == 0
+    first, again = (
+        json.loads((folder / name).read_text("utf-8"))
+        for name in (REPORT, "again/BenchmarkReport.json")
+    )
+    assert first["manifest"]["dataset"]["contents"] == again["manifest"]["dataset"]["contents"]
+    assert set(first["strata"]["type"]) == {"keyword", "question", "paraphrase"}
+
+
+def test_a_second_call_replaces_only_its_own_report(
+    demo: tuple[Path, Done], program: Program
+) -> None:
+    folder, done = demo
+    (folder / "trectools-plus-demo" / "mine.txt").write_text("mine", "utf-8")
+    again = program("trectools-plus demo", folder)
+    assert (again.code, again.text) == (0, done.text)
+    assert (folder / "trectools-plus-demo" / "mine.txt").read_text("utf-8") == "mine"
+
+
+@pytest.mark.parametrize("name", ["qrels.txt", "report/BenchmarkReport.html", "report/notes.txt"])
+def test_files_of_others_are_never_overwritten(name: str, tmp_path: Path, program: Program) -> None:
+    file = tmp_path / "mine" / name
+    file.parent.mkdir(parents=True)
+    file.write_text("mine", "utf-8")
+    done = program("trectools-plus demo --output-dir mine", tmp_path)
+    assert done.code == 2
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
+    assert file.read_text("utf-8") == "mine"
+
+
+def test_an_interrupted_demo_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("trectools_plus.benchmark.run_benchmark", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run_demo()
+    assert list(tmp_path.iterdir()) == []
+
+
+COMMANDS = {
+    "trectools-plus benchmark run": "--modes lexical --output-dir out",
+    "trectools-plus benchmark compare-vectors": "--output-dir out",
+    "trectools-plus runs fetch": "--modes lexical --output-dir out",
+    "trectools-plus query": "mould --mode lexical",
+    "trectools-plus index build": "--modes lexical",
+    "trectools-plus serve": None,
+}
+
+
+def leaves(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    children = getattr(command, "commands", {})
+    for child, listed in children.items():
+        if not listed.hidden:
+            yield from leaves(command.load(child), f"{name} {child}")
+    if not children:
+        yield name, command
+
+
+def test_every_command_with_a_dataset_is_tested() -> None:
+    found = {
+        name
+        for name, command in leaves(get_command(app), "trectools-plus")
+        for option in command.params
+        if "--dataset" in option.opts and "irds:" in (option.help or "")
+    }
+    assert found == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("name", [name for name, rest in COMMANDS.items() if rest is not None])
+def test_the_sample_is_a_dataset(name: str, tmp_path: Path, program: Program) -> None:
+    done = program(f"{name} --dataset sample {COMMANDS[name]}", tmp_path)
+    assert done.code == 0, done.stderr
+    assert "read as TSV" not in done.stderr
+
+
+def test_given_runs_and_other_backends_use_the_sample(
+    demo: tuple[Path, Done], program: Program
+) -> None:
+    folder, _ = demo
+    (folder / "search.py").write_text(
+        "def search(query, depth):\n    return ['kitchen-1', 'kitchen-2']\n", "utf-8"
+    )
+    runs = "mine=trectools-plus-demo/runs/lexical.run"
+    done = program(f"benchmark run --dataset sample --runs {runs} --output-dir given", folder)
+    assert done.code == 0, done.stderr
+    command = "runs fetch --dataset sample --backend python --retriever search:search -o fetched"
+    done = program(command, folder)
+    assert done.code == 0, done.stderr
+    assert (folder / "fetched" / "search.run").is_file()
+
+
+def test_the_service_searches_the_sample() -> None:
+    search = Search(ServiceSettings(dataset="sample", modes=("lexical",)))
+    search.open()
+    assert search.state == "ready"
+    documents = search.documents()
+    assert (documents.name, len(documents.corpus)) == ("sample", 60)
+
+
+def test_configuration_files_name_the_sample_or_a_folder(tmp_path: Path, program: Program) -> None:
+    text = "dataset: {}\nmodes: [lexical]\noutput_dir: out\n"
+    (tmp_path / "named.yaml").write_text(text.format("sample"), "utf-8")
+    (tmp_path / "folder.yaml").write_text(text.format("./sample"), "utf-8")
+    assert program("benchmark run --config named.yaml", tmp_path).code == 0
+    done = program("benchmark run --config folder.yaml", tmp_path)
+    assert done.code == 2
+    assert "no dataset './sample'" in done.stderr

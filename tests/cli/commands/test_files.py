@@ -1,0 +1,90 @@
+"""``files``: everything that the package contains for users can be copied."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from harness.program import Program
+
+from trectools_plus.cli.commands.files import FILES
+from trectools_plus.formats.collection import SAMPLE_FOLDER
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDERS = {
+    **{name: ROOT / "docs" / name for name in ("monitoring", "schema", "examples")},
+    "sample": SAMPLE_FOLDER,
+}
+SOURCES = {
+    f"{name}/{path.relative_to(folder).as_posix()}": path
+    for name, folder in FOLDERS.items()
+    for path in folder.rglob("*")
+    if path.is_file()
+}
+
+
+def test_the_list_is_complete(tmp_path: Path, program: Program) -> None:
+    assert set(FILES) == set(SOURCES)
+    done = program("trectools-plus files", tmp_path)
+    assert done.code == 0
+    assert all(name in done.text for name in FILES)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_is_copied_as_a_folder(folder: str, tmp_path: Path, program: Program) -> None:
+    done = program(f"trectools-plus files {folder} --output-dir copies", tmp_path)
+    assert done.code == 0, done.stderr
+    copied = [path for path in tmp_path.rglob("*") if path.is_file()]
+    names = {path.relative_to(tmp_path / "copies").as_posix(): path for path in copied}
+    assert names.keys() == {name for name in SOURCES if name.startswith(f"{folder}/")}
+    for name, path in names.items():
+        assert path.read_bytes() == SOURCES[name].read_bytes()
+    assert sorted(done.text.split()) == sorted(f"copies/{name}" for name in names)
+
+
+def test_a_file_is_copied_by_name_and_never_overwritten(tmp_path: Path, program: Program) -> None:
+    for name in ("gate.yml", "schema/TestSet.schema.json", "runs/lexical.run"):
+        assert program(f"trectools-plus files {name}", tmp_path).code == 0
+        assert (tmp_path / Path(name).name).is_file()
+    (tmp_path / "gate.yml").write_text("mine", "utf-8")
+    done = program("trectools-plus files gate.yml alerts.yml", tmp_path)
+    assert (done.code, done.stderr.count("\n")) == (2, 1)
+    assert "gate.yml" in done.stderr
+    assert (tmp_path / "gate.yml").read_text("utf-8") == "mine"
+    assert not (tmp_path / "alerts.yml").exists()
+
+
+@pytest.mark.parametrize("name", ["nothing.yml", "../pyproject.toml", "schem", ""])
+def test_an_unknown_file_is_an_error(name: str, tmp_path: Path, program: Program) -> None:
+    done = program(["trectools-plus", "files", name], tmp_path)
+    assert done.code == 2
+    assert "trectools-plus files" in done.stderr
+
+
+def test_the_configuration_runs_and_its_report_satisfies_the_schema(
+    tmp_path: Path, program: Program
+) -> None:
+    command = "trectools-plus files benchmark.yaml schema/BenchmarkReport.schema.json"
+    assert program(command, tmp_path).code == 0
+    done = program("benchmark run --config benchmark.yaml --output-dir out", tmp_path)
+    assert done.code == 0, done.stderr
+    schema, report = (
+        json.loads((tmp_path / name).read_text("utf-8"))
+        for name in ("BenchmarkReport.schema.json", "out/BenchmarkReport.json")
+    )
+    jsonschema.Draft202012Validator(schema).validate(report)
+    assert report["primary_measure"] == "nDCG@10"
+
+
+def test_the_commands_of_the_workflow_run(tmp_path: Path, program: Program) -> None:
+    assert program("trectools-plus files benchmark.yaml gate.yml", tmp_path).code == 0
+    workflow = yaml.safe_load((tmp_path / "gate.yml").read_text("utf-8"))
+    steps = [step["run"] for step in workflow["jobs"]["gate"]["steps"] if "run" in step]
+    benchmark, gate = [step for step in steps if step.startswith("trectools-plus")]
+    baseline = benchmark.replace("results/new", "benchmarks/main")
+    for command in (baseline, benchmark, gate.replace(" --post-comment", "")):
+        done = program(command.strip(), tmp_path)
+        assert done.code == 0, done.stderr

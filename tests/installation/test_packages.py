@@ -1,0 +1,154 @@
+"""The number and size of the packages that are installed and imported."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform != "linux", reason="packages have other sizes elsewhere"),
+]
+
+CORE = """
+annotated-doc annotated-types backports-zstd bm25s filelock ir-measures jinja2 markdown-it-py
+markupsafe mdurl numpy platformdirs polars polars-runtime-32 pydantic pydantic-core pygments
+pystemmer pytrec-eval-terrier pyyaml rich scipy shellingham threadpoolctl typer typing-extensions
+typing-inspection
+"""
+"""The packages that validating, scoring, comparing and reporting import, apart from this one."""
+
+# In this order: later commands use the files of earlier ones.
+COMMANDS = """
+runs validate a.run --qrels q.txt --topics t.tsv
+runs validate a.run b.run --format sarif
+runs validate a.run --fix fixed.run
+runs info a.run
+runs convert a.run --output a.csv
+runs fuse a.run b.run --method rrf --output fused.run
+qrels validate q.txt
+topics validate t.tsv
+testset validate set.yaml
+testset convert set.yaml set.json
+eval q.txt a.run b.run -m nDCG@10,AP,RBP,ERR@5
+eval q.txt a.run --format parquet --output scores.parquet
+eval q.txt a.run --per-query --format json
+trec-eval -q q.txt a.run
+explain nDCG@10
+compare a.run b.run fused.run --qrels q.txt --to table.tex --to table.html --to table.parquet
+benchmark run --runs a.run b.run --qrels q.txt --topics t.tsv --output-dir one --ir-metadata
+benchmark run --runs a=a.run b=fused.run --qrels q.txt --topics t.tsv --output-dir two
+benchmark verify one
+benchmark list .
+benchmark show one --table table.csv
+benchmark compare one two
+benchmark gate --current one --baseline two --max-drop 99%
+benchmark reproduce one two
+benchmark merge two --run other=b.run
+"""
+
+
+def size_of(package: str) -> int:
+    """Return the size of a package's files in bytes, without caches."""
+    found = metadata.distribution(package)
+    if package == "trectools-plus":  # it can be an editable installation
+        files: Iterable[Path] = (ROOT / "trectools_plus").rglob("*")
+    else:
+        files = (Path(str(found.locate_file(file))) for file in found.files or ())
+    return sum(
+        one.stat().st_size for one in files if one.is_file() and one.parent.name != "__pycache__"
+    )
+
+
+def plain_packages() -> set[str]:
+    """Return the packages that ``pip install trectools-plus`` installs, without extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    found = {"trectools-plus"}
+    waiting = [Requirement(text) for text in project["dependencies"]]
+    while waiting:
+        requirement = waiting.pop()
+        name = canonicalize_name(requirement.name)
+        if name in found or not (requirement.marker is None or requirement.marker.evaluate()):
+            continue
+        found.add(name)
+        waiting += map(Requirement, metadata.requires(name) or ())
+        for extra in requirement.extras:
+            for text in metadata.requires(name) or ():
+                further = Requirement(text)
+                if further.marker is not None and further.marker.evaluate({"extra": extra}):
+                    further.marker = None
+                    waiting.append(further)
+    return found
+
+
+def test_a_plain_installation_is_small() -> None:
+    packages = plain_packages()
+    assert {*CORE.split()} < packages
+    assert not packages & {"pyarrow", "matplotlib", "torch"}
+    assert len(packages) <= 58
+    assert sum(map(size_of, packages)) <= 550e6
+
+
+def test_the_core_is_small() -> None:
+    packages = ["trectools-plus", *CORE.split()]
+    assert len(packages) <= 30
+    assert sum(map(size_of, packages)) <= 450e6
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a folder with links to this package and the core packages, and nothing else."""
+    folder = tmp_path_factory.mktemp("core")
+    for package in CORE.split():
+        found = metadata.distribution(package)
+        for name in {file.parts[0] for file in found.files or () if ".." not in file.parts}:
+            if name != "__pycache__":
+                (folder / name).symlink_to(str(found.locate_file(name)))
+    (folder / "trectools_plus").symlink_to(ROOT / "trectools_plus")
+    text = metadata.distribution("trectools-plus").read_text("METADATA")
+    info = folder / "trectools_plus-0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(str(text), encoding="utf-8")
+    return folder
+
+
+def test_the_core_validates_scores_compares_and_reports(core: Path, tmp_path: Path) -> None:
+    documents = "abcdefgh"
+    for name, order in (("a", documents), ("b", documents[::-1])):
+        lines = (
+            f"{query} Q0 {doc} {rank} {10 - rank} {name}\n"
+            for query in range(1, 9)
+            for rank, doc in enumerate(order[query % 3 :], 1)
+        )
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    judged = (f"{query} 0 {documents[query % 4]} {query % 3}\n" for query in range(1, 9))
+    (tmp_path / "q.txt").write_text("".join(judged))
+    texts = (f"{query}\tthe roses of the garden {query * 'and more '}\n" for query in range(1, 9))
+    (tmp_path / "t.tsv").write_text("".join(texts))
+    case = (
+        "- {{query_id: c{0}, query_text: red {0}, relevant_docs: [{{doc_id: d{0}, grade: 1}}]}}\n"
+    )
+    (tmp_path / "set.yaml").write_text("queries:\n" + "".join(map(case.format, range(5))))
+    environment = {**os.environ, "PYTHONPATH": str(core), "PYTHONNOUSERSITE": "1"}
+    for words in COMMANDS.strip().splitlines():
+        done = subprocess.run(
+            [sys.executable, "-S", "-m", "trectools_plus", *words.split()],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{words}: {done.stdout[-500:]} {done.stderr[-2000:]}"
+    assert "<svg" in (tmp_path / "one" / "BenchmarkReport.html").read_text("utf-8")

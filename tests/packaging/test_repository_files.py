@@ -1,0 +1,139 @@
+"""Files that other programs read: workflows, the action, issue forms, citation data."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from importlib.resources import files
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+import trectools_plus
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMAS = {
+    ".github/workflows/*.yml": "github-workflows",
+    "docs/examples/gate.yml": "github-workflows",
+    "action.yml": "github-actions",
+    ".github/dependabot.yml": "dependabot",
+    ".github/ISSUE_TEMPLATE/config.yml": "github-issue-config",
+    ".github/ISSUE_TEMPLATE/[!c]*.yml": "github-issue-forms",
+    "CITATION.cff": "citation-file-format",
+}
+CHECKED = {path: schema for pattern, schema in SCHEMAS.items() for path in ROOT.glob(pattern)}
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def load(path: Path) -> Any:
+    # BaseLoader: GitHub reads "on" as text, not as the truth value of YAML 1.1.
+    return yaml.load(path.read_text("utf-8"), yaml.BaseLoader)
+
+
+def test_every_file_is_checked() -> None:
+    found = {path for path in (ROOT / ".github").rglob("*") if path.is_file()}
+    assert found <= CHECKED.keys()
+    assert len(WORKFLOWS) == 3
+
+
+@pytest.mark.parametrize("path", sorted(CHECKED), ids=lambda path: path.name)
+def test_satisfies_its_schema(path: Path) -> None:
+    folder = files(pytest.importorskip("check_jsonschema")) / "builtin_schemas" / "vendor"
+    schema = json.loads((folder / f"{CHECKED[path]}.json").read_text("utf-8"))
+    document = yaml.safe_load(path.read_text("utf-8"))
+    if True in document:
+        document["on"] = document.pop(True)
+    jsonschema.validators.validator_for(schema)(schema).validate(document)
+
+
+def commands(workflow: Path) -> list[str]:
+    jobs = load(workflow)["jobs"].values()
+    runs = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
+    return [line.strip() for run in runs for line in run.splitlines()]
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_have_few_rights_a_time_limit_and_existing_scripts(workflow: Path) -> None:
+    document = load(workflow)
+    assert document["permissions"] == {"contents": "read"}
+    assert all("timeout-minutes" in job for job in document["jobs"].values())
+    for line in commands(workflow):
+        for script in re.findall(r"(?:^|\s)(scripts/[\w.-]+)", line):
+            assert (ROOT / script).is_file(), line
+        checked = subprocess.run(["bash", "-n", "-c", line], check=False)
+        assert checked.returncode == 0, line
+
+
+def test_workflows_run_the_scripts_of_continuous_integration() -> None:
+    ran = {line for workflow in WORKFLOWS for line in commands(workflow)}
+    assert {"scripts/test", "scripts/test-lowest"} <= ran
+    complete = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert "scripts/test-lowest" in complete
+    assert "REQUIRE_PACKAGING=1" in complete
+
+
+def test_the_matrix_has_the_versions_of_the_classifiers() -> None:
+    matrix = load(ROOT / ".github/workflows/tests.yml")["jobs"]["test"]["strategy"]["matrix"]
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    assert matrix["python"] == re.findall(r"Python :: (3\.\d+)\"", project)
+
+
+def test_citation_states_the_version() -> None:
+    assert load(ROOT / "CITATION.cff")["version"] == trectools_plus.__version__
+
+
+def test_the_action_installs_its_own_files_unless_told_otherwise(tmp_path: Path) -> None:
+    action = load(ROOT / "action.yml")
+    step = action["runs"]["steps"][0]
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\necho "$@"\n', "utf-8")
+    python.chmod(0o755)
+
+    def install(package: str) -> str:
+        env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PACKAGE": package}
+        env["GITHUB_ACTION_PATH"] = "/actions/here"
+        done = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", step["run"]],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.split()[-1]
+
+    assert install(action["inputs"]["package"]["default"]) == "/actions/here"
+    assert install("wheels/some.whl") == "wheels/some.whl"
+    assert step["if"] == "inputs.package != ''"
+
+
+@pytest.fixture(scope="module")
+def hook() -> ModuleType:
+    pytest.importorskip("hatchling")
+    spec = spec_from_file_location("wheel_readme", ROOT / "scripts" / "wheel_readme.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("page", "shown"),
+    [
+        ("[docs](docs/index.md) and [x](https://e.org/a)", "docs and [x](https://e.org/a)"),
+        ("![page](docs/page.png)\ntext", "\ntext"),
+        ("[![page](docs/page.png)](docs/page.html) b", " b"),
+        ('<picture><source srcset="d.png"><img src="l.png"></picture>\nb', "b"),
+        ('a <img src="x.png" alt="x"> b', "a  b"),
+        ('[a](b.md "title") [c](#part)', "a [c](#part)"),
+    ],
+)
+def test_the_description_has_no_relative_links(page: str, shown: str, hook: ModuleType) -> None:
+    assert hook.without_relative_links(page) == shown

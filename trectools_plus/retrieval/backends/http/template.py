@@ -1,0 +1,192 @@
+"""Requests with placeholders, which are filled for each query."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from trectools_plus.retrieval.source import Query
+
+if TYPE_CHECKING:
+    from trectools_plus.retrieval.backends.http.settings import HttpSettings
+
+Values = Mapping[str, Any]
+
+# Characters and words with a meaning in the syntax of Lucene, Solr and query_string.
+_LUCENE = re.compile(r'([+\-=&|!(){}\[\]^"~*?:\\/])|\b(AND|OR|NOT|TO)\b')
+
+
+def escape_lucene(text: str) -> str:
+    r"""Escape a text for the query syntax of Lucene, so that each of its words is a plain term.
+
+    ``<`` and ``>`` cannot be escaped and become spaces, like line breaks.
+    """
+    words = " ".join(re.sub(r"[<>\x00-\x1f\x7f]", " ", text).split())
+    return _LUCENE.sub(r"\\\g<0>", words) or '""'
+
+
+def escape_json(text: str) -> str:
+    """Escape a text for a string in double quotes of JSON, GraphQL or YQL."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def escape_odata(text: str) -> str:
+    """Escape a text for a string in single quotes of OData or SQL."""
+    return text.replace("'", "''")
+
+
+ESCAPES: Mapping[str, Callable[[str], str]] = {
+    "json": escape_json,
+    "lucene": escape_lucene,
+    "odata": escape_odata,
+}
+"""Functions that escape a text for a nested language, by the name after ``|``."""
+
+_ESCAPE_NAMES = "|".join(ESCAPES)
+_PLACEHOLDER = re.compile(
+    rf"\{{(mode|query_id|query_text|query_vector|top_k)(?:\|({_ESCAPE_NAMES}))?\}}"
+)
+_QUERY_PLACEHOLDER = re.compile(
+    rf"\{{(?:query_id|query_text|query_vector)(?:\|(?:{_ESCAPE_NAMES}))?\}}"
+)
+_SEARCHED_PLACEHOLDER = re.compile(rf"\{{query_(text|vector)(?:\|(?:{_ESCAPE_NAMES}))?\}}")
+_QUOTED = {'"': escape_json, "'": escape_odata}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EncodedQuery(Query):
+    """A query with its vector.
+
+    Attributes:
+        vector: The numbers of the vector.
+    """
+
+    vector: list[float]
+
+
+class Template:
+    """A request with placeholders for mode, query and depth.
+
+    Args:
+        settings: The settings of the service.
+
+    Raises:
+        ValueError: If there is no placeholder for the query's text or vector, or no list for the
+            queries of a batch.
+    """
+
+    def __init__(self, settings: HttpSettings) -> None:
+        self._settings = settings
+        self._documents = settings.body_documents
+        outside_body = [settings.url, *settings.params.values()]
+        everywhere = [*outside_body, settings.body or ""]
+        found = {one for text in everywhere for one in _SEARCHED_PLACEHOLDER.findall(text)}
+        self.uses_text, self.uses_vector = "text" in found, "vector" in found
+        if not found:
+            raise ValueError(
+                "the request does not contain the query — put {query_text} or {query_vector} into "
+                "http.body, http.params or http.url"
+            )
+        if settings.batch_size > 1:
+            self._check_batch(outside_body)
+
+    def _check_batch(self, outside_body: Sequence[str]) -> None:
+        is_ndjson = self._settings.body_format == "ndjson"
+        lists = 1 if is_ndjson else sum(map(_count_query_lists, self._documents))
+        if lists != 1 or any(_QUERY_PLACEHOLDER.search(text) for text in outside_body):
+            raise ValueError(
+                "a batch requires one list in http.body whose only item contains {query_text}, or "
+                "http.body_format: ndjson, and no query elsewhere — write such a body, or omit "
+                "http.batch_size"
+            )
+
+    def fill(self, mode: str, queries: Sequence[Query], top_k: int) -> dict[str, Any]:
+        """Return the URL and body for some queries, as arguments for httpx.
+
+        Raises:
+            httpx.InvalidURL: If the URL is not valid, for example too long.
+        """
+        import httpx
+
+        values: list[Values] = [
+            {
+                "mode": self._settings.mode or mode,
+                "top_k": top_k,
+                "query_id": one.query_id,
+                "query_text": one.text,
+                "query_vector": one.vector if isinstance(one, EncodedQuery) else None,
+            }
+            for one in queries
+        ]
+        first = values[0]
+        url = httpx.URL(
+            _PLACEHOLDER.sub(
+                lambda match: quote(_insert(match, first), safe=""), self._settings.url
+            )
+        )
+        if self._settings.params:
+            params = {
+                name: _as_text(_fill(text, values)) for name, text in self._settings.params.items()
+            }
+            # httpx's argument ``params`` would replace the query string of the URL.
+            url = url.copy_merge_params(params)
+        request: dict[str, Any] = {"url": url}
+        if self._settings.body_format == "ndjson":
+            lines = [_fill(one, [value]) for value in values for one in self._documents]
+            content = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+            request["content"] = content.encode("utf-8")
+            request["headers"] = {"content-type": "application/x-ndjson"}
+        elif self._documents:
+            request["json"] = _fill(self._documents[0], values)
+        return request
+
+
+def _fill(part: Any, values: Sequence[Values]) -> Any:
+    """Replace all placeholders in a part of the template, but not those in inserted texts."""
+    if isinstance(part, str):
+        placeholder = _PLACEHOLDER.fullmatch(part)
+        if placeholder and placeholder[2] is None:
+            return values[0][placeholder[1]]
+        return _PLACEHOLDER.sub(lambda match: _insert(match, values[0]), part)
+    if isinstance(part, dict):
+        return {key: _fill(value, values) for key, value in part.items()}
+    if isinstance(part, list):
+        if _is_per_query(part):
+            return [_fill(part[0], [one]) for one in values]
+        return [_fill(item, values) for item in part]
+    return part
+
+
+def _insert(match: re.Match[str], values: Values) -> str:
+    """Return the text that replaces a placeholder inside a longer text.
+
+    Directly between quotes, the text is escaped for these quotes unless the placeholder names
+    another way to escape it.
+    """
+    text = _as_text(values[match[1]])
+    if match[2] is not None:
+        return ESCAPES[match[2]](text)
+    before, after = match.string[: match.start()][-1:], match.string[match.end() :][:1]
+    escape = _QUOTED.get(before) if before == after else None
+    return text if escape is None else escape(text)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _is_per_query(part: list[Any]) -> bool:
+    return len(part) == 1 and _QUERY_PLACEHOLDER.search(json.dumps(part[0])) is not None
+
+
+def _count_query_lists(part: Any) -> int:
+    """Count the lists that get an item for each query."""
+    if isinstance(part, dict):
+        return sum(map(_count_query_lists, part.values()))
+    if isinstance(part, list):
+        return 1 if _is_per_query(part) else sum(map(_count_query_lists, part))
+    return 0

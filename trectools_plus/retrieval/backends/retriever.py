@@ -1,0 +1,217 @@
+"""A retriever of a user or of an installed package: a function, or an object with ``search``."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, Set
+from contextlib import contextmanager
+from importlib.metadata import entry_points
+from inspect import isawaitable, iscoroutine, iscoroutinefunction
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.formats.documents import Documents
+from trectools_plus.plugins import (
+    describe_error,
+    find_entry_point,
+    import_object,
+    raise_for_signal,
+    working_directory_on_path,
+)
+from trectools_plus.retrieval.source import Ranking
+
+ENTRY_POINT_GROUP = "trectools_plus.retrievers"
+_ASYNCHRONOUS = "an asynchronous function is not awaited"
+
+Results = Any
+"""A retriever's results for one query: ids, best first; pairs of id and score; a mapping of ids to
+scores; or a :class:`~trectools_plus.retrieval.source.Ranking`."""
+
+
+class Found(NamedTuple):
+    """Results of one call: ids, scores if there are any, and the milliseconds of the call."""
+
+    ids: list[str]
+    scores: list[float] | None
+    latency_ms: float
+
+
+class LoadedRetriever:
+    """A retriever, ready to be called.
+
+    Args:
+        given: ``module:name``, the name of an entry point, or the object itself.
+
+    Attributes:
+        needs_documents: Whether :meth:`index` must be called before :meth:`search`.
+
+    Raises:
+        UsageError: If it cannot be imported or created, or is not a retriever.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self._where = name_of(given)
+        remedy = "name a retriever as importable.module:name"
+        with _one_line_errors(self._where, lambda: remedy), _working_directory():
+            retriever = _load(given) if isinstance(given, str) else given
+            if isinstance(retriever, type):
+                remedy = "name a class that can be created without arguments"
+                retriever = retriever()
+        self._takes_list = callable(getattr(retriever, "search", None))
+        self.needs_documents = self._takes_list and callable(getattr(retriever, "index", None))
+        self._retriever = retriever
+        self._function = retriever.search if self._takes_list else retriever
+        if iscoroutinefunction(self._function):
+            raise UsageError(
+                _ASYNCHRONOUS,
+                where=self._where,
+                remedy="name a function that calls it with asyncio.run",
+            )
+        if not callable(self._function):
+            raise UsageError(
+                "expected a function, or an object with a method search, but got "
+                f"{type(retriever).__name__}",
+                where=self._where,
+            )
+
+    def index(self, documents: Documents) -> None:
+        """Give the documents to the retriever.
+
+        Raises:
+            UsageError: If its method ``index`` raises an error.
+        """
+        remedy = "fix the retriever's method index, which raised this error"
+        with _one_line_errors(self._where, lambda: remedy), _working_directory():
+            self._retriever.index(documents)
+
+    def search(self, text: str, depth: int) -> Found:
+        """Call the retriever for one query.
+
+        Raises:
+            Exception: Any error of the retriever; ``TypeError`` for unsupported results.
+        """
+        with _working_directory():
+            started = perf_counter()
+            ids, scores = read_results(self._call(text, depth))
+            return Found(ids, scores, 1000 * (perf_counter() - started))
+
+    def _call(self, text: str, depth: int) -> Results:
+        if not self._takes_list:
+            return _refuse_asynchronous(self._function(text, depth))
+        answers = list(_refuse_asynchronous(self._function([text], depth)))
+        if len(answers) != 1:
+            raise TypeError(f"search returned {len(answers)} entries for 1 query")
+        return answers[0]
+
+
+def read_results(results: Results) -> tuple[list[str], list[float] | None]:
+    """Return the ids and scores in a retriever's results; no scores if it returned only ids.
+
+    Raises:
+        TypeError: If the results have an unsupported type.
+    """
+    if isinstance(results, Ranking):
+        return results.doc_ids, [float(score) for score in results.scores]
+    if isinstance(results, Mapping):
+        pairs = sorted(results.items(), key=lambda pair: -float(pair[1]))
+        return [_read_id(one) for one, _ in pairs], [_read_score(score) for _, score in pairs]
+    if isinstance(results, str | bytes) or not isinstance(results, Iterable):
+        raise TypeError(f"expected ids, pairs or a mapping but got {_kind(results)}")
+    if isinstance(results, Set) and not isinstance(results, Sequence | KeysView):
+        raise TypeError("expected ids, best first, but got a set, which has no order")
+    if any(hasattr(results, name) for name in ("columns", "keys")):
+        # Iterating over a table gives the names of its columns.
+        raise TypeError(
+            f"expected ids, pairs or a mapping but got a {type(results).__name__}: "
+            "return list(zip(ids, scores))"
+        )
+    items = list(results)
+    if not any(isinstance(item, tuple | list) for item in items):
+        return [_read_id(item) for item in items], None
+    for item in items:
+        if not isinstance(item, tuple | list) or len(item) != 2:
+            raise TypeError(f"expected a pair of id and score but got {_kind(item)}")
+    return [_read_id(one) for one, _ in items], [_read_score(score) for _, score in items]
+
+
+def name_of(given: Any) -> str:
+    """Return the name of a retriever for messages and manifests: ``module:name``."""
+    if isinstance(given, str):
+        return given
+    definition = given if hasattr(given, "__qualname__") else type(given)
+    return f"{definition.__module__}:{definition.__qualname__}"
+
+
+def _load(name: str) -> Any:
+    module_name, colon, object_name = name.partition(":")
+    if colon:
+        return import_object(module_name, object_name)
+    point = find_entry_point(ENTRY_POINT_GROUP, name, "retriever")
+    if point is not None:
+        return point.load()
+    known = ", ".join(sorted(entry_points(group=ENTRY_POINT_GROUP).names))
+    raise UsageError(
+        f"no installed package registers a retriever '{name}'",
+        remedy=f"write module:name{f', or one of {known}' if known else ''}",
+    )
+
+
+@contextmanager
+def _one_line_errors(where: str, remedy: Callable[[], str]) -> Iterator[None]:
+    """Turn an error of the user's code into a usage error."""
+    try:
+        yield
+    except TrectoolsPlusError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise_for_signal()
+        raise UsageError(describe_error(error), where=where, remedy=remedy()) from error
+    raise_for_signal()
+
+
+@contextmanager
+def _working_directory() -> Iterator[None]:
+    """Allow imports from the working directory, and return to that directory afterwards."""
+    with working_directory_on_path():
+        directory = Path.cwd()
+        try:
+            yield
+        finally:
+            # Relative paths of output files refer to it.
+            os.chdir(directory)
+
+
+def _refuse_asynchronous(result: Any) -> Any:
+    """Return the result of a function; refuse the coroutine of an asynchronous function."""
+    if isawaitable(result):
+        if iscoroutine(result):
+            result.close()  # otherwise Python warns that it was never awaited
+        raise TypeError(f"{_ASYNCHRONOUS}: call it with asyncio.run")
+    return result
+
+
+def _read_id(value: Any) -> str:
+    if isinstance(value, str):
+        return str(value)
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return str(operator.index(value))  # whole numbers of any library
+    except TypeError:
+        raise TypeError(f"expected an id but got {_kind(value)}") from None
+
+
+def _read_score(value: Any) -> float:
+    if isinstance(value, str | bytes | bool):
+        raise TypeError(f"expected a score but got {_kind(value)}")
+    try:
+        return float(value)
+    except TypeError:
+        raise TypeError(f"expected a score but got {_kind(value)}") from None
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"{type(value).__name__} {repr(value)[:40]}"
