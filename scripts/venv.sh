@@ -8,14 +8,15 @@
 
 find_python() {
     local candidate
+    # Not all packages have wheels for Python 3.14.
     for candidate in ${PYTHON:-} python3 python3.13 python3.12 python3.11 python; do
-        if command -v "$candidate" >/dev/null 2>&1 &&
-            "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+        if command -v "$candidate" >/dev/null 2>&1 && "$candidate" -c \
+            'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then
             echo "$candidate"
             return
         fi
     done
-    echo "error: no Python 3.11 or newer found — PATH — install one, or set PYTHON to it" >&2
+    echo "error: no Python 3.11, 3.12 or 3.13 found — PATH — install one, or set PYTHON to it" >&2
     return 2
 }
 

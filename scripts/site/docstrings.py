@@ -30,6 +30,7 @@ class CrossReferences(griffe.Extension):
         """Rewrite the docstring of an object."""
         if obj.docstring is not None:
             text = _ROLE.sub(self._link, obj.docstring.value)
+            text = re.sub(r"^\s*::$", "", text, flags=re.MULTILINE)  # code without a sentence
             obj.docstring.value = re.sub(r"::$", ":", text, flags=re.MULTILINE)
 
     def _link(self, role: re.Match[str]) -> str:

@@ -50,15 +50,25 @@ def draw_pictures() -> dict[str, str]:
 def _draw(commands: list[str]) -> str:
     with tempfile.TemporaryDirectory() as name:
         shutil.copytree(FIXTURES, Path(name, "fixtures"))
-        output = [_run(command, name) for command in commands][-1]
+        output = [run(command, Path(name)) for command in commands][-1]
+    return draw(commands[-1], output)
+
+
+def draw(command: str, output: str) -> str:
+    """Return the picture of a command and its output as SVG."""
     console = Console(record=True, width=WIDTH, file=io.StringIO(), legacy_windows=False)
-    console.print(f"[bold]$ {commands[-1]}[/bold]", highlight=False, soft_wrap=True)
+    console.print(f"[bold]$ {command}[/bold]", highlight=False, soft_wrap=True)
     console.print(Text.from_ansi(output.rstrip()))
     picture = console.export_svg(title="trectools-plus", theme=MONOKAI, code_format=_FORMAT)
     return re.sub(r"<!--.*?-->|[ \t]+$", "", picture, flags=re.MULTILINE).strip() + "\n"
 
 
-def _run(command: str, folder: str) -> str:
+def run(command: str, folder: Path) -> str:
+    """Return what a command prints in a terminal.
+
+    Raises:
+        ChildProcessError: If it fails.
+    """
     words = shlex.split(command.replace("\\\n", " "))[1:]
     ran = subprocess.run(
         [sys.executable, "-m", "trectools_plus", *words],
@@ -67,5 +77,6 @@ def _run(command: str, folder: str) -> str:
         capture_output=True,
         encoding="utf-8",
     )
-    assert ran.returncode in (0, 1), ran.stderr  # 1 is a finding
+    if ran.returncode not in (0, 1):  # 1 is a finding, for example of a gate
+        raise ChildProcessError(f"{command}: {ran.stderr}")
     return ran.stdout

@@ -13,9 +13,10 @@ from trectools_plus.formats.collection import (
     SAMPLE_FOLDER,
     Collection,
     load_collection,
-    write_sample,
+    sample_files,
 )
 from trectools_plus.formats.documents import stream_documents
+from trectools_plus.formats.files.atomic import write_new
 from trectools_plus.retrieval.fetch.topics import hash_topics, stream_topics
 
 MODES = ("lexical", "vector", "hybrid")
@@ -65,7 +66,7 @@ def test_streams_have_the_same_content(sample: Collection) -> None:
 def test_a_folder_with_this_name_needs_a_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_sample(tmp_path / SAMPLE)
+    write_new(sample_files(tmp_path / SAMPLE))
     (tmp_path / SAMPLE / "corpus.jsonl").write_text('{"doc_id": "own", "text": "x"}\n', "utf-8")
     monkeypatch.chdir(tmp_path)
     for folder in (f"./{SAMPLE}", tmp_path / SAMPLE, Path(SAMPLE)):
@@ -77,18 +78,19 @@ def test_a_folder_with_this_name_needs_a_path(
     assert len(corpus) == 60
 
 
-def test_write_sample_never_overwrites(tmp_path: Path) -> None:
-    files = write_sample(tmp_path)
+def test_files_are_never_overwritten(tmp_path: Path) -> None:
+    contents = sample_files(tmp_path)
+    files = write_new(contents)
     assert {file.name for file in files} >= {"corpus.jsonl", "topics.tsv", "qrels.txt"}
     written = {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in files}
-    assert write_sample(tmp_path) == files
+    assert write_new(contents) == files
     assert {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in files} == written
     (tmp_path / "qrels.txt").write_text("1 0 mine 1\n", "utf-8")
     (tmp_path / "corpus.jsonl").unlink()
     with pytest.raises(InputError, match="other content"):
-        write_sample(tmp_path)
+        write_new(contents)
     assert (tmp_path / "qrels.txt").read_text("utf-8") == "1 0 mine 1\n"
     assert not (tmp_path / "corpus.jsonl").exists()
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be created"):
-        write_sample(tmp_path / "file")
+        write_new(sample_files(tmp_path / "file"))

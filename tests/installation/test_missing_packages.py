@@ -51,6 +51,8 @@ OF_EXTRAS = [
     ("plots", "matplotlib", f"{RUN} --plots", f"{REPRODUCE} --plot p.png"),
     ("sign", "cryptography", f"{RUN} --sign key"),
     ("sign", "bcrypt", f"{RUN} --sign key"),
+    ("mlflow", "mlflow", f"{RUN} --log-to mlflow:search"),
+    ("wandb", "wandb", f"{RUN} --log-to wandb:search"),
 ]  # fmt: skip
 # A package that plain `pip install trectools-plus` installs, and a command that needs it.
 OF_PACKAGES = [
@@ -64,6 +66,7 @@ OF_PACKAGES = [
 
 def test_every_package_of_every_extra_has_a_case() -> None:
     tested = {(extra, package) for extra, package, *_ in OF_EXTRAS}
+    tested.add(("otel", "opentelemetry-api"))  # only programs that import it themselves use it
     assert tested == {(extra, package) for extra, names in EXTRAS.items() for package in names}
 
 

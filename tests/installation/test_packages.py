@@ -22,10 +22,10 @@ pytestmark = [
 ]
 
 CORE = """
-annotated-doc annotated-types bm25s filelock ir-measures jinja2 markdown-it-py markupsafe mdurl
-numpy platformdirs polars polars-runtime-32 pydantic pydantic-core pygments pystemmer
-pytrec-eval-terrier pyyaml rich scipy shellingham threadpoolctl typer typing-extensions
-typing-inspection zstandard
+annotated-doc annotated-types backports-zstd bm25s filelock ir-measures jinja2 markdown-it-py
+markupsafe mdurl numpy platformdirs polars polars-runtime-32 pydantic pydantic-core pygments
+pystemmer pytrec-eval-terrier pyyaml rich scipy shellingham threadpoolctl typer typing-extensions
+typing-inspection
 """
 """The packages that validating, scoring, comparing and reporting import, apart from this one."""
 

@@ -173,7 +173,7 @@ def test_fetch_and_query(call: Call) -> None:
 def test_packaged_files_and_test_sets(call: Call) -> None:
     listed = [line.split()[0] for line in call("trectools-plus", "files").stdout.splitlines()[3:-1]]
     folders = sorted({name.partition("/")[0] for name in listed})
-    assert folders == ["monitoring", "sample", "schema", "templates"]
+    assert folders == ["examples", "monitoring", "sample", "schema"]
     copied = call("trectools-plus", "files", *folders, "--output-dir", "copies").stdout.split()
     assert sorted(copied) == sorted(f"copies/{name}" for name in listed)
     assert "hpo-de-comprehensive" in call("trectools-plus", "testset", "list").stdout

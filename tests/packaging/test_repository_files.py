@@ -21,7 +21,7 @@ import trectools_plus
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = {
     ".github/workflows/*.yml": "github-workflows",
-    "docs/templates/gate.yml": "github-workflows",
+    "docs/examples/gate.yml": "github-workflows",
     "action.yml": "github-actions",
     ".github/dependabot.yml": "dependabot",
     ".github/ISSUE_TEMPLATE/config.yml": "github-issue-config",

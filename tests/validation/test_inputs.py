@@ -88,7 +88,7 @@ RUN_FORMS: dict[str, Any] = {
     "list": [RUN],
     "pandas": found_frame("query_id", "doc_id", "score"),
     "pandas of PyTerrier": PYTERRIER,
-    "polars of PyTerrier": pl.from_pandas(PYTERRIER).drop("rank"),
+    "polars of PyTerrier": pl.DataFrame(PYTERRIER.to_dict("list")).drop("rank"),
     "records": [ir_measures.ScoredDoc(*row) for row in FOUND],
 }
 
@@ -175,9 +175,16 @@ def test_other_values_are_refused_in_one_line(value: Any, words: str) -> None:
 
 def test_topics_and_documents_in_every_form() -> None:
     texts = {"d1": "red roses", "d2": "blue sky"}
-    frame = pd.DataFrame({"docno": list(texts), "text": list(texts.values())})
+    columns = {"docno": list(texts), "text": list(texts.values())}
+    frame = pd.DataFrame(columns)
     nested = {doc: {"title": "", "text": text} for doc, text in texts.items()}
-    for corpus in (texts, frame, pl.from_pandas(frame), nested, tp.Corpus.from_dict(texts)):
+    for corpus in (
+        texts,
+        frame,
+        pl.DataFrame(frame.to_dict("list")),
+        nested,
+        tp.Corpus.from_dict(texts),
+    ):
         assert as_corpus(corpus).to_dict() == texts
     queries = {"1": "roses"}
     for topics in (queries, pd.DataFrame({"qid": [1], "query": ["roses"]})):

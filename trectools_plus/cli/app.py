@@ -145,7 +145,7 @@ TOP = {
     ),
     "files": Entry(
         "files:packaged_files",
-        "List or copy templates, JSON Schemas, monitoring rules and sample data of the package.",
+        "List or copy examples, JSON Schemas, monitoring rules and sample data of the package.",
     ),
     "eval": Entry("eval:evaluate_runs", "Score run files against relevance judgments."),
     "compare": Entry(

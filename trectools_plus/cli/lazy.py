@@ -48,7 +48,9 @@ class Command(TyperCommand):
         return super().parse_args(ctx, replace_aliases(args, known))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments, options without a panel, and the panels in order of appearance."""
+        """Write arguments, options without a panel, and the panels, the most used first."""
+        from trectools_plus.cli.options.common import sort_panels  # only the help needs it
+
         records = [(one, one.get_help_record(ctx)) for one in self.get_params(ctx)]
         shown = [(one, record) for one, record in records if record is not None]
         options = [one for one, _ in shown if one.param_type_name == "option"]
@@ -61,10 +63,10 @@ class Command(TyperCommand):
             if len(options) > _FEW_OPTIONS:
                 panel = getattr(one, "rich_help_panel", None) or panel
             sections.setdefault(panel, []).append((name, text))
-        for name, rows in sections.items():
-            if rows:
+        for name in sort_panels(sections):
+            if sections[name]:
                 with formatter.section(name):
-                    formatter.write_dl(rows)
+                    formatter.write_dl(sections[name])
 
 
 class LazyGroup(TyperGroup):

@@ -5,12 +5,13 @@ from trectools_plus.formats.collection import SAMPLE as SAMPLE
 from trectools_plus.formats.collection import SAMPLE_FOLDER as SAMPLE_FOLDER
 from trectools_plus.formats.collection import Collection as Collection
 from trectools_plus.formats.collection import load_collection as load_collection
-from trectools_plus.formats.collection import write_sample as write_sample
+from trectools_plus.formats.collection import sample_files as sample_files
 from trectools_plus.formats.corpus import load_corpus as load_corpus
 from trectools_plus.formats.documents import Documents as Documents
 from trectools_plus.formats.documents import StreamedDocuments as StreamedDocuments
 from trectools_plus.formats.documents import stream_documents as stream_documents
 from trectools_plus.formats.files.atomic import atomic_write as atomic_write
+from trectools_plus.formats.files.atomic import refuse_other_content as refuse_other_content
 from trectools_plus.formats.files.atomic import write_new as write_new
 from trectools_plus.formats.files.opening import check_readable as check_readable
 from trectools_plus.formats.files.remote import is_address as is_address

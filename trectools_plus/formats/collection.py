@@ -8,7 +8,6 @@ from pathlib import Path
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.corpus import load_corpus
-from trectools_plus.formats.files.atomic import write_new
 from trectools_plus.formats.files.compression import SUFFIXES
 from trectools_plus.formats.ir_datasets import (
     is_catalogue_name,
@@ -100,22 +99,10 @@ def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection
     return Collection(Path(spec).resolve().name, corpus, topics, qrels)
 
 
-def write_sample(folder: Path) -> list[Path]:
-    """Write the files of the collection ``sample`` into a folder, in TREC layout, and its runs.
-
-    Args:
-        folder: The folder; created if missing.
-
-    Returns:
-        The files. Those that already exist with the same content are not written again.
-
-    Raises:
-        InputError: If a file exists with other content, or cannot be written; in the first case
-            nothing is written.
-    """
+def sample_files(folder: Path) -> dict[Path, bytes]:
+    """Return the content of each file of ``sample``, and where it would be in a folder."""
     sources = [path for path in sorted(SAMPLE_FOLDER.rglob("*")) if path.is_file()]
-    names = (path.relative_to(SAMPLE_FOLDER) for path in sources)
-    return write_new({folder / name: (SAMPLE_FOLDER / name).read_bytes() for name in names})
+    return {folder / path.relative_to(SAMPLE_FOLDER): path.read_bytes() for path in sources}
 
 
 def find_collection_files(spec: str | Path) -> CollectionFiles:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ The pattern has the same meaning in Polars and in Python.
 UNWRITABLE_STARTS = ("#", "\ufeff")
 """Starts of a line that tools interpret as a comment or a byte order mark."""
 
+_ROWS_AT_A_TIME = 1 << 18
 _UNWRITABLE = re.compile(UNWRITABLE)
 _NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -89,8 +91,22 @@ def write_rows(frames: Iterable[pl.DataFrame], path: str | Path, separator: str 
         InputError: If the file cannot be written.
     """
     with open_output(path) as stream:
-        for frame in frames:
-            frame.write_csv(stream, include_header=False, separator=separator, quote_style="never")
+        for part in (part for frame in frames for part in frame.iter_slices(_ROWS_AT_A_TIME)):
+            content = io.BytesIO()  # for a full disk, not all versions of Polars raise an error
+            part.write_csv(content, include_header=False, separator=separator, quote_style="never")
+            stream.write(content.getbuffer())
+
+
+def write_parquet(table: pl.DataFrame, path: str | Path) -> None:
+    """Write a table atomically as Parquet.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    content = io.BytesIO()  # for a full disk, Polars does not raise OSError
+    table.write_parquet(content)
+    with atomic_write(path, "wb") as stream:
+        stream.write(content.getbuffer())
 
 
 @contextmanager

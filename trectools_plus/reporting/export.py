@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.comparison import ComparisonTable, Layout
 from trectools_plus.reporting.latex import DEFAULT_LAYOUT, table_as_latex
 from trectools_plus.reporting.markdown.tables import harmless, render_table, show_superscript
@@ -168,8 +169,7 @@ def write_table(
     for path in paths:
         suffix = Path(path).suffix.lower()
         if suffix == ".parquet":
-            with atomic_write(path, "wb") as stream:
-                table_as_frame(table).write_parquet(stream)
+            write_parquet(table_as_frame(table), path)
         else:
             with atomic_write(path) as stream:
                 stream.write(_TEXTS[suffix](table, layout))

@@ -24,6 +24,7 @@ from trectools_plus.benchmark.run.output_folder import MARKDOWN_FILE as MARKDOWN
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
+from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.html.page import write_html
 from trectools_plus.reporting.html.per_query import DEEPEST, QueryEvidence, first_results
@@ -109,8 +110,7 @@ def render_files(
     folder = result.folder.partial
     tables = _list_tables(result)
     for name, table in tables.items():
-        with atomic_write(folder / name, "wb") as stream:
-            table.write_parquet(stream)
+        write_parquet(table, folder / name)
     write_markdown(result.report, folder / MARKDOWN_FILE)
     write_json(result.report, folder / REPORT_FILE)
     modes = _write_mode_reports(result, folder)

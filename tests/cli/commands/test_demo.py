@@ -13,6 +13,7 @@ from harness.program import Done, Program
 from typer.main import get_command
 
 from trectools_plus.cli.app import app
+from trectools_plus.cli.commands.demo import demo as run_demo
 from trectools_plus.service.api.search import Search
 from trectools_plus.service.api.settings import ServiceSettings
 
@@ -81,6 +82,19 @@ def test_files_of_others_are_never_overwritten(name: str, tmp_path: Path, progra
     assert file.read_text("utf-8") == "mine"
 
 
+def test_an_interrupted_demo_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("trectools_plus.benchmark.run_benchmark", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run_demo()
+    assert list(tmp_path.iterdir()) == []
+
+
 COMMANDS = {
     "trectools-plus benchmark run": "--modes lexical --output-dir out",
     "trectools-plus benchmark compare-vectors": "--output-dir out",
@@ -115,6 +129,22 @@ def test_the_sample_is_a_dataset(name: str, tmp_path: Path, program: Program) ->
     done = program(f"{name} --dataset sample {COMMANDS[name]}", tmp_path)
     assert done.code == 0, done.stderr
     assert "read as TSV" not in done.stderr
+
+
+def test_given_runs_and_other_backends_use_the_sample(
+    demo: tuple[Path, Done], program: Program
+) -> None:
+    folder, _ = demo
+    (folder / "search.py").write_text(
+        "def search(query, depth):\n    return ['kitchen-1', 'kitchen-2']\n", "utf-8"
+    )
+    runs = "mine=trectools-plus-demo/runs/lexical.run"
+    done = program(f"benchmark run --dataset sample --runs {runs} --output-dir given", folder)
+    assert done.code == 0, done.stderr
+    command = "runs fetch --dataset sample --backend python --retriever search:search -o fetched"
+    done = program(command, folder)
+    assert done.code == 0, done.stderr
+    assert (folder / "fetched" / "search.run").is_file()
 
 
 def test_the_service_searches_the_sample() -> None:

@@ -15,7 +15,7 @@ from trectools_plus.formats.collection import SAMPLE_FOLDER
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = {
-    **{name: ROOT / "docs" / name for name in ("monitoring", "schema", "templates")},
+    **{name: ROOT / "docs" / name for name in ("monitoring", "schema", "examples")},
     "sample": SAMPLE_FOLDER,
 }
 SOURCES = {

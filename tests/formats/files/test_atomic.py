@@ -12,12 +12,14 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.run import write_run
 from trectools_plus.formats.tables import Run
+from trectools_plus.formats.writing import write_parquet
 
 
 @pytest.fixture
@@ -82,6 +84,8 @@ def test_a_full_disk_leaves_the_old_file(
 def test_a_full_device_is_one_clear_error() -> None:
     with pytest.raises(InputError, match="No space left on device"):
         write_run(Run.from_dict({"q": {"d": 1.0}}), "/dev/full")
+    with pytest.raises(InputError, match="No space left on device"):
+        write_parquet(pl.DataFrame({"a": [1]}), "/dev/full")
 
 
 KILLED = """

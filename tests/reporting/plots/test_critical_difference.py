@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from matplotlib.figure import Figure
@@ -34,11 +35,8 @@ def make_found() -> Any:
 def test_ranks_are_those_of_pandas_and_groups_those_of_the_report(found: Any, measure: str) -> None:
     per_query = found.evaluation.per_query()
     shown = find_critical_difference(found.report, per_query, measure)
-    wide = (
-        per_query.filter(pl.col("measure") == shown.measure)
-        .to_pandas()
-        .pivot(index="query_id", columns="run", values="value")
-    )
+    values = per_query.filter(pl.col("measure") == shown.measure).to_dict(as_series=False)
+    wide = pd.DataFrame(values).pivot(index="query_id", columns="run", values="value")
     expected = wide.rank(axis=1, ascending=measure == "meanrank").mean()
     assert shown.ranks == pytest.approx(expected.to_dict())
     assert list(shown.ranks) == expected.sort_values().index.tolist()

@@ -25,12 +25,11 @@ from trectools_plus.cli.options.common import (
     FIGURES,
     MISSING_HELP,
     USUAL_MEASURES,
-    WORK,
     AnnotationsFile,
+    LowMemory,
     OntologyFile,
     Scheduler,
     StrictInput,
-    low_memory_option,
     measure_option,
 )
 from trectools_plus.cli.options.groups import with_groups
@@ -101,7 +100,7 @@ def compare_runs(
     paper: TableOptions,
     everything: Everything = False,
     strict_input: StrictInput = False,
-    low_memory: Annotated[bool, low_memory_option(WORK)] = False,
+    low_memory: LowMemory = False,
     ontology: OntologyFile = None,
     annotations: AnnotationsFile = None,
     scheduler: Scheduler = None,

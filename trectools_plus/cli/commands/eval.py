@@ -19,10 +19,10 @@ from trectools_plus.cli.options.common import (
     MISSING_HELP,
     USUAL_MEASURES,
     AnnotationsFile,
+    LowMemory,
     OntologyFile,
     Scheduler,
     StrictInput,
-    low_memory_option,
     measure_option,
 )
 from trectools_plus.cli.printing import WIDTH, print_notes, write_frame, write_json, write_text
@@ -62,7 +62,7 @@ def evaluate_runs(
         Missing,
         typer.Option(help=MISSING_HELP),
     ] = "zero",
-    low_memory: Annotated[bool, low_memory_option()] = False,
+    low_memory: LowMemory = False,
     strict_input: StrictInput = False,
     ontology: OntologyFile = None,
     annotations: AnnotationsFile = None,

@@ -12,6 +12,7 @@ from trectools_plus import choices, extraction, reporting, statistics
 from trectools_plus.choices import MODES, STRATEGIES, ChunkLevel, ExtractionMethod, Matching
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import (
+    FIGURES,
     Confidence,
     Interval,
     Seed,
@@ -173,7 +174,12 @@ View = Annotated[
     ),
 ]
 Resamples = Annotated[
-    int, typer.Option(metavar="N", help="Number of bootstrap resamples of the documents.")
+    int,
+    typer.Option(
+        metavar="N",
+        help="Number of bootstrap resamples of the documents.",
+        rich_help_panel=FIGURES,
+    ),
 ]
 
 _OTHER_REPORT_FILE = "extraction_results.json"
@@ -240,7 +246,7 @@ def extraction_run(
     ] = "hybrid",
     no_bootstrap_ci: Annotated[
         bool,
-        typer.Option("--no-bootstrap-ci", help="Compute no intervals."),
+        typer.Option("--no-bootstrap-ci", help="Compute no intervals.", rich_help_panel=FIGURES),
     ] = False,
     interval: Interval = None,
     confidence: Confidence = 0.95,

@@ -15,8 +15,8 @@ from trectools_plus.cli.printing import print_table
 from trectools_plus.errors import UsageError
 
 FILES = {
-    "templates/benchmark.yaml": "a configuration for benchmark run --config",
-    "templates/gate.yml": "a GitHub workflow that fails if a measure dropped",
+    "examples/benchmark.yaml": "a configuration for benchmark run --config",
+    "examples/gate.yml": "a GitHub workflow that fails if a measure dropped",
     "schema/BenchmarkReport.schema.json": "JSON Schema of BenchmarkReport.json",
     "schema/ExtractionReport.schema.json": "JSON Schema of ExtractionReport.json",
     "schema/MultilingualReport.schema.json": "JSON Schema of MultilingualReport.json",
@@ -50,7 +50,7 @@ def packaged_files(
     ] = None,
     output_dir: Annotated[Path, output_dir_option("Folder for the files.")] = Path(),
 ) -> None:
-    """Templates, JSON Schemas, rules for monitoring, and the sample collection are part of the
+    """Examples, JSON Schemas, rules for monitoring, and the sample collection are part of the
     package. An existing file is never overwritten. Test sets are written by testset convert.
 
     \b

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,6 +18,15 @@ DATA = "Data"
 FIGURES = "Measures and statistics"
 WORK = "Execution and files"
 """Panels of the help."""
+_FIRST = ("Arguments", "Options", DATA, FIGURES, SEARCH, MODELS, BACKENDS)
+
+
+def sort_panels(names: Iterable[str]) -> list[str]:
+    """Sort panels: shared ones first, those of a single command, and how the work is done."""
+    order = {**dict.fromkeys(_FIRST), **dict.fromkeys(names), WORK: None}
+    order[WORK] = order.pop(WORK)
+    return [name for name in order if name in names]
+
 
 TextOrJson = Annotated[
     Literal["text", "json"],
@@ -129,7 +139,11 @@ Depth = Annotated[
 ]
 Confidence = Annotated[
     float,
-    typer.Option(metavar="LEVEL", help="Confidence level of the intervals, between 0 and 1."),
+    typer.Option(
+        metavar="LEVEL",
+        help="Confidence level of the intervals, between 0 and 1.",
+        rich_help_panel=FIGURES,
+    ),
 ]
 INTERVAL_HELP = (
     "Method of the intervals: percentile or bca (bootstrap), t, wilson (measures of 0 and 1), or "
@@ -137,7 +151,12 @@ INTERVAL_HELP = (
 )
 Interval = Annotated[
     IntervalMethod | None,
-    typer.Option("--interval", metavar="NAME", help=f"{INTERVAL_HELP}  [default: auto]"),
+    typer.Option(
+        "--interval",
+        metavar="NAME",
+        help=f"{INTERVAL_HELP}  [default: auto]",
+        rich_help_panel=FIGURES,
+    ),
 ]
 MISSING_HELP = (
     "Judged queries without results: zero counts them as 0 (trec_eval -c), drop leaves them out of "
@@ -148,20 +167,21 @@ StrictInput = Annotated[
     typer.Option(
         "--strict-input",
         help="Refuse every error of the files (exit code 1), also those that change no figure.",
+        rich_help_panel=WORK,
     ),
 ]
-
-
-def low_memory_option(panel: str | None = None) -> Any:
-    """``--low-memory``, in a panel of a command's help."""
-    return typer.Option(
+LowMemory = Annotated[
+    bool,
+    typer.Option(
         "--low-memory",
         help="Read runs in chunks, for runs larger than memory; the results are the same.",
-        rich_help_panel=panel,
-    )
-
-
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random numbers.")]
+        rich_help_panel=WORK,
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(min=0, metavar="N", help="Seed of the random numbers.", rich_help_panel=FIGURES),
+]
 Scheduler = Annotated[
     str | None,
     typer.Option(

@@ -280,7 +280,8 @@ def has_repeats(ids: Ids, heads: Rows) -> bool:
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(twice):
         return False
-    rows = np.flatnonzero(np.isin(keys, twice))
+    # By default, NumPy 2.0 fails on some uint64 values.
+    rows = np.flatnonzero(np.isin(keys, twice, kind="sort"))
     found = ids.take(rows)
     order = np.lexsort((*found.words, query[rows]))
     found, of_query = found.take(order), query[rows][order]

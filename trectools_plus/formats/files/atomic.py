@@ -148,19 +148,27 @@ def write_new(contents: Mapping[Path, bytes]) -> list[Path]:
         InputError: If a file exists with other content, or cannot be written; in the first case
             nothing is written.
     """
-    missing = [path for path in contents if not os.path.lexists(path)]
-    for path in contents.keys() - missing:
-        if not path.is_file() or path.read_bytes() != contents[path]:
+    for path in refuse_other_content(contents):
+        make_folder(path.parent)
+        with atomic_write(path, "wb") as file:
+            file.write(contents[path])
+    return list(contents)
+
+
+def refuse_other_content(contents: Mapping[Path, bytes]) -> list[Path]:
+    """Return the files that do not exist.
+
+    Raises:
+        InputError: If a file exists with other content.
+    """
+    for path, content in contents.items():
+        if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == content):
             raise InputError(
                 "exists with other content",
                 where=str(path),
                 remedy="name another folder; nothing was written",
             )
-    for path in missing:
-        make_folder(path.parent)
-        with atomic_write(path, "wb") as file:
-            file.write(contents[path])
-    return list(contents)
+    return [path for path in contents if not os.path.lexists(path)]
 
 
 def make_folder(folder: Path) -> None:

@@ -9,6 +9,7 @@ import bz2
 import gzip
 import lzma
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, Literal, NamedTuple, cast
@@ -34,6 +35,10 @@ MAGIC_LENGTH = 10
 
 MAX_CHUNK_BYTES = 1 << 20
 """The greatest size of a decompressed chunk."""
+
+# Each member copies the unused rest of a feed for the next one: with larger feeds, the time for
+# many tiny members would grow with the square of their number.
+_FEED_BYTES = 1 << 14
 
 # A stream declares the size of its window; that much memory is allocated before its first byte.
 _MAX_WINDOW_BYTES = 1 << 27
@@ -72,8 +77,8 @@ def decompress(chunks: Iterable[bytes], compression: Compression) -> Iterator[by
     member: Any = None
     try:
         for chunk in chunks:
-            for at in range(0, len(chunk), method.feed_bytes):
-                pending = chunk[at : at + method.feed_bytes]
+            for at in range(0, len(chunk), _FEED_BYTES):
+                pending = chunk[at : at + _FEED_BYTES]
                 while pending:
                     if member is None and compression in _ZERO_PADDED:
                         pending = pending.lstrip(b"\0")
@@ -105,14 +110,12 @@ def open_compressed(stream: IO[bytes], compression: Compression) -> IO[bytes]:
         return bz2.BZ2File(stream, "wb")
     if compression == "xz":
         return lzma.LZMAFile(stream, "wb")
-    import zstandard
-
-    writer: IO[bytes] = zstandard.ZstdCompressor().stream_writer(stream, closefd=False)
+    writer: IO[bytes] = _zstd().ZstdFile(stream, "wb")
     return writer
 
 
 def _feed_buffering(decompressor: Any, data: bytes) -> Iterator[bytes]:
-    """Feed a bz2 or xz decompressor, which buffers its unused input."""
+    """Feed a bz2, xz or zstd decompressor, which buffers its unused input."""
     while content := decompressor.decompress(data, MAX_CHUNK_BYTES):
         yield content
         data = b""
@@ -129,30 +132,26 @@ def _feed_gzip(decompressor: Any, data: bytes) -> Iterator[bytes]:
             break
 
 
-def _feed_zstd(decompressor: Any, data: bytes) -> Iterator[bytes]:
-    """Feed a zstandard decompressor, which returns all content of its input at once."""
-    content = decompressor.decompress(data)
-    for at in range(0, len(content), MAX_CHUNK_BYTES):
-        yield content[at : at + MAX_CHUNK_BYTES]
+def _zstd() -> Any:
+    """Import the module of Python 3.14, or the package with the same functions."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd
 
 
 def _start_zstd() -> Any:
-    import zstandard
-
-    return zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES).decompressobj()
+    zstd = _zstd()
+    largest = zstd.DecompressionParameter.window_log_max
+    return zstd.ZstdDecompressor(options={largest: _MAX_WINDOW_BYTES.bit_length() - 1})
 
 
 class _Method(NamedTuple):
-    """The functions of one compression: start a member or frame, and feed data to it.
-
-    Only ``feed_bytes`` are fed at a time, because each member copies the unused rest for the next
-    one: with larger feeds, the time for many tiny members would grow with the square of their
-    number. The content of a zstandard feed can be 32,768 times as large.
-    """
+    """The functions of one compression: start a member or frame, and feed data to it."""
 
     start: Callable[[], Any]
     feed: Callable[[Any, bytes], Iterator[bytes]]
-    feed_bytes: int = 1 << 14
 
 
 _METHODS: dict[Compression, _Method] = {
@@ -162,12 +161,10 @@ _METHODS: dict[Compression, _Method] = {
         lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=2 * _MAX_WINDOW_BYTES),
         _feed_buffering,
     ),
-    "zstd": _Method(_start_zstd, _feed_zstd, feed_bytes=1 << 11),
+    "zstd": _Method(_start_zstd, _feed_buffering),
 }
 
 
 def _damage_errors() -> tuple[type[Exception], ...]:
-    """Return the error classes of the four libraries; zstandard is imported only on an error."""
-    import zstandard
-
-    return (zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, zstandard.ZstdError)
+    """Return the error classes of the four libraries; zstd is imported only on an error."""
+    return (zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, _zstd().ZstdError)

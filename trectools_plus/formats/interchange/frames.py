@@ -199,6 +199,9 @@ def _pandas_column(name: str, column: Any, kind: Kind) -> pl.Series:
         filled = {"na_value": 0} if stored is not dtype and missing.any() else {}
         found = pl.Series(name, column.to_numpy(dtype=stored, **filled))
         return found.set(pl.Series(missing), None) if missing.any() else found
+    if isinstance(stored, np.dtype) and stored.kind in "Mm":
+        kind_of_time = "datetime64[us]" if stored.kind == "M" else "timedelta64[us]"
+        return pl.Series(name, column.to_numpy().astype(kind_of_time))
     values = column.astype(object).where(~missing, None).tolist()
     try:
         found = pl.Series(name, values, strict=True)

@@ -67,16 +67,6 @@ _FILE_LINES = 6
 def benchmark_run(
     *,
     dataset: Dataset = None,
-    corpus: CorpusFile = None,
-    topics: TopicsFile = None,
-    qrels: QrelsFile = None,
-    id_field: IdField = None,
-    text_fields: TextFields = None,
-    language: TopicsLanguage = None,
-    test_file: HpoTestSet = None,
-    unknown_terms: UnknownTermsChoice = None,
-    ontology: OntologyFile = None,
-    annotations: AnnotationsFile = None,
     runs: Annotated[
         list[str] | None,
         typer.Option(
@@ -85,7 +75,18 @@ def benchmark_run(
             "--dataset. Without NAME=, a run is named after its file.",
         ),
     ] = None,
+    qrels: QrelsFile = None,
+    corpus: CorpusFile = None,
+    topics: TopicsFile = None,
+    id_field: IdField = None,
+    text_fields: TextFields = None,
+    language: TopicsLanguage = None,
+    test_file: HpoTestSet = None,
+    unknown_terms: UnknownTermsChoice = None,
+    ontology: OntologyFile = None,
+    annotations: AnnotationsFile = None,
     modes: Modes = None,
+    figures: FigureOptions,
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -95,7 +96,6 @@ def benchmark_run(
             autocompletion=completion.complete_modes,
         ),
     ] = None,
-    figures: FigureOptions,
     missing: Annotated[
         str | None,
         typer.Option(
@@ -106,6 +106,8 @@ def benchmark_run(
         ),
     ] = None,
     output_dir: OutputDir = None,
+    everything: Everything = False,
+    output_format: TextOrJson = "text",
     config: Annotated[
         Path | None,
         typer.Option(
@@ -114,8 +116,6 @@ def benchmark_run(
             "override it.",
         ),
     ] = None,
-    output_format: TextOrJson = "text",
-    everything: Everything = False,
     depth: Depth = None,
     exclude_self: Annotated[
         bool | None,

@@ -30,23 +30,31 @@ _ERROR_NAMES = frozenset(
     | {"err", "errno", "errcode", "exception", "exceptions", "fault", "failures"}
 )
 """Members that report an error unless they are empty."""
+_MESSAGE_NAMES = frozenset({"warning", "warnings", "message", "messages", "details", "notices"})
+"""Members whose empty list does not mean that no document was found."""
 _FLAG_NAMES = frozenset(
     {"timedout", "timeout", "partial", "partialresults", "incomplete", "incompleteresults"}
     | {"failed", "failure", "iserror", "haserror", "haserrors"}
+    | {"degraded", "ispartial", "isincomplete", "searchcutoff"}
 )
 """Members whose value ``true`` reports an error or missing documents."""
+_COUNTS = frozenset({"failed", "partial"})
+"""Members that can also be a number of shards or clusters."""
 _SUCCESS_NAMES = frozenset({"success", "successful", "succeeded", "ok"})
 """Members whose value ``false`` reports an error."""
 _STATUS_NAMES = frozenset({"status", "statuscode", "code"})
 """Members that report an error by an HTTP status of 400 or more, or by a word."""
 _HEADER_NAMES = frozenset(
-    {"status", "meta", "metadata", "header", "responseheader", "shards", "coverage", "degraded"}
+    {"status", "meta", "metadata", "header", "responseheader"}
+    | {"shards", "clusters", "coverage", "degraded"}
 )
 """Members whose value may be an object with such members."""
 _NO_ERRORS = frozenset({"", "none", "null", "nil", "false", "0", "ok", "no error", "success"})
 _ERROR_WORDS = frozenset(
     {"error", "errors", "fail", "failed", "failure", "exception", "timeout", "timed out"}
+    | {"partial", "incomplete", "unavailable"}
 )
+_TRUE_WORDS = frozenset({"true", "yes", "omitted"})
 
 
 class AnswerError(ValueError):
@@ -282,9 +290,13 @@ def _means_no_results(value: Any, segment: JSONPathSegment) -> bool:
 
 
 def _has_empty_list(value: Any) -> bool:
-    """Return whether there is an empty list at any depth."""
+    """Return whether there is an empty list at any depth, except one of errors or messages."""
     if isinstance(value, dict):
-        return any(map(_has_empty_list, value.values()))
+        return any(
+            _has_empty_list(member)
+            for name, member in value.items()
+            if re.sub(r"[_-]", "", name).lower() not in _ERROR_NAMES | _MESSAGE_NAMES
+        )
     return isinstance(value, list) and (not value or any(map(_has_empty_list, value)))
 
 
@@ -305,16 +317,18 @@ def _reports_error(name: str, member: Any) -> bool:
     name = re.sub(r"[_-]", "", name).lower()
     if name in _ERROR_NAMES:
         return not _is_empty(member)
-    if name in _FLAG_NAMES:
-        return member is True or (type(member) is int and member > 0 and name == "failed")
-    if name in _SUCCESS_NAMES:
-        return member is False
     if name in _HEADER_NAMES and isinstance(member, dict):
         is_partial = name == "coverage" and member.get("full") is False
         return is_partial or any(_reports_error(*item) for item in member.items())
+    word = member.strip().lower() if isinstance(member, str) else None
+    if name in _FLAG_NAMES:
+        is_count = name in _COUNTS and type(member) is int and member > 0
+        return member is True or word in _TRUE_WORDS or is_count
+    if name in _SUCCESS_NAMES:
+        return member is False or word == "false"
     if name in _STATUS_NAMES:
-        if isinstance(member, str):
-            return member.strip().lower() in _ERROR_WORDS
+        if word is not None:
+            return word in _ERROR_WORDS
         return type(member) is int and 400 <= member < 600
     return False
 

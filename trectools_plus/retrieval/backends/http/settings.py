@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from collections.abc import Mapping
@@ -331,13 +332,15 @@ class HttpSettings(Model):
                 url = preset.get("url", given["url"])
                 body = preset["body"] if "body" in preset else given.get("body")
                 given = {**_merge(preset, given), "url": url, "body": body}
-            return self.model_validate({key: given[key] for key in given if key not in NAMES})
+            return self.model_validate(given)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(map(str, ("modes", name, *first["loc"])))
             problem, remedy = explain_problem(first)
             if first["type"] == "extra_forbidden":
                 problem = "there is no such setting"
+                near = difflib.get_close_matches(str(first["loc"][-1]), type(self).model_fields, 1)
+                remedy = f"did you mean '{near[0]}'?" if near else None
             suffix = f" — {remedy}" if remedy else ""
             raise ValueError(f"{place}: {problem}{suffix}") from error
 

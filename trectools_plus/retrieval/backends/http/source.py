@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -65,9 +66,10 @@ class HttpBackend(Backend):
     name = "http"
 
     def __init__(self, settings: HttpSettings, timeout: float | None = None) -> None:
-        self._settings = (
-            settings if timeout is None else settings.model_copy(update={"timeout": timeout})
-        )
+        if timeout is not None:
+            modes = {name: {**own, "timeout": timeout} for name, own in settings.modes.items()}
+            settings = settings.model_copy(update={"timeout": timeout, "modes": modes})
+        self._settings = settings
         self._opened: dict[str, Any] = {}
 
     @classmethod
@@ -157,7 +159,7 @@ def _settings_of(settings: HttpSettings, mode: str) -> HttpSettings:
         return settings.for_mode(mode)
     except ValueError as error:
         what, _, remedy = str(error).partition(SEPARATOR)
-        where = None if f"'{mode}'" in what else f"mode {mode}"
+        where = None if re.search(rf"mode '?{re.escape(mode)}\b", what) else f"mode {mode}"
         raise UsageError(what, where=where, remedy=remedy or None) from error
 
 

