@@ -122,14 +122,17 @@ def milvus() -> None:
 
 @pytest.fixture(scope="session")
 def require_module() -> Callable[[str], Any]:
-    """Import a module of the extra ``dev-trackers``; skip, or fail if ``REQUIRE_TRACKERS=1``."""
+    """Import a module of the extra ``dev-integrations``; skip without it.
+
+    It fails instead if ``REQUIRE_INTEGRATIONS=1``.
+    """
 
     def require(name: str) -> Any:
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:
-            reason = f"{error}: pip install '.[dev-trackers]'"
-            if os.environ.get("REQUIRE_TRACKERS") == "1":
+            reason = f"{error}: pip install '.[dev-integrations]'"
+            if os.environ.get("REQUIRE_INTEGRATIONS") == "1":
                 pytest.fail(reason)
             return pytest.skip(reason)
 

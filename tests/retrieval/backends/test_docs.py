@@ -51,7 +51,7 @@ def test_the_mapping_is_a_configuration(tmp_path: Path) -> None:
 
 
 def test_the_functions_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    function, scored, template, engine = blocks("python")
+    function, scored, _, _, template, engine = blocks("python")
     names: dict[str, Any] = {}
     exec(function, names)
     assert names["search"]("x", 1) == [("d7", 12.5), ("d3", 9.1)]
