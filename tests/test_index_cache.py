@@ -59,7 +59,9 @@ def test_other_facts_are_another_index() -> None:
     assert builder.calls == 2
 
 
-@pytest.mark.parametrize("damage", ["cut", "flip", "remove", "seal", "other facts", "file"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "flip", "remove", "seal", "no checksums", "other facts", "file"]
+)
 def test_a_damaged_index_is_built_anew(damage: str) -> None:
     builder = Builder()
     builder.open()
@@ -73,12 +75,39 @@ def test_a_damaged_index_is_built_anew(damage: str) -> None:
         data.unlink()
     elif damage == "seal":
         seal.write_text(seal.read_text()[:-5])
+    elif damage == "no checksums":
+        data.write_text("CONTENT")
+        seal.write_text(json.dumps({**json.loads(seal.read_text()), "files": {}}))
     elif damage == "other facts":
         seal.write_text(seal.read_text().replace("abc", "abd"))
     else:
         seal.write_text("[]")
     assert builder.open() == "content"
     assert builder.calls == 2
+
+
+@pytest.mark.parametrize("kind", ["lexical", "vector", "all_max", "ngram"])
+def test_any_changed_byte_is_noticed(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    """In every file of an index, at its start, in the middle and at its end."""
+
+    def search() -> tuple[list[str], list[float]]:
+        (found,) = build_retrievers(CORPUS, [kind])[kind].search(["swept wing"], 5)
+        return found.doc_ids, found.scores.tolist()
+
+    expected = search()
+    folders = [path for path in cache_folder().iterdir() if path.is_dir()]
+    files = [path for folder in folders for path in folder.iterdir() if path.stat().st_size]
+    n_changes = 0
+    for path in files:
+        data = path.read_bytes()
+        for place in (0, len(data) // 2, len(data) - 1):
+            changed = bytearray(data)
+            changed[place] ^= 1
+            path.write_bytes(changed)
+            assert search() == expected
+            n_changes += 1
+    assert len(caplog.messages) == n_changes
+    assert all(one.endswith("and is built again") for one in caplog.messages)
 
 
 KINDS = {"lexical": "lexical", "vector": "vector", "multi-vector": "all_max"}

@@ -226,7 +226,14 @@ README_LINES = shell_lines((ROOT / "README.md").read_text("utf-8"))
 
 
 def test_readme_names_its_two_commands() -> None:
-    assert README_LINES[:2] == ["scripts/demo", "scripts/test"]
+    assert README_LINES[1:4] == ["trectools-plus demo", "scripts/demo", "scripts/test"]
+
+
+def test_readme_installs_the_wheel_of_this_version() -> None:
+    version = importlib.import_module("trectools_plus").__version__
+    wheel = f"trectools_plus-{version}-py3-none-any.whl[hpo]"
+    assert README_LINES[0] == f"pip install '{wheel}'"
+    assert wheel in DOCS[Path("index.md")].read_text("utf-8")
 
 
 @pytest.mark.parametrize(

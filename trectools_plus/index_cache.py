@@ -209,6 +209,9 @@ def _is_intact(folder: Path, recipe: IndexRecipe) -> bool:
         expected = [FORMAT_VERSION, recipe.kind, json.loads(json.dumps(recipe.facts))]
         if [content[key] for key in ("format", "kind", "facts")] != expected:
             return False
+        # A file without a checksum could have any content.
+        if {path.name for path in folder.iterdir()} != {_CHECKSUMS_FILE, *content["files"]}:
+            return False
         return all(
             # Accept only regular files of this folder, because reading a device may never end.
             Path(name).name == name

@@ -15,6 +15,7 @@ import pytest
 
 from trectools_plus.service import server
 from trectools_plus.service.api.app import create_app
+from trectools_plus.service.jobs.task import Outcome, Task
 from trectools_plus.service.server import listen
 
 pytestmark = pytest.mark.process
@@ -158,7 +159,13 @@ def test_clients_that_leave_are_no_failures_of_the_service(
 
         jobs = app.state.context.jobs
         release = threading.Event()
-        jobs.begin("held", lambda progress: {"done": release.wait(60)})
+        jobs.open()
+        do = jobs.workers.do
+        jobs.workers.do = lambda *_: release.wait(60) and Outcome(b"{}")
+        held = jobs.begin(Task("score", {}))
+        while held.state != "running":
+            time.sleep(0.01)
+        jobs.workers.do = do
         with socket.create_connection(("127.0.0.1", port)) as connection:
             request = head.format("validate?kind=qrels", "text/plain", len(row)).encode()
             connection.sendall(request + row)
@@ -176,4 +183,5 @@ def test_clients_that_leave_are_no_failures_of_the_service(
             connection.sendall(request + row)
             assert connection.recv(1000).startswith(b"HTTP/1.1 200")
         await_counts(port, {"499": len(uploads) + 1, "200": 1})
+        jobs.close()
     assert not [one for one in caplog.records if one.exc_info]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_address
@@ -23,6 +23,8 @@ from trectools_plus.service.problems import ProblemError, as_problem, problem_re
 
 CLIENT_CLOSED_REQUEST = 499
 """The status in log and metrics if the client disconnects before the response, as in nginx."""
+MAY_PUBLISH = "trectools_plus.may_publish"
+"""The item of a request's scope that is true if its key may publish figures."""
 KEY_REMEDY = (
     "send the header 'Authorization: Bearer KEY'; KEY is the value of the environment variable "
     "that the server's option --key-from-env names"
@@ -34,6 +36,9 @@ _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
 )
+
+_CHUNK_BYTES = 1 << 16
+"""Responses are sent in parts of this size, so that a client that disconnects is noticed."""
 
 Observer = Callable[[str, str, int, float], None]
 """Receives method, route, status and seconds of each response."""
@@ -112,24 +117,26 @@ class Guard:
             return
         began = monotonic()
         status = 500
-        started = disconnected = False
+        started = disconnected = finished = False
         # HEAD is answered like GET but without a body (RFC 9110, 9.3.2).
         is_head = scope["method"] == "HEAD"
         inner: Scope = {**scope, "method": "GET"} if is_head else scope
 
         async def send_observed(message: Message) -> None:
-            nonlocal status, started
+            nonlocal status, started, finished
             if message["type"] == "http.response.start":
                 status, started = int(message["status"]), True
                 headers = [*message.get("headers", ()), *_HEADERS, *self._rules.headers]
                 message = {**message, "headers": headers}
             elif is_head:
                 message = {**message, "body": b""}
-            await send(message)
+            for part in _in_parts(message):
+                await send(part)
+            finished = message["type"] == "http.response.body" and not message.get("more_body")
 
         def disconnect() -> None:
             nonlocal disconnected
-            if not started:
+            if not finished:
                 disconnected = True
                 task.cancel()  # no client waits for the answer
 
@@ -139,6 +146,7 @@ class Guard:
             await task
         except asyncio.CancelledError:
             if not disconnected:
+                status = status if started else 503  # the server stops
                 raise
         except Exception as error:
             if started or disconnected:  # no other response can be sent
@@ -151,7 +159,8 @@ class Guard:
 
     async def _answer(self, inner: Scope, scope: Scope, body: _Body, send: Send) -> None:
         headers = Headers(scope=scope)
-        self._rules.check(scope, headers)
+        _check_length(scope, headers)
+        self._rules.check(inner, headers)
         length = headers.get("content-length", "")
         most = self._rules.body_bytes
         if length.isdecimal() and (len(length) > 18 or int(length) > most):
@@ -236,6 +245,38 @@ class _Body:
         while (await self._receive())["type"] != "http.disconnect":
             pass
         self._disconnect()
+
+
+def _in_parts(message: Message) -> Iterator[Message]:
+    body = message.get("body", b"")
+    if len(body) <= _CHUNK_BYTES:
+        yield message
+        return
+    view = memoryview(body)
+    for start in range(0, len(body), _CHUNK_BYTES):
+        more = start + _CHUNK_BYTES < len(body) or message.get("more_body", False)
+        part = bytes(view[start : start + _CHUNK_BYTES])
+        yield {**message, "body": part, "more_body": more}
+
+
+def _check_length(scope: Scope, headers: Headers) -> None:
+    """Refuse a request whose end a proxy and this server can determine differently.
+
+    With two requests in one, the second would pass the proxy unseen (request smuggling).
+
+    Raises:
+        ProblemError: 400.
+    """
+    lengths = set(headers.getlist("content-length"))
+    encoded = "transfer-encoding" in headers
+    if len(lengths) > 1 or (encoded and (lengths or scope.get("http_version") == "1.0")):
+        raise ProblemError(
+            400,
+            "ambiguous-length",
+            "the request states the length of its body in two ways",
+            remedy="send either Content-Length or Transfer-Encoding",
+            headers={"Connection": "close"},
+        )
 
 
 def _too_large(rules: Rules) -> ProblemError:

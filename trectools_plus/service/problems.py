@@ -92,6 +92,13 @@ class ProblemError(Exception):
             errors=(errors or [])[:_MAX_ERRORS],
         )
 
+    @classmethod
+    def of(cls, problem: Problem, headers: Mapping[str, str] | None = None) -> ProblemError:
+        """Return the error for a problem document."""
+        error = cls(problem.status, problem.code, problem.detail, headers=headers)
+        error.problem = problem
+        return error
+
 
 def to_json(content: Any) -> bytes:
     """Return JSON in ASCII, because ids can contain lone surrogates, which UTF-8 cannot encode."""
@@ -122,7 +129,7 @@ def problem_response(error: ProblemError) -> Response:
     return json_response(content, error.problem.status, MEDIA_TYPE, error.headers)
 
 
-def as_problem(error: Exception) -> ProblemError:
+def as_problem(error: Exception, *, log: bool = True) -> ProblemError:
     """Convert any error to a problem; the details of an unexpected error are only logged."""
     if isinstance(error, ProblemError):
         return error
@@ -130,7 +137,8 @@ def as_problem(error: Exception) -> ProblemError:
         return _from_package_error(error)
     if isinstance(error, HTTPException):
         return _from_http_error(error)
-    _LOG.error("unexpected error", exc_info=error)
+    if log:
+        _LOG.error("unexpected error", exc_info=error)
     return ProblemError(
         500,
         "internal-error",

@@ -7,8 +7,6 @@ import ipaddress
 import logging
 import os
 import socket
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -23,17 +21,23 @@ except ImportError as error:
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from trectools_plus.formats.collection import find_collection_files, is_named_collection
+from trectools_plus.index_cache import cache_folder
 from trectools_plus.service.api.settings import MIN_KEY_LENGTH, NO_DATASET, ServiceSettings
+from trectools_plus.service.api.snapshots import MONITORED_MEASURE, Snapshot
+from trectools_plus.service.jobs.store import JobStore, open_default_store
+from trectools_plus.service.log import prepare_log
 from trectools_plus.testsets.loading import find_test_set, read_test_set
 
 REQUEST_HEADER_SECONDS = 15.0
 """Time limit for the first line and the headers of a request; the body has its own limit."""
 _KEEP_ALIVE_SECONDS = 5
+_STOP_SECONDS = 2
+"""Time that a signal leaves to clients to send or receive the rest of a body."""
 _LOG = logging.getLogger("trectools_plus.service")
 
 
-def read_key(variable: str) -> str:
-    """Read the key from an environment variable.
+def read_key(variable: str, option: str = "--key-from-env") -> str:
+    """Read a key from an environment variable that an option names.
 
     Raises:
         UsageError: If the variable is not set, or the key has fewer than 16 characters or contains
@@ -44,7 +48,7 @@ def read_key(variable: str) -> str:
         state = "does not contain a usable key" if key else "is not set"
         raise UsageError(
             f"the environment variable {variable} {state}",
-            where="--key-from-env",
+            where=option,
             remedy=f"set it to {MIN_KEY_LENGTH} or more ASCII characters without spaces, for "
             "example the output of 'openssl rand -hex 32'",
         )
@@ -91,7 +95,13 @@ def listen(host: str, port: int, *, has_key: bool) -> socket.socket:
     return opened
 
 
-def run_server(settings: ServiceSettings, host: str, port: int, key: str | None) -> None:
+def run_server(
+    settings: ServiceSettings,
+    host: str,
+    port: int,
+    key: str | None,
+    publish_key: str | None = None,
+) -> None:
     """Run the service until a signal ends it.
 
     Args:
@@ -99,6 +109,7 @@ def run_server(settings: ServiceSettings, host: str, port: int, key: str | None)
         host: The address to listen on.
         port: The port; 0 selects a free one.
         key: The key that requests need; ``None`` for no key.
+        publish_key: The key of requests that may publish the figures of uploaded test sets.
 
     Raises:
         UsageError: If other machines can reach it and there is no key.
@@ -108,16 +119,32 @@ def run_server(settings: ServiceSettings, host: str, port: int, key: str | None)
     from trectools_plus.service.api.app import create_app
     from trectools_plus.service.api.snapshots import read_snapshots
 
-    for report in settings.reports:  # raise errors of reports before the service starts
-        read_snapshots(report)
+    # Raise errors before the service starts.
+    lacking = [one for one in settings.reports if not _is_monitored(read_snapshots(one))]
     _check_documents(settings)
-    app = create_app(settings, key=key)
+    if settings.state_dir is None:
+        default = open_default_store(cache_folder().parent / "service")
+        settings = settings.model_copy(update={"state_dir": str(default)})
+    JobStore(Path(settings.state_dir or "")).close()
+    app = create_app(settings, key=key, publish_key=publish_key)
 
-    _prepare_log()
-    opened = listen(host, port, has_key=key is not None)
+    prepare_log()
+    opened = listen(host, port, has_key=key is not None or publish_key is not None)
     address = f"http://{format_host(host)}:{opened.getsockname()[1]}"
+    close = app.state.context.jobs.close
+
+    def report_start() -> None:
+        _LOG.info("listening on %s", address)
+        for report in lacking:
+            _LOG.warning(
+                "%s has no %s, which the shipped alerts name; run its benchmark with --measures %s",
+                report,
+                MONITORED_MEASURE,
+                MONITORED_MEASURE,
+            )
+
     with opened:
-        serve_app(app, opened, started=lambda: _LOG.info("listening on %s", address))
+        serve_app(app, opened, started=report_start, stopping=close)
 
 
 def serve_app(
@@ -125,6 +152,7 @@ def serve_app(
     listener: socket.socket,
     *,
     started: Callable[[], None],
+    stopping: Callable[[], None] | None = None,
     lifespan: Literal["on", "off"] = "on",
 ) -> None:
     """Serve an application until a signal ends it.
@@ -133,6 +161,7 @@ def serve_app(
         app: The ASGI application.
         listener: The socket.
         started: Called when the server is ready to answer and to handle signals.
+        stopping: Called in a thread when a signal arrives, to end the work that requests wait for.
         lifespan: ``on`` if the application has ASGI lifespan events.
     """
     config = uvicorn.Config(
@@ -145,8 +174,9 @@ def serve_app(
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_STOP_SECONDS,
     )
-    _Server(config, started).run(sockets=[listener])
+    _Server(config, started, stopping).run(sockets=[listener])
 
 
 def format_host(host: str) -> str:
@@ -168,26 +198,31 @@ def _check_documents(settings: ServiceSettings) -> None:
     find_collection_files(str(dataset))
 
 
-def _prepare_log() -> None:
-    """Send log lines to stderr, with the time in UTC."""
-    handler = logging.StreamHandler(sys.stderr)
-    formatter = logging.Formatter("%(asctime)sZ %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
-    formatter.converter = time.gmtime
-    handler.setFormatter(formatter)
-    for name in ("trectools_plus", "uvicorn.error"):
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(logging.INFO if name == "trectools_plus" else logging.WARNING)
+def _is_monitored(snapshots: list[Snapshot]) -> bool:
+    """Return true if a report has the measure that the shipped alerts name."""
+    return any(figure.measure == MONITORED_MEASURE for one in snapshots for figure in one.figures)
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        started: Callable[[], None],
+        stopping: Callable[[], None] | None,
+    ) -> None:
         super().__init__(config)
         self._on_start = started
+        self._on_stop = stopping
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._on_start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Otherwise the server would wait for the requests, and they for the work.
+        if self._on_stop is not None:
+            await asyncio.to_thread(self._on_stop)
+        await super().shutdown(sockets)
 
 
 class _TimeoutProtocol(H11Protocol):

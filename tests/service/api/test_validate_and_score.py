@@ -12,11 +12,11 @@ from harness.program import Program
 from starlette.testclient import TestClient
 
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.service.api.jobs import StoppedError
 from trectools_plus.service.api.models import ScoreAnswer, ScoreParameters, ValidationAnswer
 from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.api.uploads import Part
 from trectools_plus.service.api.validate_and_score import score_parts
+from trectools_plus.service.jobs.jobs import StoppedError
 
 pytestmark = pytest.mark.process
 

@@ -43,6 +43,22 @@ def serve(
             help="Environment variable with the key that requests must contain.",
         ),
     ] = None,
+    publish_key_from_env: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VARIABLE",
+            help="Environment variable with the key of requests that may publish the figures of "
+            "uploaded test sets in /metrics.",
+        ),
+    ] = None,
+    state_dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of the background jobs, which survive a restart.  [default: in the cache "
+            "folder]",
+        ),
+    ] = None,
     dataset: DatasetOrHpo = None,
     corpus: CorpusFile = None,
     test_file: Annotated[
@@ -128,10 +144,29 @@ def serve(
             min=1,
             max=64,
             metavar="N",
-            help="Number of requests processed at the same time.",
+            help="Number of processes, and of requests processed at the same time.",
             rich_help_panel=_LIMITS,
         ),
     ] = 2,
+    max_memory_gib: Annotated[
+        float | None,
+        typer.Option(
+            min=0.25,
+            metavar="N",
+            help="Maximum memory of each process in GiB, where the system can limit it (Linux).  "
+            "[default: three quarters of the memory]",
+            rich_help_panel=_LIMITS,
+        ),
+    ] = None,
+    keep_results: Annotated[
+        float,
+        typer.Option(
+            min=0.001,
+            metavar="HOURS",
+            help="Time for which the result of a background job is stored if it is not fetched.",
+            rich_help_panel=_LIMITS,
+        ),
+    ] = 168.0,
 ) -> None:
     """The service answers POST requests to /v1/evaluate, /v1/validate and /v1/score, and to
     /v1/jobs for long work; GET requests to /healthz, /readyz, /metrics and /openapi.json. Requests
@@ -168,6 +203,7 @@ def serve(
         **values,
         retrieval=retrieval.make_settings(given),
         prefix=prefix,
+        state_dir=None if state_dir is None else str(state_dir),
         reports=tuple(map(str, report or ())),
         limits=service.Limits(
             body_bytes=max_body_mib << 20,
@@ -175,9 +211,16 @@ def serve(
             seconds=time_limit,
             job_seconds=job_time_limit,
             workers=workers,
+            memory_bytes=None if max_memory_gib is None else int(max_memory_gib * (1 << 30)),
+            kept_seconds=keep_results * 3600,
         ),
     )
     searched = settings.retrieval.for_documents(has_parts=settings.has_terms)
     options.check_used(settings.modes, searched)
     key = None if key_from_env is None else service.read_key(key_from_env)
-    service.run_server(settings, host, port, key)
+    publish_key = (
+        None
+        if publish_key_from_env is None
+        else service.read_key(publish_key_from_env, "--publish-key-from-env")
+    )
+    service.run_server(settings, host, port, key, publish_key)

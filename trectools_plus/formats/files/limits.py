@@ -53,7 +53,7 @@ def max_content_bytes() -> int:
     """
     setting = os.environ.get(LIMIT_VARIABLE)
     if not setting:
-        return max(_usable_memory() // _MEMORY_DIVISOR, _MIN_LIMIT_BYTES)
+        return max(usable_memory() // _MEMORY_DIVISOR, _MIN_LIMIT_BYTES)
     try:
         limit = int(float(setting) * (1 << 30))
     except (ValueError, OverflowError):
@@ -67,7 +67,7 @@ def max_content_bytes() -> int:
     return limit
 
 
-def _usable_memory() -> int:
+def usable_memory() -> int:
     """Return the memory that this process may use in bytes: the machine's, or a lower limit."""
     amounts = [_MEMORY_IF_UNKNOWN]
     with suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf

@@ -33,7 +33,9 @@ class Element:
         end: The number of its end tag.
         children: The elements in it.
         own_text: The text in it, but not in its children.
-        all_text: The text in it and in its children.
+        texts: All texts of the document.
+        first_text: The position in ``texts`` of the first text in this element.
+        last_text: The position after the last one.
     """
 
     name: str
@@ -44,7 +46,14 @@ class Element:
     end: int = 0
     children: list[Element] = field(default_factory=list)
     own_text: list[str] = field(default_factory=list)
-    all_text: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    first_text: int = 0
+    last_text: int = 0
+
+    @property
+    def all_text(self) -> list[str]:
+        """The text in it and in its children."""
+        return self.texts[self.first_text : self.last_text]
 
 
 def parse_xml(data: bytes) -> list[Element]:
@@ -62,9 +71,12 @@ def parse_xml(data: bytes) -> list[Element]:
     """
     found: list[Element] = []
     opened: list[Element] = []
+    texts: list[str] = []
     n_tags = 0
 
     parser = expat.ParserCreate("utf-8")
+    # One call for adjacent texts; otherwise each &amp; and each line end is a call.
+    parser.buffer_text, parser.buffer_size = True, 1 << 16
     before, data, after = _with_root(data)
     is_added = bool(after)
 
@@ -75,6 +87,7 @@ def parse_xml(data: bytes) -> list[Element]:
         column = column - len(before) if line == 1 else column
         lowered = {key.lower(): value for key, value in attributes.items()}
         element = Element(name.lower(), line, column, lowered, n_tags)
+        element.texts, element.first_text = texts, len(texts)
         if len(opened) > MAX_DEPTH:
             raise TreeError(f"invalid XML: nested more than {MAX_DEPTH} deep", line, column)
         if len(found) > MAX_NODES:
@@ -87,13 +100,13 @@ def parse_xml(data: bytes) -> list[Element]:
     def end(_: str) -> None:
         nonlocal n_tags
         n_tags += 1
-        opened.pop().end = n_tags
+        element = opened.pop()
+        element.end, element.last_text = n_tags, len(texts)
 
     def characters(text: str) -> None:
         if opened:
             opened[-1].own_text.append(text)
-        for element in opened:
-            element.all_text.append(text)
+        texts.append(text)
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end

@@ -37,6 +37,9 @@ _PLAIN_INTEGER = re.compile("0|[1-9][0-9]*")
 # Numbers of the core schema of YAML 1.2, section 10.3.2, that are not numbers in YAML 1.1.
 _CORE_OCTAL = re.compile("0o[0-7]+")
 _CORE_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+")
+_TAG_DIRECTIVE = re.compile(r"^%TAG\b", re.MULTILINE)
+_MAX_DIRECTIVES = 64
+"""The parser compares each directive with all others."""
 _MAX_DIGITS = 4000
 """Longer numbers are not converted, because the time grows with the square of their length."""
 
@@ -48,6 +51,10 @@ def parse_yaml(text: str) -> Tree:
         TreeError: If the text is not YAML, has a second document or an unknown tag, or is
             too large or too deep.
     """
+    for number, directive in enumerate(_TAG_DIRECTIVE.finditer(text), 1):
+        if number > _MAX_DIRECTIVES:
+            line = text.count("\n", 0, directive.start()) + 1
+            raise TreeError(f"more than {_MAX_DIRECTIVES} directives", line, 1)
     parser = _YamlParser(text)
     try:
         return parser.parse()
@@ -178,6 +185,8 @@ def read_scalar(node: Scalar) -> object:
             return node.text
         resolver: Any = yaml.resolver.Resolver()
         tag = resolver.resolve(yaml.ScalarNode, node.text, (True, False))
+    if node.meaning in ("integer", "number") and len(node.text) > _MAX_DIGITS:
+        raise ValueError(f"a number of more than {_MAX_DIGITS:,} digits")
     try:
         constructor = yaml.constructor.SafeConstructor()
         return constructor.construct_object(yaml.ScalarNode(tag, node.text))

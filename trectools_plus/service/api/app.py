@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -24,14 +22,21 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from trectools_plus.service.api.openapi import make_document
-from trectools_plus.service.api.routes import Context, make_context, router
-from trectools_plus.service.guard import KEY_REMEDY, Guard, Key, Observer, Rules, is_loopback
+from trectools_plus.service.api.routes import make_context, router
+from trectools_plus.service.guard import (
+    KEY_REMEDY,
+    MAY_PUBLISH,
+    Guard,
+    Key,
+    Observer,
+    Rules,
+    is_loopback,
+)
 from trectools_plus.service.problems import ProblemError, answer_invalid, answer_problem
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Paths that need no key, so that process monitors can use them."""
 
-_LOG = logging.getLogger("trectools_plus.service")
 _DESCRIPTION = """\
 Evaluate test sets, validate and score TREC runs.
 
@@ -39,12 +44,15 @@ Errors are problem documents (RFC 9457). The service never opens a path or URL f
 """
 
 
-def create_app(settings: ServiceSettings, *, key: str | None = None) -> FastAPI:
+def create_app(
+    settings: ServiceSettings, *, key: str | None = None, publish_key: str | None = None
+) -> FastAPI:
     """Create the ASGI application.
 
     Args:
         settings: Data, limits and names.
         key: The key that requests need; ``None`` if only this machine can reach the service.
+        publish_key: A key with which requests may also publish the figures of uploaded test sets.
 
     Raises:
         MissingExtraError: If the extra ``service`` is not installed.
@@ -53,11 +61,9 @@ def create_app(settings: ServiceSettings, *, key: str | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        context.jobs.open()
-        loading = asyncio.create_task(run_in_threadpool(_load, context))
+        await run_in_threadpool(context.jobs.open)
         yield
-        context.jobs.close()
-        await asyncio.gather(loading, return_exceptions=True)
+        await run_in_threadpool(context.jobs.close)
 
     app = FastAPI(
         title="trectools-plus",
@@ -72,27 +78,52 @@ def create_app(settings: ServiceSettings, *, key: str | None = None) -> FastAPI:
     for kind in (HTTPException, ProblemError, Exception):
         app.add_exception_handler(kind, answer_problem)
     app.add_exception_handler(RequestValidationError, answer_invalid)
-    app.add_middleware(Guard, rules=make_rules(key, settings.limits, context.metrics.observe))
-    app.openapi = lambda: make_document(app, with_key=key is not None)  # type: ignore[method-assign]
+    keys = Keys(key, publish_key)
+    app.add_middleware(Guard, rules=make_rules(keys, settings.limits, context.metrics.observe))
+    app.openapi = lambda: make_document(app, with_key=keys.are_needed)  # type: ignore[method-assign]
     return app
 
 
-def make_rules(key: str | None, limits: Limits, observe: Observer) -> Rules:
+class Keys:
+    """The keys that requests can contain.
+
+    Args:
+        key: The key that may not publish figures.
+        publish_key: The key that may. Without keys, only this machine can reach the service; then
+            requests to other host names are refused, so that no web page can send requests through
+            such a name (DNS rebinding).
+    """
+
+    def __init__(self, key: str | None = None, publish_key: str | None = None) -> None:
+        given = {False: key, True: publish_key}
+        self._keys = {may: Key(one) for may, one in given.items() if one is not None}
+
+    @property
+    def are_needed(self) -> bool:
+        """True if requests need a key."""
+        return bool(self._keys)
+
+    def find(self, headers: Headers) -> bool | None:
+        """Return true if the request may publish figures, ``None`` if it contains no valid key."""
+        found = {may for may, key in self._keys.items() if key.is_in(headers)}
+        return max(found) if found else None
+
+
+def make_rules(keys: Keys, limits: Limits, observe: Observer) -> Rules:
     """Return the checks and limits of the service.
 
     Args:
-        key: The key that requests need. ``None`` if only this machine can reach the service; then
-            requests to other host names are refused, so that no web page can send requests through
-            such a name (DNS rebinding).
+        keys: The keys.
         limits: The limits of a body.
         observe: Called after each response.
     """
-    expected = None if key is None else Key(key)
 
     def check(scope: Scope, headers: Headers) -> None:
-        if expected is None:
+        if not keys.are_needed:
             _check_local(headers)
-        elif scope["path"] not in OPEN_PATHS and not expected.is_in(headers):
+        elif (may_publish := keys.find(headers)) is not None:
+            scope[MAY_PUBLISH] = may_publish
+        elif scope["path"] not in OPEN_PATHS:
             raise ProblemError(
                 401,
                 "unauthorised",
@@ -129,11 +160,3 @@ def _check_local(headers: Headers) -> None:
             "without a key the service only answers requests from this machine",
             remedy="use http://127.0.0.1, or start the service with --key-from-env",
         )
-
-
-def _load(context: Context) -> None:
-    context.search.open()
-    if context.search.failed:
-        _LOG.error("the documents cannot be searched: %s", context.search.state)
-    elif context.settings.searches:
-        _LOG.info("the documents are ready")

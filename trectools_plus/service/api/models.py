@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from trectools_plus.benchmark.report import ConfidenceInterval, FindingRecord, Latency
-from trectools_plus.service.api.jobs import JobStatus
+from trectools_plus.service.jobs.jobs import JobStatus
 
 MAX_MEASURES_LENGTH = 300
 """Maximum number of characters in a list of measures."""

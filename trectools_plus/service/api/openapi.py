@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from trectools_plus.service.api.jobs import JobStatus
+from trectools_plus.service.jobs.jobs import JobStatus
 from trectools_plus.service.problems import MEDIA_TYPE, Problem
 from trectools_plus.testsets.model import TestSet
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.concurrency import run_in_threadpool
@@ -12,15 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES as SCORE_MEASURES
-from trectools_plus.progress import Progress
 from trectools_plus.service.api import openapi
 from trectools_plus.service.api.evaluation import (
     DEFAULT_MEASURES,
     choose_measures,
     choose_mode,
-    evaluate_test_set,
 )
-from trectools_plus.service.api.jobs import Jobs, JobStatus, Work
 from trectools_plus.service.api.metrics import ServiceMetrics
 from trectools_plus.service.api.models import (
     EvaluateParameters,
@@ -33,21 +30,20 @@ from trectools_plus.service.api.models import (
     ValidateParameters,
     ValidationAnswer,
 )
-from trectools_plus.service.api.search import Search
 from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.api.snapshots import SnapshotStore
+from trectools_plus.service.api.snapshots import Snapshot, SnapshotStore
 from trectools_plus.service.api.uploads import (
     JSON_TYPES,
     TEXT_TYPES,
     YAML_TYPES,
+    Part,
     has_body,
     parts_named,
     read_parts,
 )
-from trectools_plus.service.api.validate_and_score import (
-    score_parts,
-    validate_parts,
-)
+from trectools_plus.service.guard import MAY_PUBLISH
+from trectools_plus.service.jobs.jobs import Jobs, JobStatus
+from trectools_plus.service.jobs.task import Kind, Task
 from trectools_plus.service.problems import ProblemError, json_response
 
 router = APIRouter()
@@ -59,14 +55,12 @@ class Context:
 
     Attributes:
         settings: The settings.
-        search: The documents.
-        jobs: The workers.
+        jobs: The workers and the background jobs.
         store: The figures for ``/metrics``.
         metrics: All metrics of ``/metrics``.
     """
 
     settings: ServiceSettings
-    search: Search
     jobs: Jobs
     store: SnapshotStore
     metrics: ServiceMetrics
@@ -78,12 +72,20 @@ def make_context(settings: ServiceSettings) -> Context:
     Raises:
         MissingExtraError: If the extra ``service`` is not installed.
     """
-    search, jobs = Search(settings), Jobs(settings.limits)
     store = SnapshotStore(settings.reports)
+
+    def publish(task: Task, snapshot: Snapshot) -> None:
+        if task.is_own:
+            store.set_own(snapshot)
+        elif task.parameters.get("publish"):
+            store.add(snapshot)
+
+    jobs = Jobs(settings, publish)
+    documents = jobs.workers.documents
     metrics = ServiceMetrics(
-        settings.prefix, store, jobs.count, lambda: search.state in ("ready", "off")
+        settings.prefix, store, jobs.count, lambda: documents.text in ("ready", "off")
     )
-    return Context(settings, search, jobs, store, metrics)
+    return Context(settings, jobs, store, metrics)
 
 
 def context_of(request: Request) -> Context:
@@ -107,12 +109,10 @@ async def healthz() -> Response:
 )
 async def readyz(request: Request) -> Response:
     """Report that the documents are open and can be searched."""
-    context = context_of(request)
-    state = context.search.state
-    if state not in ("ready", "off"):
-        raise ProblemError(503, "not-ready", state, headers={"Retry-After": "5"})
-    modes = list(context.search.documents().retrievers) if state == "ready" else []
-    return json_response({"status": state, "modes": modes})
+    documents = context_of(request).jobs.workers.documents
+    if documents.text not in ("ready", "off"):
+        raise ProblemError(503, "not-ready", documents.text, headers={"Retry-After": "5"})
+    return json_response({"status": documents.text, "modes": documents.modes})
 
 
 @router.get(
@@ -141,25 +141,24 @@ async def evaluate(
     A request without a body evaluates the service's own test set and sets its gauges in `/metrics`.
     """
     context = context_of(request)
-    context.search.documents()
-    mode = choose_mode(parameters.components, context.settings)
-    measures = choose_measures(parameters.measures, DEFAULT_MEASURES)
+    context.jobs.workers.documents.check()
+    choose_mode(parameters.components, context.settings)
+    choose_measures(parameters.measures, DEFAULT_MEASURES)
     types = (*JSON_TYPES, *YAML_TYPES)
-    part = None
+    parts = []
     with context.jobs.arriving():
         if await has_body(request):
+            if parameters.publish and not request.scope.get(MAY_PUBLISH, True):
+                raise ProblemError(
+                    403,
+                    "may-not-publish",
+                    "this key may not publish the figures of uploaded test sets",
+                    remedy="leave out publish=true, or use the key that the server's option "
+                    "--publish-key-from-env names",
+                )
             parts = await read_parts(request, {"test_set": 1}, raw="test_set", types=types)
-            part = parts_named(parts, "test_set")[0]
-
-    def work(progress: Progress) -> dict[str, Any]:
-        found = evaluate_test_set(part, mode, measures, context.search, context.settings, progress)
-        if part is None:
-            context.store.set_own(found.snapshot)
-        elif parameters.publish:
-            context.store.add(found.snapshot)
-        return found.answer
-
-    return await _answer(context, "evaluate", work, background=parameters.background)
+            parts_named(parts, "test_set")
+    return await _answer(context, "evaluate", parameters, parts)
 
 
 @router.post(
@@ -180,10 +179,7 @@ async def validate(
         parts = await read_parts(request, allowed, raw="file", types=types)
     parts_named(parts, "file")
 
-    def work(progress: Progress) -> dict[str, Any]:
-        return validate_parts(parts, parameters, context.settings.limits, progress)
-
-    return await _answer(context, "validate", work, background=parameters.background)
+    return await _answer(context, "validate", parameters, parts)
 
 
 @router.post(
@@ -197,17 +193,14 @@ async def score(request: Request, parameters: Annotated[ScoreParameters, Query()
     """Score runs against qrels."""
     context = context_of(request)
     limits = context.settings.limits
-    measures = choose_measures(parameters.measures, SCORE_MEASURES)
+    choose_measures(parameters.measures, SCORE_MEASURES)
     allowed = {"run": limits.runs, "qrels": 1}
     with context.jobs.arriving():
         parts = await read_parts(request, allowed, raw=None, types=())
     for name in allowed:
         parts_named(parts, name)
 
-    def work(progress: Progress) -> dict[str, Any]:
-        return score_parts(parts, measures, parameters, limits, progress)
-
-    return await _answer(context, "score", work, background=parameters.background)
+    return await _answer(context, "score", parameters, parts)
 
 
 @router.get("/v1/jobs", tags=["jobs"], response_model=JobList)
@@ -222,24 +215,32 @@ async def jobs(request: Request) -> Response:
 )
 async def job_status(request: Request, job_id: str) -> Response:
     """Return the progress and the result of a job."""
-    job = context_of(request).jobs.find(job_id)
-    return json_response(job.as_json())
+    jobs = context_of(request).jobs
+    job = jobs.find(job_id)
+    return json_response(await run_in_threadpool(jobs.fetch, job))
 
 
 @router.delete(
     "/v1/jobs/{job_id}", tags=["jobs"], response_model=JobStatus, responses=openapi.problems(404)
 )
 async def job_cancel(request: Request, job_id: str) -> Response:
-    """Stop a job at its next step; a finished job does not change."""
-    job = context_of(request).jobs.find(job_id)
-    job.cancel()
-    return json_response(job.as_json())
+    """Stop a job; a finished job does not change."""
+    jobs = context_of(request).jobs
+    job = jobs.find(job_id)
+    await run_in_threadpool(jobs.cancel, job)
+    return json_response(await run_in_threadpool(jobs.fetch, job))
 
 
-async def _answer(context: Context, kind: str, work: Work, *, background: bool) -> Response:
+async def _answer(
+    context: Context,
+    kind: Kind,
+    parameters: EvaluateParameters | ValidateParameters | ScoreParameters,
+    parts: list[Part],
+) -> Response:
     """Return the result of the work, or the job that does it."""
-    if not background:
-        return json_response(await context.jobs.answer(kind, work))
-    job = context.jobs.begin(kind, work)
+    task = Task(kind, parameters.model_dump(mode="json"), tuple(parts))
+    if not parameters.background:
+        return json_response(await context.jobs.answer(task))
+    job = await run_in_threadpool(context.jobs.begin, task)
     headers = {"Location": f"/v1/jobs/{job.id}"}
-    return json_response(job.as_json(), 202, headers=headers)
+    return json_response(job.status().model_dump(mode="json"), 202, headers=headers)

@@ -1,8 +1,7 @@
-"""The documents of the service: opened once, and shared by all requests."""
+"""The documents of the service: opened once in each process that searches."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +34,7 @@ from trectools_plus.testsets.terms import resolve_terms
 from trectools_plus.validation import check_qrels, refuse_errors
 
 _BATCH_SIZE = 32
-"""Number of queries to search for while other requests have to wait."""
+"""Number of queries to search for between two reports of progress."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +88,7 @@ class Documents:
 
 
 class Search:
-    """Open the documents in the background, and search them.
+    """The documents of a worker process, and the search in them.
 
     Args:
         settings: The documents and the settings of the search.
@@ -98,60 +97,18 @@ class Search:
     def __init__(self, settings: ServiceSettings) -> None:
         self._settings = settings
         self._documents: Documents | None = None
-        self._problem: str | None = None
-        self._step = "not started"
-        self._search_lock = threading.Lock()
         self._own: JudgedQueries | None = None
-        self._own_lock = threading.Lock()
+
+    def open(self, progress: Progress = no_progress) -> None:
+        """Open the documents, and build missing indexes."""
+        if self._documents is None:
+            self._documents = _open(self._settings, progress)
 
     @property
-    def state(self) -> str:
-        """``ready``, ``off``, or a description of the current step or error."""
-        if not self._settings.searches:
-            return "off"
-        if self._documents is not None:
-            return "ready"
-        return self._problem or f"loading: {self._step}"
-
-    @property
-    def failed(self) -> bool:
-        """True if the documents could not be opened; the service does not try again."""
-        return self._problem is not None
-
-    def open(self) -> None:
-        """Open the documents, and build missing indexes; on failure, :attr:`state` is the error."""
-        if not self._settings.searches or self._documents is not None:
-            return
-        try:
-            self._documents = _open(self._settings, self._set_step)
-        except TrectoolsPlusError as error:
-            self._problem = str(error)
-        except Exception as error:
-            self._problem = f"the documents cannot be opened: {type(error).__name__}"
-            raise
-
     def documents(self) -> Documents:
-        """Return the documents.
-
-        Raises:
-            ProblemError: 404 if there are none, 503 while they are being opened.
-        """
-        if self._documents is not None:
-            return self._documents
-        if not self._settings.searches:
-            raise ProblemError(
-                404,
-                "nothing-to-search",
-                "the service was started without documents",
-                remedy="start it with --dataset",
-            )
-        raise ProblemError(
-            503,
-            "not-ready",
-            self.state,
-            remedy="try again when /readyz answers 200",
-            headers={"Retry-After": "5"},
-        )
+        """The open documents."""
+        assert self._documents is not None
+        return self._documents
 
     def own_test_set(self) -> JudgedQueries:
         """Return the service's own test set, which is read once.
@@ -160,22 +117,21 @@ class Search:
             ProblemError: 422 if the service has none, or it cannot be used. Messages do not
                 contain its path.
         """
-        with self._own_lock:
-            if self._own is None:
-                try:
-                    self._own = self._read_own()
-                except TrectoolsPlusError as error:
-                    name = self.documents().name
-                    raise ProblemError(
-                        422,
-                        "unusable-test-set",
-                        f"the test set of the service cannot be used: {error.what}",
-                        remedy=f"correct the queries and judgments of {name}, or --test-file",
-                    ) from error
-            return self._own
+        if self._own is None:
+            try:
+                self._own = self._read_own()
+            except TrectoolsPlusError as error:
+                name = self.documents.name
+                raise ProblemError(
+                    422,
+                    "unusable-test-set",
+                    f"the test set of the service cannot be used: {error.what}",
+                    remedy=f"correct the queries and judgments of {name}, or --test-file",
+                ) from error
+        return self._own
 
     def _read_own(self) -> JudgedQueries:
-        settings, documents = self._settings, self.documents()
+        settings, documents = self._settings, self.documents
         name = settings.test_file
         if name is None and documents.ontology is not None:
             name = DEFAULT_TEST_SET
@@ -207,24 +163,19 @@ class Search:
         Returns:
             The run, and the time of each query in milliseconds.
         """
-        backend = EmbeddedBackend(self.documents().retrievers)
+        backend = EmbeddedBackend(self.documents.retrievers)
         options = FetchOptions(self._settings.depth)
         total = len(topics.query_ids)
         frames, latencies = [], []
         for start in range(0, total, _BATCH_SIZE):
             progress("searching", start, total)
             batch = Topics(topics.frame.slice(start, _BATCH_SIZE), topics.path)
-            # Stemmers and tokenizers have state, so only one thread at a time can search.
-            with self._search_lock:
-                request = FetchRequest(None, batch, [mode], options, backend=backend)
-                found = fetch_runs(request)[mode]
+            request = FetchRequest(None, batch, [mode], options, backend=backend)
+            found = fetch_runs(request)[mode]
             frames.append(found.run.frame)
             latencies.append(found.latency_ms)
         frame = pl.concat(frames) if frames else pl.DataFrame(schema=RUN_SCHEMA)
         return Run(frame, mode), np.concatenate([np.empty(0), *latencies])
-
-    def _set_step(self, description: str, done: int, total: int) -> None:
-        self._step = f"{description}, {done} of {total}"
 
 
 def canonical_modes(modes: Sequence[str]) -> list[str]:

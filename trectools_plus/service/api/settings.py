@@ -48,10 +48,15 @@ class Limits(Model):
     waiting: int = Field(default=16, ge=0)
     """Maximum number of requests and jobs that wait for a worker."""
     kept_jobs: int = Field(default=100, ge=1)
-    """Number of finished jobs to store; the oldest are dropped first."""
+    """Number of finished and fetched jobs to store; the oldest are dropped first."""
     kept_bytes: int = Field(default=256 << 20, ge=0)
-    """Maximum total size of the results of finished jobs, in bytes; the latest result is always
-    stored."""
+    """Maximum total size of stored uploads and results, in bytes: fetched results are dropped, and
+    new jobs are refused while results that were not fetched need the space."""
+    kept_seconds: float = Field(default=7 * 86_400.0, gt=0)
+    """Time for which a finished job is stored if no client fetches it, in seconds."""
+    memory_bytes: int | None = Field(default=None, ge=256 << 20)
+    """Maximum private memory of a worker process, in bytes, where the system can limit it (Linux).
+    The default is three quarters of the memory that this process may use."""
 
     @property
     def values(self) -> int:
@@ -86,6 +91,8 @@ class ServiceSettings(Model):
     """Seed of the resamples."""
     prefix: str = DEFAULT_PREFIX
     """Prefix of the names of metrics."""
+    state_dir: str | None = None
+    """Folder of the background jobs, which survive a restart; ``None`` to drop them at the end."""
     reports: tuple[str, ...] = ()
     """Reports whose figures are included in the metrics; changed reports are read again."""
     limits: Limits = Field(default_factory=Limits)
@@ -122,6 +129,11 @@ class ServiceSettings(Model):
     def has_terms(self) -> bool:
         """True if the documents are the terms of the HPO."""
         return self.corpus is None and self.dataset in (None, "hpo")
+
+    @property
+    def documents_name(self) -> str:
+        """The documents, as given."""
+        return self.corpus or self.dataset or "hpo"
 
     @property
     def searches(self) -> bool:

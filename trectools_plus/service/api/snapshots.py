@@ -14,6 +14,9 @@ from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.service.names import dataset_name, report_names
 
+MONITORED_MEASURE = "R@10"
+"""The measure that the alerts in ``docs/monitoring`` name."""
+
 MAX_LABEL_LENGTH = 100
 """Maximum number of characters of a label's value."""
 

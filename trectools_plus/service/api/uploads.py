@@ -244,6 +244,8 @@ def _count_json(data: bytes) -> int:
 
 
 def _count_yaml(text: str, part: Part, limits: Limits) -> None:
+    if text.count("\n%TAG") > MAX_DEPTH:
+        return  # the reader refuses them
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # as in the reader
     values = aliases = 0
     sizes: dict[str, int] = {}

@@ -460,6 +460,40 @@ def test_a_mode_can_use_another_preset() -> None:
     assert body_of(request) == {"q": HOSTILE}
 
 
+@pytest.mark.parametrize("engine", ["elasticsearch", "qdrant"])
+def test_an_own_body_of_a_preset_is_sent_in_batches(engine: str) -> None:
+    body = json.dumps({"own": "{query_text}", "vectors": ["{query_vector}"]})
+    settings = settings_of(engine, batch_size=2, modes={"mine": {"body": body}})
+    answers = answers_of(engine, "lexical")
+    reply = {answers.batch: [in_batch(answers.found, answers)] * 2}
+    replies, (request,) = ask(settings, "mine", reply, 2)
+    assert all(isinstance(one, Hits) for one in replies)
+    text = request.content.decode()
+    assert text.count('"vectors"') == text.count('"own"') == 2
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"batch_size": "many"},
+        {"batch_size": 2, "body": {"q": "{query_text}"}},
+        {"batch_size": 2, "body": "{"},
+        {"text_fields": {"a": 1}},
+        {"text_fields": [1]},
+        {"index": ["a"]},
+        {"vector_field": 7},
+        {"engine": "lucene"},
+        {"url": "search.test"},
+        {"headers": "x"},
+        {"embedding_model": ["a", "b"]},
+    ],
+)
+def test_wrong_types_in_modes_are_reported(own: dict[str, Any]) -> None:
+    http = {"engine": "elasticsearch", "url": "http://h/a", "modes": {"lexical": own}}
+    with pytest.raises(UsageError):
+        load_fetch_settings(None, {"http": http})  # type: ignore[typeddict-item]
+
+
 @pytest.mark.parametrize(
     ("mode", "message"),
     [

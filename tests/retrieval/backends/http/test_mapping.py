@@ -557,3 +557,70 @@ def test_facts_leave_out_what_only_shapes_the_speed() -> None:
     assert slow.facts == HttpSettings.model_validate({"url": URL}).facts
     other = HttpSettings.model_validate({"url": URL, "ids": "$.segments[*].id"})
     assert other.facts != slow.facts
+
+
+NDJSON = {
+    "body_format": "ndjson",
+    "body": '{"index": "a"}\n\n{"size": "{top_k}", "q": "{query_text}"}\n',
+    "results": "$.responses[*]",
+    "query_id": None,
+    "ids": "$.hits[*].id",
+    "scores": None,
+    "batch_size": 2,
+}
+
+
+def test_a_body_of_lines_is_repeated_for_each_query() -> None:
+    reply = {"responses": [{"hits": [{"id": "a"}]}, {"error": "too many clauses"}]}
+    (hits, failure), request = ask(NDJSON, reply)
+    assert isinstance(hits, Hits)
+    assert isinstance(failure, Failure)  # it is sent again alone, and the reply has two entries
+    lines = request.content.decode().split("\n")
+    assert lines.pop() == ""
+    assert [json.loads(line) for line in lines] == [
+        {"index": "a"},
+        {"size": 3, "q": QUERIES[0].text},
+        {"index": "a"},
+        {"size": 3, "q": QUERIES[1].text},
+    ]
+    assert request.headers["content-type"] == "application/x-ndjson"
+    with pytest.raises(ValidationError, match="invalid JSON: "):
+        HttpSettings.model_validate({"url": URL, **NDJSON, "body": '{"a": 1}\n{'})
+    with pytest.raises(ValidationError, match="'api_key' looks like"):
+        HttpSettings.model_validate({"url": URL, **NDJSON, "body": '{"api_key": 1}\n{}'})
+
+
+COUNTED = {
+    "results": None,
+    "ids": "$.result.docs[*].id",
+    "scores": None,
+    "total": "$.result.count",
+    "incomplete": "$.result.part,$.warnings[*]",
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ({"result": {"count": 0}}, []),
+        ({"result": {"count": 0, "docs": []}}, []),
+        ({"result": {"count": 2, "docs": [{"id": "a"}]}}, ["a"]),
+        ({"result": {"docs": [{"id": "a"}]}}, ["a"]),
+        ({"result": {"count": 0, "docs": None}}, None),
+        ({"result": {"count": "0"}}, None),
+        ({"result": {"count": False}}, None),
+        ({"result": {"count": 2}}, None),
+        ({"result": {"count": 2, "docs": []}}, None),
+        ({"result": {}}, None),
+        ({"count": 0}, None),
+        ({"result": {"count": 0, "part": "shard 3"}}, None),
+        ({"result": {"count": 0}, "error": "overloaded"}, None),
+        ({"result": {"docs": [{"id": "a"}]}, "warnings": ["timeout"]}, None),
+        ({"result": {"docs": [{"id": "a"}]}, "warnings": []}, ["a"]),
+    ],
+)
+def test_total_and_incomplete(answer: Any, found: list[str] | None) -> None:
+    (reply,), _ = ask(COUNTED, answer)
+    assert isinstance(reply, Failure if found is None else Hits), reply
+    if isinstance(reply, Hits):
+        assert reply.ids == found

@@ -378,15 +378,16 @@ def resolve_preset(name: str, mode: str, given: Mapping[str, Any]) -> dict[str, 
     """
     engine = ENGINES[name]
     preset = {**engine.common, **engine.modes.get(mode, {})}
-    batch = int(given.get("batch_size", 1)) > 1
+    batch = str(given.get("batch_size", 1)).strip() not in ("0", "1")
     if batch and engine.batch is None:
         raise ValueError(f"the engine {name} has no batches — omit http.batch_size")
     own = given.get("body")
-    body = preset.get("body") if own is None else json.loads(own)
+    body = preset.get("body") if own is None else _parse(own)
     if batch and engine.batch is not None:
         preset |= engine.batch
-        body = _embed(preset["body"], body)
-    url, index = _join_url(engine, str(given["url"]), given.get("index"))
+        body = body if body is _MISSING else _embed(preset["body"], body)
+    index = None if given.get("index") is None else str(given["index"])
+    url, index = _join_url(engine, str(given["url"]), index)
     values = _values({**engine.defaults, **given, "index": index})
     for clause, (setting, text) in engine.clauses.items():
         values[clause] = None if values[setting] is None else _replace(text, values, "")
@@ -401,19 +402,31 @@ def resolve_preset(name: str, mode: str, given: Mapping[str, Any]) -> dict[str, 
     if path is not None:
         quoted = {**values, "index": None if index is None else quote(index, safe=",*")}
         settings["url"] = _add_path(url, _replace(path, quoted, where))
-    if body is not None and (own is None or batch):
+    if body is not _MISSING and body is not None and (own is None or batch):
         filled = body if own is not None else _replace(body, values, where)
         lines = filled if settings.get("body_format") == "ndjson" else [filled]
         settings["body"] = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
     return settings
 
 
+def _parse(body: Any) -> Any:
+    """Return the JSON value of a user's body; ``_MISSING`` if it is not valid: reported later."""
+    try:
+        return json.loads(body)
+    except (TypeError, ValueError):
+        return _MISSING
+
+
 def _values(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the placeholders of presets."""
     values: dict[str, Any] = {name: given.get(name) for name in NAMES}
+    for name in set(NAMES) - {"text_fields"}:
+        values[name] = None if values[name] is None else str(values[name])
     fields = values["text_fields"]
-    fields = [part.strip() for part in fields.split(",")] if isinstance(fields, str) else fields
-    values["text_fields"] = list(fields) if fields else None
+    fields = fields.split(",") if isinstance(fields, str) else fields
+    is_list = isinstance(fields, list | tuple)
+    fields = [str(one).strip() for one in fields] if is_list else []  # others are refused later
+    values["text_fields"] = fields or None
     values["text_field"] = fields[0] if fields else None
     values["fields_spaced"] = " ".join(fields) if fields else None
     values["fields_commas"] = ",".join(fields) if fields else None

@@ -332,7 +332,7 @@ class HttpSettings(Model):
                 url = preset.get("url", given["url"])
                 body = preset["body"] if "body" in preset else given.get("body")
                 given = {**_merge(preset, given), "url": url, "body": body}
-            return self.model_validate({key: given[key] for key in given if key not in NAMES})
+            return self.model_validate(given)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(map(str, ("modes", name, *first["loc"])))

@@ -1,0 +1,122 @@
+"""The shipped alerts and the dashboard name metrics and labels that the service has."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+
+from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.api.snapshots import MONITORED_MEASURE
+from trectools_plus.service.names import split_measure
+
+ROOT = Path(__file__).resolve().parents[3]
+MONITORING = ROOT / "docs/monitoring"
+PREFIX = "trectools_plus"
+_METRIC = re.compile(rf"\b({PREFIX}_\w+)(?:{{([^}}]*)}})?")
+_KEY = "correct-horse-battery-staple"
+
+
+def expressions() -> list[str]:
+    """The expressions of the alerts and of the dashboard's panels and variables."""
+    rules = yaml.safe_load((MONITORING / "alerts.yml").read_text())
+    found = [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
+    dashboard = json.loads((MONITORING / "grafana-dashboard.json").read_text())
+    found += [one["expr"] for panel in dashboard["panels"] for one in panel.get("targets", ())]
+    queries = [one["query"] for one in dashboard["templating"]["list"]]
+    found += [one["query"] for one in queries if isinstance(one, dict)]
+    return [one.replace("${prefix}", PREFIX) for one in found]
+
+
+def exported(page: str) -> dict[str, set[str]]:
+    """The names of the labels of each metric."""
+    found: dict[str, set[str]] = {}
+    for family in text_string_to_metric_families(page):
+        for sample in family.samples:
+            found.setdefault(sample.name, set()).update(sample.labels)
+    return found
+
+
+@pytest.mark.parametrize("measures", [None, "nDCG@5"])
+def test_every_metric_that_they_name_is_exported(
+    open_service: Any, bench: Any, measures: str | None
+) -> None:
+    """Whatever measures are asked for, the measures of the alerts are computed."""
+    report = bench.make("nightly", {"a": {}, "b": {}})
+    folder = str(ROOT / "fixtures/garden-trec")
+    settings = ServiceSettings(dataset=folder, resamples=200, reports=(str(report),))
+    asked = {} if measures is None else {"measures": measures}
+    with open_service(settings) as client:
+        answer = client.post("/v1/evaluate", params=asked).json()
+        if measures is not None:
+            assert list(answer["metrics"]) == ["ndcg_at_5"]
+            assert list(answer["definitions"]) == ["ndcg_at_5"]
+            assert list(answer["intervals"]["metrics"]) == ["ndcg_at_5"]
+        page = client.get("/metrics").text
+    found = exported(page)
+    names = [match for one in expressions() for match in _METRIC.findall(one)]
+    assert len({name for name, _ in names}) > 8
+    for name, labels in names:
+        # MRR without and with a cutoff are alternatives; so are query types.
+        if name.endswith("_mrr_at_k") or "_stratum_" in name:
+            continue
+        assert name in found, name
+        assert set(re.findall(r"(\w+) *(?:=~?|!~|!=)", labels)) <= found[name], name
+    own = [
+        one
+        for family in text_string_to_metric_families(page)
+        for one in family.samples
+        if one.name == f"{PREFIX}_retrieval_recall_at_k" and one.labels["dataset"] == "garden-trec"
+    ]
+    assert [one.labels["k"] for one in own] == ["10"]
+
+
+def test_the_alerts_name_the_monitored_measure() -> None:
+    parts = split_measure(MONITORED_MEASURE)
+    assert parts is not None
+    selector = f'{PREFIX}_retrieval_{parts[0]}_at_k{{k="{parts[1]}"}}'
+    assert any(selector in one for one in expressions())
+
+
+def test_only_a_key_that_may_publish_publishes(
+    cache: Path, garden_set: dict[str, Any], check_problem: Any
+) -> None:
+    import time
+
+    from trectools_plus.service.api.app import create_app
+
+    folder = str(ROOT / "fixtures/garden-trec")
+    settings = ServiceSettings(dataset=folder, modes=("lexical",), resamples=200)
+    app = create_app(settings, key=_KEY, publish_key="publisher" + _KEY)
+    with TestClient(app, base_url="http://localhost") as client:
+        while client.get("/readyz").status_code != 200:
+            time.sleep(0.05)
+
+        def post(key: str, **parameters: Any) -> Any:
+            return client.post(
+                "/v1/evaluate",
+                params=parameters,
+                json={**garden_set, "metadata": {"dataset_id": "mine"}},
+                headers={"Authorization": f"Bearer {key}"},
+            )
+
+        def is_shown() -> bool:
+            page = client.get("/metrics", headers={"Authorization": f"Bearer {_KEY}"}).text
+            return 'dataset="mine"' in page
+
+        for background in (False, True):
+            refused = post(_KEY, publish=True, background=background)
+            problem = check_problem(refused, 403, "may-not-publish")
+            assert "--publish-key-from-env" in problem["remedy"]
+        assert post(_KEY).status_code == 200
+        assert post("publisher" + _KEY).status_code == 200
+        assert not is_shown()
+        assert post("publisher" + _KEY, publish=True).status_code == 200
+        assert is_shown()
+        check_problem(post("other" + _KEY), 401, "unauthorised")

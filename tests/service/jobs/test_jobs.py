@@ -1,0 +1,390 @@
+"""Jobs: limits of time and number, progress, cancelling, and what survives a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.progress import Progress
+from trectools_plus.service.api.settings import Limits, ServiceSettings
+from trectools_plus.service.api.uploads import Part
+from trectools_plus.service.jobs.jobs import Job, Jobs
+from trectools_plus.service.jobs.processes import EndedError
+from trectools_plus.service.jobs.store import FILE_NAME, JobStore, open_default_store
+from trectools_plus.service.jobs.task import Outcome, StoppedError, Task
+from trectools_plus.service.problems import ProblemError, to_json
+
+Work = Callable[[Progress], dict[str, Any]]
+
+
+class Threads:
+    """Stands in for the worker processes; the parameter ``work`` is the name of a function."""
+
+    def __init__(self) -> None:
+        self.works: dict[str, Work] = {"nothing": lambda progress: {}}
+        self.closed = False
+
+    def open(self) -> None:
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+    def do(self, task: Task, report: Progress, must_stop: Callable[[], bool]) -> Outcome:
+        def progress(description: str, done: int, total: int) -> None:
+            if must_stop() or self.closed:
+                raise StoppedError
+            report(description, done, total)
+
+        return Outcome(to_json(self.works[task.parameters["work"]](progress)))
+
+
+class Made(Jobs):
+    """Jobs whose work is done in this process."""
+
+    def __init__(self, folder: Path | None = None, **limits: Any) -> None:
+        state_dir = None if folder is None else str(folder)
+        given = ServiceSettings(dataset="none", limits=Limits(**limits), state_dir=state_dir)
+        super().__init__(given)
+        self.workers: Any = Threads()
+        self.open()
+
+    def task(self, work: Work | None = None, *parts: Part) -> Task:
+        name = "nothing" if work is None else str(id(work))
+        if work is not None:
+            self.workers.works[name] = work
+        return Task("score", {"work": name}, parts)
+
+    def start(self, work: Work | None = None, *parts: Part) -> Job:
+        return self.begin(self.task(work, *parts))
+
+
+def wait_for(job: Job, *states: str) -> None:
+    for _ in range(500):
+        if job.state in states:
+            return
+        time.sleep(0.01)
+    raise AssertionError(job.state)
+
+
+def wait_until_idle(jobs: Jobs) -> None:
+    for _ in range(500):
+        if not jobs.count():
+            return
+        time.sleep(0.01)
+    raise AssertionError(jobs.count())
+
+
+class Steps:
+    """Work that reports its steps until it is let go."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.done = 0
+
+    def __call__(self, progress: Progress) -> dict[str, Any]:
+        while not self.go.wait(0.01):
+            self.done += 1
+            progress("stepping", self.done, 1000)
+        return {"steps": self.done}
+
+
+@pytest.fixture
+def jobs() -> Iterator[Made]:
+    made = Made(workers=1, waiting=1, seconds=0.2, job_seconds=30, kept_jobs=2)
+    yield made
+    made.close()
+
+
+def test_progress_and_result(jobs: Made) -> None:
+    work = Steps()
+    job = jobs.start(work)
+    wait_for(job, "running")
+    while job.status().progress is None or job.status().progress.done < 3:  # type: ignore[union-attr]
+        time.sleep(0.01)
+    status = job.status()
+    assert status.progress is not None
+    assert (status.progress.description, status.progress.total) == ("stepping", 1000)
+    assert json.loads(jobs.fetch(job))["result"] is None
+    work.go.set()
+    wait_for(job, "succeeded")
+    wait_until_idle(jobs)
+    told = json.loads(jobs.fetch(job))
+    assert told.pop("result") == {"steps": work.done}
+    assert told == job.status().model_dump(mode="json", exclude={"result"})
+    assert job.status().progress.done == 1000  # type: ignore[union-attr]
+    assert jobs.find(job.id) is job
+
+
+def test_a_running_job_stops_at_its_next_step(jobs: Made) -> None:
+    job = jobs.start(Steps())
+    wait_for(job, "running")
+    jobs.cancel(job)
+    wait_for(job, "cancelled")
+    assert job.status().finished_at
+    assert json.loads(jobs.fetch(job))["result"] is None
+
+
+def test_a_waiting_job_is_never_begun(jobs: Made) -> None:
+    first, second = Steps(), Steps()
+    running = jobs.start(first)
+    wait_for(running, "running")
+    waiting = jobs.start(second)
+    jobs.cancel(waiting)
+    assert waiting.state == "cancelled"
+    first.go.set()
+    wait_for(running, "succeeded")
+    assert second.done == 0
+    jobs.cancel(running)
+    assert running.state == "succeeded", "a finished job stays as it is"
+
+
+def test_too_much_waiting_is_refused(jobs: Made) -> None:
+    works = [Steps(), Steps()]
+    begun = [jobs.start(work) for work in works]
+    with pytest.raises(ProblemError) as refused:
+        jobs.start(Steps())
+    assert refused.value.problem.status == 429
+    assert refused.value.headers["Retry-After"]
+    for work in works:
+        work.go.set()
+    for job in begun:
+        wait_for(job, "succeeded")
+    jobs.start()
+
+
+def test_an_answer_has_a_time_limit(jobs: Made) -> None:
+    work = Steps()
+    with pytest.raises(ProblemError) as refused:
+        asyncio.run(jobs.answer(jobs.task(work)))
+    assert refused.value.problem.code == "time-limit"
+    for _ in range(500):
+        if not jobs.count():
+            break
+        time.sleep(0.01)
+    stopped = work.done
+    time.sleep(0.05)
+    assert (jobs.count(), work.done) == (0, stopped), "the work itself has stopped too"
+
+
+def test_a_job_has_a_time_limit() -> None:
+    made = Made(workers=1, job_seconds=0.1)
+    job = made.start(Steps())
+    wait_for(job, "failed")
+    problem = job.status().problem
+    assert problem is not None
+    assert problem.code == "time-limit"
+    made.close()
+
+
+def test_what_fails_says_why(jobs: Made) -> None:
+    def work(progress: Progress) -> dict[str, Any]:
+        raise ProblemError(422, "bad", "it is bad")
+
+    with pytest.raises(ProblemError, match="it is bad"):
+        asyncio.run(jobs.answer(jobs.task(work)))
+    job = jobs.start(work)
+    wait_for(job, "failed")
+    assert job.status().problem.code == "bad"  # type: ignore[union-attr]
+
+
+def test_fetched_results_are_dropped_and_others_are_not(jobs: Made) -> None:
+    begun = []
+    for _ in range(5):
+        begun.append(jobs.start())
+        wait_until_idle(jobs)
+    assert jobs.list() == begun, "no client has fetched a result"
+    for job in begun:
+        jobs.fetch(job)
+    begun.append(jobs.start())
+    wait_until_idle(jobs)
+    assert jobs.list() == begun[-3:]
+    with pytest.raises(ProblemError):
+        jobs.find(begun[0].id)
+
+
+def test_large_results_are_dropped_sooner() -> None:
+    made = Made(workers=1, kept_jobs=50, kept_bytes=6_000)
+    begun = []
+    for size in (900, 900, 4_000, 9_000, 10):
+        begun.append(made.start(lambda progress, size=size: {"x": "x" * size}))
+        wait_until_idle(made)
+        made.fetch(begun[-1])
+    made.start()
+    wait_until_idle(made)
+    assert made.list()[:-1] == begun[-1:]
+    made.close()
+
+
+def test_results_expire() -> None:
+    made = Made(workers=1, kept_seconds=0.2)
+    first = made.start()
+    wait_until_idle(made)
+    assert made.list() == [first]
+    time.sleep(0.3)
+    second = made.start()
+    wait_until_idle(made)
+    assert made.list() == [second]
+    made.close()
+
+
+def test_results_that_nobody_fetches_do_not_fill_the_disk() -> None:
+    made = Made(workers=1, kept_bytes=5_000)
+    first = made.start(lambda progress: {"x": "x" * 9_000})
+    wait_until_idle(made)
+    with pytest.raises(ProblemError) as refused:
+        made.start()
+    assert refused.value.problem.status == 429
+    assert "fetch" in str(refused.value.problem.remedy)
+    made.fetch(first)
+    made.start()
+    made.close()
+
+
+def test_what_arrives_has_a_place_among_what_waits(jobs: Made) -> None:
+    with jobs.arriving(), jobs.arriving():
+        with pytest.raises(ProblemError) as refused, jobs.arriving():
+            raise AssertionError("there is no place left")
+        assert refused.value.problem.status == 429
+        with pytest.raises(ProblemError):
+            jobs.start(Steps())
+    wait_for(jobs.start(), "succeeded")
+
+
+def test_jobs_survive_a_restart(tmp_path: Path) -> None:
+    made = Made(tmp_path, workers=1)
+    done = made.start(lambda progress: {"is": "done"}, Part("run", b"1"))
+    wait_until_idle(made)
+    steps = Steps()
+    parts = Part("run", b"\x00\xff", "text"), Part("qrels", b"2")
+    running, queued = made.start(steps, *parts), made.start(steps)
+    wait_for(running, "running")
+    gone = made.start(steps)
+    made.cancel(gone)
+    made.close()
+    database = sqlite3.connect(tmp_path / FILE_NAME)
+    assert database.execute("SELECT state, attempts FROM jobs").fetchall() == [
+        ("succeeded", 1),
+        ("queued", 0),
+        ("queued", 0),
+        ("cancelled", 0),
+    ]
+    database.close()
+    seen: list[Task] = []
+    again = Made.__new__(Made)
+    Jobs.__init__(again, ServiceSettings(dataset="none", state_dir=str(tmp_path)))
+    again.workers = Threads()
+    again.workers.do = lambda task, *_: seen.append(task) or Outcome(b'{"second": true}')
+    again.open()
+    wait_until_idle(again)
+    assert [job.id for job in again.list()] == [done.id, running.id, queued.id, gone.id]
+    assert [job.state for job in again.list()] == [*["succeeded"] * 3, "cancelled"]
+    assert json.loads(again.fetch(again.find(done.id)))["result"] == {"is": "done"}
+    assert json.loads(again.fetch(again.find(running.id)))["result"] == {"second": True}
+    assert sorted(len(task.parts) for task in seen) == [0, 2]
+    assert parts in [task.parts for task in seen]
+    again.close()
+
+
+def test_a_job_that_ends_the_service_is_not_run_forever(tmp_path: Path) -> None:
+    store = JobStore(tmp_path)
+    store.add("a", Task("score", {}), "none", "2025-01-01T00:00:00Z")
+    for _ in range(3):
+        store.start("a")
+    store.close()
+    made = Made(tmp_path)
+    (job,) = made.list()
+    assert job.state == "failed"
+    assert job.error is not None
+    assert "3 attempts" in job.error.problem.detail
+    made.close()
+
+
+def test_a_job_whose_process_ends_is_tried_again(jobs: Made) -> None:
+    attempts = []
+
+    def work(progress: Progress) -> dict[str, Any]:
+        attempts.append(1)
+        raise EndedError(-9)
+
+    job = jobs.start(work)
+    wait_until_idle(jobs)
+    assert len(attempts) == 3
+    assert job.error is not None
+    assert "SIGKILL" in job.error.problem.detail
+    with pytest.raises(ProblemError) as refused:
+        asyncio.run(jobs.answer(jobs.task(work)))
+    assert (refused.value.problem.status, len(attempts)) == (500, 4), "no client waits for three"
+
+
+def test_a_job_for_other_documents_is_not_run(tmp_path: Path) -> None:
+    store = JobStore(tmp_path)
+    store.add("a", Task("evaluate", {}), "irds:x", "2025-01-01T00:00:00Z")
+    store.close()
+    made = Made(tmp_path)
+    (job,) = made.list()
+    assert (job.state, job.error and job.error.problem.code) == ("failed", "interrupted")
+    made.close()
+
+
+def test_only_one_service_uses_a_folder(tmp_path: Path) -> None:
+    made = Made(tmp_path / "1")
+    with pytest.raises(UsageError, match="--state-dir"):
+        JobStore(tmp_path / "1")
+    assert open_default_store(tmp_path) == tmp_path / "2"
+    made.close()
+    assert open_default_store(tmp_path) == tmp_path / "1"
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="--state-dir"):
+        JobStore(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    "content", [b"not a database, but long enough to be read as one" * 99, None]
+)
+def test_damaged_jobs_are_set_aside(
+    tmp_path: Path, content: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = Made(tmp_path)
+    for _ in range(20):
+        made.start(None, Part("run", b"x" * 5000))
+        wait_until_idle(made)
+    made.close()
+    file = tmp_path / FILE_NAME
+    if content is None:
+        data = bytearray(file.read_bytes())
+        data[4096:6000] = b"?" * (6000 - 4096)
+        content = bytes(data)
+    file.write_bytes(content)
+    made = Made(tmp_path)
+    assert made.list() == []
+    assert "cannot be read" in caplog.text
+    assert (tmp_path / f"{FILE_NAME}.damaged").stat().st_size >= len(content)
+    made.close()
+
+
+def test_jobs_of_a_newer_version_are_refused(tmp_path: Path) -> None:
+    Made(tmp_path).close()
+    database = sqlite3.connect(tmp_path / FILE_NAME)
+    database.execute("PRAGMA user_version = 99")
+    database.close()
+    with pytest.raises(UsageError, match="newer version"):
+        JobStore(tmp_path)
+
+
+def test_closing_stops_everything() -> None:
+    made = Made(workers=1)
+    begun = [made.start(Steps()) for _ in range(3)]
+    wait_for(begun[0], "running")
+    made.close()
+    with pytest.raises(ProblemError, match="stopping"):
+        made.start()

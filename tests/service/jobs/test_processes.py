@@ -1,0 +1,304 @@
+"""A service as a process, whose work hangs: time limit, DELETE, signals, restarts, raw sockets.
+
+Work that hangs is made by stopping the worker processes with SIGSTOP, which no code can prevent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
+]
+
+ROW = b"q1 0 d1 1\n"
+VALIDATE = "/v1/validate?kind=qrels"
+
+
+class Service:
+    """A running service."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        program = [str(Path(sys.executable).parent / "trectools-plus"), "serve", "--port", "0"]
+        given = ["--dataset", "none", "--state-dir", str(folder / "state"), *words]
+        # The folders of processes end up here.
+        environment = {**os.environ, "TMPDIR": str(folder)}
+        self.process = subprocess.Popen(
+            [*program, *given], stderr=subprocess.PIPE, text=True, env=environment
+        )
+        assert self.process.stderr is not None
+        lines = iter(self.process.stderr.readline, "")
+        found = next(filter(None, (re.search(r"listening on .*:(\d+)$", one) for one in lines)))
+        self.port = int(found[1])
+        self.log: list[str] = []
+        self.reader = threading.Thread(target=self._read_log)
+        self.reader.start()
+
+    def _read_log(self) -> None:
+        assert self.process.stderr is not None
+        self.log.extend(self.process.stderr)
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
+        headers = {"Content-Type": "text/plain"}
+        url = f"http://127.0.0.1:{self.port}{path}"
+        request = urllib.request.Request(url, data=body, headers=headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.loads(error.read())
+
+    def raw(self, request: bytes) -> bytes:
+        """Send bytes, and return all that comes back until the connection is closed."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
+            connection.sendall(request)
+            parts = []
+            while part := connection.recv(65536):
+                parts.append(part)
+        return b"".join(parts)
+
+    def workers(self) -> list[int]:
+        found = []
+        for folder in Path("/proc").iterdir():
+            try:
+                status = (folder / "stat").read_text() if folder.name.isdigit() else ""
+            except OSError:
+                continue
+            if status.rpartition(")")[2].split()[1:2] == [str(self.process.pid)]:
+                found.append(int(folder.name))
+        return found
+
+    def hang(self) -> None:
+        """Let all work hang from now on, until its process is replaced."""
+        while self.ask("POST", VALIDATE, ROW)[0] != 200:  # a process has started
+            time.sleep(0.05)
+        for number in self.workers():
+            os.kill(number, signal.SIGSTOP)
+
+    def begin(self) -> str:
+        _, job = self.ask("POST", f"{VALIDATE}&background=true", ROW)
+        return str(job["job_id"])
+
+    def await_state(self, job_id: str, *states: str) -> Any:
+        for _ in range(600):
+            _, job = self.ask("GET", f"/v1/jobs/{job_id}")
+            if job["state"] in states:
+                return job
+            time.sleep(0.05)
+        raise AssertionError(job)
+
+    def end(self, number: int = signal.SIGTERM) -> float:
+        began = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(30)
+        return time.monotonic() - began
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Service]]:
+    started: list[Service] = []
+
+    def begin(*words: str) -> Service:
+        started.append(Service(tmp_path, *words))
+        return started[-1]
+
+    yield begin
+    for service in started:
+        workers = service.workers()
+        service.process.kill()
+        service.process.wait()
+        for number in workers:  # they end by themselves, but not while they hang
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        service.reader.join()
+        assert service.process.stderr is not None
+        service.process.stderr.close()
+
+
+def await_end(numbers: list[int]) -> None:
+    for _ in range(200):
+        if not [one for one in numbers if Path(f"/proc/{one}").exists()]:
+            return
+        time.sleep(0.05)
+    raise AssertionError(numbers)
+
+
+def test_work_that_hangs_ends_at_the_time_limit(start: Any, tmp_path: Path) -> None:
+    service = start("--time-limit", "1")
+    service.hang()
+    stopped = service.workers()
+    status, problem = service.ask("POST", VALIDATE, ROW)
+    assert (status, problem["code"]) == (503, "time-limit")
+    await_end(stopped)
+    for _ in range(100):  # the new process needs time to start
+        status, _ = service.ask("POST", VALIDATE, ROW)
+        if status == 200:
+            break
+    assert status == 200
+    assert len(list(tmp_path.glob("trectools-plus-*"))) == len(service.workers())
+
+
+def test_two_pieces_of_work_hang_and_others_are_answered(start: Any) -> None:
+    service = start()
+    threads = [threading.Thread(target=service.ask, args=("POST", VALIDATE, ROW)) for _ in range(2)]
+    jobs = []
+    service.hang()
+    for thread in threads:
+        thread.start()
+    jobs = [service.begin() for _ in range(2)]
+    for path in ("/healthz", "/readyz", "/v1/jobs"):
+        began = time.monotonic()
+        assert service.ask("GET", path)[0] == 200
+        assert time.monotonic() - began < 1
+    stopped = service.workers()
+    assert service.end() < 5
+    await_end(stopped)
+    for thread in threads:
+        thread.join()
+    service = start()
+    for job_id in jobs:
+        job = service.await_state(job_id, "succeeded", "failed")
+        assert job["problem"] is None
+        assert job["result"]["files"][0]["rows"] == 1
+
+
+BOMBS = {
+    "brackets": b"[" * 120_000,
+    "braces": b"{a: " * 30_000,
+    "lines": b"queries:\n" + b"[\n" * 60_000,
+    "sequences": b"- " * 60_000,
+    "explicit keys": b"? " * 60_000,
+    "aliases": b"a0: &a0 [x,x]\n"
+    + b"".join(
+        b"a%d: &a%d [*a%d%s]\n" % (n, n, n - 1, b",*a%d" % (n - 1) * 8) for n in range(1, 12)
+    ),
+    "directives": b"".join(b"%%TAG !a%d! tag:x:\n" % n for n in range(200_000)) + b"---\na: 1\n",
+    "number": b"a: " + b"9" * 1_000_000,
+    "base 60": b"queries: " + b"1:" * 1_000_000 + b"1",
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_two_bombs_at_once(start: Any, name: str) -> None:
+    service = start("--time-limit", "20")
+    path = "/v1/validate?kind=testset"
+    answers: list[tuple[int, Any]] = []
+    threads = [
+        threading.Thread(target=lambda: answers.append(service.ask("POST", path, BOMBS[name])))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for _ in range(10):
+        began = time.monotonic()
+        assert service.ask("GET", "/healthz")[0] == 200
+        assert time.monotonic() - began < 1
+        time.sleep(0.02)
+    for thread in threads:
+        thread.join()
+    assert {status for status, _ in answers} <= {200, 422}
+    assert service.end() < 5
+
+
+def test_a_job_that_hangs_is_deleted(start: Any) -> None:
+    service = start()
+    service.hang()
+    stopped = service.workers()
+    job_id = service.begin()
+    service.await_state(job_id, "running")
+    assert service.ask("DELETE", f"/v1/jobs/{job_id}")[0] == 200
+    service.await_state(job_id, "cancelled")
+    await_end(stopped)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_jobs_survive_the_end_of_the_service(start: Any, number: int) -> None:
+    service = start()
+    finished = service.begin()
+    expected = service.await_state(finished, "succeeded")
+    service.hang()
+    running, queued = service.begin(), service.begin()
+    service.await_state(running, "running")
+    stopped = service.workers()
+    service.end(number)
+    for one in stopped:  # a stopped process cannot notice that the service has ended
+        if Path(f"/proc/{one}").exists():
+            os.kill(one, signal.SIGCONT)
+    await_end(stopped)
+    service = start()
+    assert service.ask("GET", f"/v1/jobs/{finished}") == (200, expected)
+    for job_id in (running, queued):
+        assert service.await_state(job_id, "succeeded")["result"] == expected["result"]
+
+
+def test_a_process_that_is_killed(start: Any) -> None:
+    service = start()
+    service.hang()
+    job_id = service.begin()
+    service.await_state(job_id, "running")
+    for number in service.workers():
+        os.kill(number, signal.SIGKILL)
+    service.await_state(job_id, "succeeded")
+    assert any("SIGKILL" in line for line in service.log)
+
+
+def test_a_client_that_disconnects_ends_its_work(start: Any) -> None:
+    service = start()
+    service.hang()
+    stopped = service.workers()
+    head = f"POST {VALIDATE} HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
+    request = head.encode() + b"Content-Length: %d\r\n\r\n" % len(ROW) + ROW
+    with socket.create_connection(("127.0.0.1", service.port)) as connection:
+        connection.sendall(request)
+        time.sleep(0.5)
+    await_end(stopped)
+    for _ in range(200):
+        if any("POST /v1/validate 499" in line for line in service.log):
+            return
+        time.sleep(0.05)
+    raise AssertionError(service.log)
+
+
+HEAD = b"POST /v1/validate?kind=qrels HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b"Content-Length: 10\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 10\r\n",
+        b"transfer-encoding: Chunked\r\ncontent-LENGTH: 0\r\n",
+        b"Content-Length: 10\r\nTransfer-Encoding: identity\r\n",
+        b"Content-Length: 10\r\nTransfer-Encoding:\x0bchunked\r\n",
+        b"Content-Length: 10\r\nTransfer-Encoding : chunked\r\n",
+        b"Content-Length: 10\r\nContent-Length: 11\r\n",
+        b"Content-Length: 10, 11\r\n",
+        b"Content-Length: +10\r\n",
+    ],
+)
+def test_a_request_with_two_lengths_is_refused(start: Any, lines: bytes) -> None:
+    """The rest of the connection must not be read as another request."""
+    service = start()
+    rest = b"5\r\nq1 0 \r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    answer = service.raw(HEAD + lines + b"\r\n" + rest)
+    assert re.match(rb"HTTP/1\.1 (400|501) ", answer), answer
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert b"connection: close" in answer.lower()

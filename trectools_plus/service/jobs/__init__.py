@@ -1,0 +1,1 @@
+"""Jobs: their states, their storage, and the processes that do the work."""

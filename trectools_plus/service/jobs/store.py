@@ -1,0 +1,314 @@
+"""Background jobs on disk, in SQLite, so that they survive a restart of the service."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.service.api.uploads import Part
+from trectools_plus.service.jobs.task import Task
+
+_T = TypeVar("_T")
+
+FILE_NAME = "jobs.sqlite"
+_VERSION = 1
+_ROW_BYTES = 1024
+"""The size to count for a job in addition to its uploads and its result."""
+_SCHEMA = f"""
+CREATE TABLE jobs (
+    number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, kind TEXT NOT NULL,
+    parameters TEXT NOT NULL, documents TEXT NOT NULL, created_at TEXT NOT NULL,
+    finished_at TEXT, finished REAL, state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
+    progress TEXT, problem TEXT, result BLOB, fetched INTEGER NOT NULL DEFAULT 0,
+    size INTEGER NOT NULL
+);
+CREATE TABLE parts (
+    job TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, number INTEGER NOT NULL,
+    name TEXT NOT NULL, form TEXT, data BLOB NOT NULL, PRIMARY KEY (job, number)
+);
+PRAGMA user_version = {_VERSION};
+"""
+_LOG = logging.getLogger("trectools_plus.service")
+
+
+class StoredJob(NamedTuple):
+    """The row of a job, without its uploads and its result."""
+
+    id: str
+    kind: Any
+    parameters: dict[str, Any]
+    documents: str
+    created_at: str
+    finished_at: str | None
+    state: Any
+    attempts: int
+    progress: dict[str, Any] | None
+    problem: dict[str, Any] | None
+
+
+_COLUMNS = ", ".join(StoredJob._fields)
+_JSON_FIELDS = ("parameters", "progress", "problem")
+
+
+class JobStore:
+    """The jobs of a service.
+
+    Args:
+        folder: The folder of the database; ``None`` for a database in memory.
+
+    Raises:
+        InputError: If the folder cannot be written.
+        UsageError: If another service uses it.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._lock = threading.Lock()
+        self._folder_lock = None if folder is None else _lock_folder(folder)
+        path = ":memory:" if folder is None else str(folder / FILE_NAME)
+        try:
+            self._database = _open(path)
+        except (sqlite3.Error, OSError) as error:
+            self._unlock()
+            raise InputError(
+                f"cannot store jobs: {error}", where=path, remedy="name another --state-dir"
+            ) from error
+        except BaseException:
+            self._unlock()
+            raise
+
+    def add(self, job_id: str, task: Task, documents: str, created_at: str) -> None:
+        """Store a queued job and its uploads."""
+        size = _ROW_BYTES + sum(len(part.data) for part in task.parts)
+        about = job_id, task.kind, json.dumps(task.parameters), documents, created_at, size
+        parts = [(job_id, n, one.name, one.form, one.data) for n, one in enumerate(task.parts)]
+        with self._transaction() as database:
+            database.execute(
+                "INSERT INTO jobs (id, kind, parameters, documents, created_at, size, state)"
+                " VALUES (?, ?, ?, ?, ?, ?, 'queued')",
+                about,
+            )
+            database.executemany("INSERT INTO parts VALUES (?, ?, ?, ?, ?)", parts)
+
+    def start(self, job_id: str) -> None:
+        """Record that an attempt begins, before the work does."""
+        self._execute(
+            "UPDATE jobs SET state = 'running', attempts = attempts + 1 WHERE id = ?", job_id
+        )
+
+    def interrupt(self, job_id: str) -> None:
+        """Record that the service stops; the attempt does not count."""
+        self._execute(
+            "UPDATE jobs SET state = 'queued', attempts = MAX(attempts - 1, 0)"
+            " WHERE id = ? AND state = 'running'",
+            job_id,
+        )
+
+    def finish(self, job: StoredJob, result: bytes | None) -> None:
+        """Store the end of a job, and remove its uploads."""
+        size = _ROW_BYTES + len(result or b"")
+        with self._transaction() as database:
+            database.execute(
+                "UPDATE jobs SET state = ?, finished_at = ?, finished = ?, progress = ?,"
+                " problem = ?, result = ?, size = ?, fetched = ? WHERE id = ?",
+                (
+                    job.state,
+                    job.finished_at,
+                    time.time(),
+                    json.dumps(job.progress),
+                    json.dumps(job.problem),
+                    result,
+                    size,
+                    job.state == "cancelled",
+                    job.id,
+                ),
+            )
+            database.execute("DELETE FROM parts WHERE job = ?", (job.id,))
+
+    def jobs(self) -> list[StoredJob]:
+        """Return all jobs, oldest first."""
+        rows = self._query(f"SELECT {_COLUMNS} FROM jobs ORDER BY number")
+        return [_job_of(row) for row in rows]
+
+    def parts(self, job_id: str) -> tuple[Part, ...]:
+        """Return the uploads of a job."""
+        query = "SELECT name, data, form FROM parts WHERE job = ? ORDER BY number"
+        return tuple(Part(*row) for row in self._query(query, job_id))
+
+    def fetch(self, job_id: str) -> bytes | None:
+        """Return the result of a job, and record that a client has fetched it."""
+        with self._transaction() as database:
+            database.execute("UPDATE jobs SET fetched = 1 WHERE id = ? AND finished > 0", (job_id,))
+            row = database.execute("SELECT result FROM jobs WHERE id = ?", (job_id,)).fetchone()
+        return None if row is None else row[0]
+
+    def size(self) -> int:
+        """Return the bytes of jobs that cannot be dropped yet."""
+        ((size,),) = self._query("SELECT TOTAL(size) FROM jobs WHERE fetched = 0")
+        return int(size)
+
+    def drop_old(self, seconds: float, most: int, most_bytes: int) -> list[str]:
+        """Drop expired jobs, and fetched ones that are too many or too large, oldest first.
+
+        Args:
+            seconds: The time for which finished jobs are stored.
+            most: The number of fetched jobs to store.
+            most_bytes: The total size of fetched jobs; the latest is always stored.
+
+        Returns:
+            The ids of the dropped jobs.
+        """
+        query = (
+            "SELECT id, finished, fetched, size FROM jobs WHERE finished > 0 ORDER BY number DESC"
+        )
+        dropped = []
+        with self._transaction() as database:
+            n_newer = size = 0
+            for job_id, finished, fetched, one in database.execute(query).fetchall():
+                if finished < time.time() - seconds:
+                    dropped.append(job_id)
+                elif fetched:
+                    size += one
+                    if n_newer >= most or (n_newer and size > most_bytes):
+                        dropped.append(job_id)
+                    n_newer += 1
+            database.executemany("DELETE FROM jobs WHERE id = ?", [(one,) for one in dropped])
+        return dropped
+
+    def close(self) -> None:
+        """Close the database, for another service to open it."""
+        with self._lock:
+            self._database.close()
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._folder_lock is not None:
+            self._folder_lock.release()
+
+    def _execute(self, statement: str, *values: Any) -> None:
+        with self._transaction() as database:
+            database.execute(statement, values)
+
+    def _query(self, query: str, *values: Any) -> list[Any]:
+        with self._lock:
+            return self._database.execute(query, values).fetchall()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, self._database:
+            yield self._database
+
+
+def open_default_store(base: Path) -> Path:
+    """Return the folder for the jobs of a service that names none.
+
+    It is ``1`` in ``base``, or the next number if another service uses that.
+
+    Raises:
+        InputError: If it cannot be written.
+    """
+    for number in count(1):
+        folder = base / str(number)
+        try:
+            _lock_folder(folder).release()
+        except UsageError:
+            continue
+        return folder
+    raise AssertionError
+
+
+def _lock_folder(folder: Path) -> Any:
+    from filelock import FileLock, Timeout
+
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = FileLock(folder / "lock")
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise UsageError(
+            "another service stores its jobs in this folder",
+            where=str(folder),
+            remedy="give each service its own --state-dir",
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"cannot store jobs: {error.strerror or error}",
+            where=str(folder),
+            remedy="name a folder that can be written: --state-dir DIR",
+        ) from error
+    return lock
+
+
+def _open(path: str) -> sqlite3.Connection:
+    """Open the database; set a damaged one aside, and begin a new one."""
+    try:
+        return _connect(path)
+    except sqlite3.DatabaseError as error:
+        if path == ":memory:" or isinstance(error, sqlite3.OperationalError):
+            raise
+        aside = Path(f"{path}.damaged")
+        reason = " ".join(str(error).split())[:200]
+        _LOG.warning("the jobs in %s cannot be read (%s); they are now in %s", path, reason, aside)
+        Path(path).replace(aside)
+        for ending in ("-wal", "-shm"):
+            Path(path + ending).unlink(missing_ok=True)
+        return _connect(path)
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    if path != ":memory:":
+        Path(path).touch(mode=0o600)  # uploads can be private
+    database = sqlite3.connect(path, check_same_thread=False)
+    try:
+        _prepare(database, path)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _prepare(database: sqlite3.Connection, path: str) -> None:
+    database.execute("PRAGMA auto_vacuum = FULL")  # dropped results do not occupy the disk
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute("PRAGMA journal_size_limit = 1048576")
+    database.execute("PRAGMA synchronous = FULL")
+    database.execute("PRAGMA foreign_keys = ON")
+    with closing(database.execute("PRAGMA user_version")) as found:
+        (version,) = found.fetchone()
+    if version > _VERSION:
+        raise UsageError(
+            "the jobs were stored by a newer version of trectools-plus",
+            where=path,
+            remedy="use that version, or name another --state-dir",
+        )
+    if version == 0:
+        database.executescript(_SCHEMA)
+    with closing(database.execute("PRAGMA quick_check")) as found:
+        (state,) = found.fetchone()
+    if state != "ok":
+        raise sqlite3.DatabaseError(state)
+    _each(database, f"SELECT {_COLUMNS} FROM jobs", _job_of)
+
+
+def _each(database: sqlite3.Connection, query: str, read: Callable[[Any], _T]) -> None:
+    """Read every row, so that unreadable ones are noticed."""
+    try:
+        for row in database.execute(query):
+            read(row)
+    except (ValueError, TypeError, sqlite3.OperationalError) as error:
+        raise sqlite3.DatabaseError(str(error)) from error
+
+
+def _job_of(row: Any) -> StoredJob:
+    job = dict(zip(StoredJob._fields, row, strict=True))
+    for name in _JSON_FIELDS:
+        job[name] = None if job[name] is None else json.loads(job[name])
+    return StoredJob(**job)
