@@ -51,6 +51,12 @@ def start_anew(page: Any, url: str, width: int = 1440) -> None:
     visit(page, url, width)
 
 
+def reload(page: Any) -> None:
+    """Load the page again, in two navigations whose ends are known."""
+    assert page.problems == []
+    visit(page, page.run("location.href"))
+
+
 def press(page: Any, *keys: str) -> None:
     for key in keys:
         text = "" if len(key) > 1 else key
@@ -105,8 +111,7 @@ def test_a_whole_query_by_keys_with_a_reload_in_the_middle(
     assert sorted((one["grade"], one["flagged"]) for one in before["grades"].values()) == [
         (0, False), (0, True), (3, False)
     ]  # fmt: skip
-    page.call("Page.reload")
-    page.wait_for("document.readyState === 'complete'")
+    reload(page)
     worked(page)
     after = state(page)
     assert (after["grades"], after["number"]) == (before["grades"], before["number"])
@@ -272,8 +277,7 @@ def test_the_next_query_twice_is_two_queries_on(page: Any, serve: Any, report: P
     worked(page)
     press(page, "n", "n", "n", "p")
     page.wait_for("view.query === 3")
-    page.call("Page.reload")
-    page.wait_for("document.readyState === 'complete'")
+    reload(page)
     worked(page)
     assert state(page)["number"] == 3
 
