@@ -20,6 +20,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -245,8 +246,9 @@ def visit(page: Any, url: str, width: int = 1280, scheme: str = "light") -> None
 
 
 def test_a_reader_chooses_a_version_and_searches(page: Any, address: str) -> None:
-    visit(page, f"{address}/")
-    page.wait_for("location.pathname.startsWith('/latest/')")
+    with urlopen(f"{address}/", timeout=30) as start:
+        assert b"latest/" in start.read()
+    visit(page, f"{address}/latest/")
     page.wait_for("document.querySelectorAll('.md-version__link').length === 2")
     shown = page.run("[...document.querySelectorAll('.md-version__link')].map(a => a.textContent)")
     assert [one.split()[0] for one in shown] == ["0.2", "0.1"]
@@ -263,12 +265,13 @@ def test_pages_fit_a_phone(page: Any, site: Path, address: str) -> None:
 
 
 def test_the_colours_are_those_that_the_reader_prefers(page: Any, address: str) -> None:
+    # The site remembers the colours of an earlier visit.
+    script = page.call("Page.addScriptToEvaluateOnNewDocument", source="localStorage.clear()")
     for scheme, expected in (("dark", "slate"), ("light", "default")):
-        page.call("Page.navigate", url="about:blank")
-        page.call("Storage.clearDataForOrigin", origin=address, storageTypes="all")
         visit(page, f"{address}/0.2/concepts/", 390, scheme)
         page.wait_for(f"document.body.dataset.mdColorScheme === {expected!r}")
         colours = "[getComputedStyle(document.querySelector('.concepts text')).fill, "
         colours += "getComputedStyle(document.body).backgroundColor]"
         text, ground = (sum(map(int, re.findall(r"\d+", one)[:3])) for one in page.run(colours))
         assert (text > ground) == (scheme == "dark")
+    page.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script["identifier"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -119,6 +120,16 @@ def test_demo(call: Call) -> None:
     page = (folder / "report" / "BenchmarkReport.html").read_text("utf-8")
     assert page.startswith("<!doctype html>")
     call("benchmark", "verify", str(folder / "report"))
+
+
+def test_the_first_screen_of_the_readme(call: Call, wheel: Path) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    block = readme.split("```bash\n", 1)[1].split("```", 1)[0]
+    lines = [words for line in block.splitlines() if (words := shlex.split(line, comments=True))]
+    assert lines[0] == ["pip", "install", f"{wheel.name}[hpo]"]
+    assert lines[1][0] == "trectools-plus"
+    for words in lines[1:]:
+        call(*words)
 
 
 def test_validate(call: Call) -> None:
