@@ -55,8 +55,13 @@ def test_a_query_is_judged_completely(client: TestClient, app: FastAPI) -> None:
         assert not state["progress"]["complete"]
     state = client.post("/api/choices", json={"query": 1, "choice": "B"}, headers=anna).json()
     assert state["progress"] == {
-        "judged": len(documents), "results": len(documents), "chosen": True, "complete": True
-    }  # fmt: skip
+        "judged": len(documents),
+        "results": len(documents),
+        "chosen": True,
+        "cannot_judge": False,
+        "commented": False,
+        "complete": True,
+    }
     assert client.get("/api/queries/1", headers=anna).json()["state"] == state
     progress = client.get("/api/progress", headers=anna).json()
     assert [one["complete"] for one in progress["queries"]] == [True] + [False] * 6

@@ -202,7 +202,7 @@ def test_every_key_of_the_help_does_what_it_says(page: Any, serve: Any, report: 
         at = state(page)["at"]
         assert (at["column"], at["row"]) == place, key
         assert page.run("document.activeElement === itemAt(at)")
-    press(page, "Enter")
+    press(page, "o")
     assert page.run("itemAt(at).classList.contains('open')")
     press(page, "o")
     assert not page.run("itemAt(at).classList.contains('open')")

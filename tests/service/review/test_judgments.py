@@ -64,7 +64,7 @@ def test_what_counts_is_what_was_said_last_and_not_undone(steps: list[Any]) -> N
             who, mine = people[name], said[name]
             if step == "undo":
                 undone = judgments.undo_last(store, who)
-                assert undone == (mine.pop()[:2] if mine else None)
+                assert undone == ((*mine.pop()[:2], "") if mine else None)
                 continue
             query, doc_id, value = step
             before = replay(mine)[query]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +16,7 @@ from trectools_plus.cli.options.common import Confidence, Host, Port, Report, Te
 from trectools_plus.cli.printing import print_table, write_json
 from trectools_plus.cli.verbosity import inform
 from trectools_plus.errors import MissingExtraError
-from trectools_plus.text import plural
+from trectools_plus.text import plural, visible
 
 Database = Annotated[
     Path,
@@ -59,6 +61,21 @@ def review_serve(
             help="Environment variable with the key that annotators must enter.",
         ),
     ] = None,
+    guideline: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Guideline to show on the page: Markdown (.md) or plain text.",
+        ),
+    ] = None,
+    adjudicate: Annotated[
+        bool,
+        typer.Option(
+            "--adjudicate",
+            help="Show only the queries on which annotators differ, with their judgments but "
+            "without their names, and record decisions.",
+        ),
+    ] = False,
 ) -> None:
     """The page shows the first results of a report's modes next to each other, in random order and
     without the names of the modes. Every judgment is written to the database before the page
@@ -68,6 +85,8 @@ def review_serve(
     Examples:
       trectools-plus review serve results/today
       trectools-plus review serve results/today --modes lexical,hybrid --depth 5
+      trectools-plus review serve results/today --guideline guideline.md
+      trectools-plus review serve results/today --adjudicate
       trectools-plus review serve results/today --host 0.0.0.0 --key-from-env REVIEW_KEY
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
@@ -77,6 +96,8 @@ def review_serve(
         depth=depth,
         seed=seed,
         key=None if key_from_env is None else service.read_key(key_from_env),
+        guideline=guideline,
+        adjudicate=adjudicate,
     )
     service.run_review(report, database, options, host=host, port=port, notify=inform)
 
@@ -111,20 +132,31 @@ def review_export(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Export the grades of this annotator only.  [default: all annotators, merged]",
+            help="Export the judgments of this annotator only, before adjudication.  "
+            "[default: all annotators, merged and adjudicated]",
         ),
     ] = None,
+    choices: Annotated[
+        bool,
+        typer.Option(
+            "--choices",
+            help="Export the chosen results (relevance 1, other shown results 0) instead of the "
+            "grades.",
+        ),
+    ] = False,
 ) -> None:
     """If several annotators graded a pair, the merged qrels contain the median of their grades; of
     an even number, the lower of the two middle grades. Results flagged as irrelevant have grade 0.
+    The decision of an adjudicator replaces the merged grade.
 
     \b
     Examples:
       trectools-plus review export results/today/review.db --qrels judged.txt
+      trectools-plus review export results/today/review.db --choices --qrels chosen.txt
       trectools-plus review export results/today/review.db --annotator Anna --qrels anna.txt
     """
     with closing(service.read_store(database)) as store:
-        found = service.export_qrels(store, annotator)
+        found = service.export_qrels(store, annotator, choices=choices)
     formats.write_qrels(found, qrels)
     queries = found.frame["query_id"].n_unique()
     judged = plural(found.frame.height, "judgment")
@@ -137,16 +169,28 @@ def _print_summary(summary: service.ReviewSummary) -> None:
     queries = plural(summary.queries, "query", "queries")
     typer.echo(f"{study.dataset}: {queries}, {study.depth} results of each mode\n")
     rows = [
-        [one.name, str(one.complete), str(one.graded), str(one.flagged), str(one.chosen)]
+        [
+            one.name,
+            *map(str, (one.complete, one.graded, one.flagged, one.chosen, one.cannot_judge)),
+        ]
         for one in summary.annotators
     ]
-    _print_numbers(["Annotator", "Complete", "Graded", "Flagged", "Chosen"], rows)
+    names = ["Annotator", "Complete", "Graded", "Flagged", "Chosen", "Cannot judge"]
+    _print_numbers(names, rows)
     if summary.shares:
         _print_shares(summary)
+    over = "means over the queries in which the mode found one.\n"
+    if summary.chosen_results:
+        _print_positions(summary.chosen_results)
+        typer.echo(f"Positions of the chosen results; {over}")
     if summary.positions:
-        _print_positions(summary)
+        _print_positions(summary.positions)
+        typer.echo(f"Positions of the results with grade 3; {over}")
     if summary.agreements:
         _print_agreements(summary)
+        _print_adjudication(summary.adjudication)
+    if summary.remarks:
+        _print_remarks(summary)
 
 
 def _print_shares(summary: service.ReviewSummary) -> None:
@@ -161,7 +205,7 @@ def _print_shares(summary: service.ReviewSummary) -> None:
     typer.echo(f"Shares of {level.n:,} queries with a choice; Wilson intervals over queries.\n")
 
 
-def _print_positions(summary: service.ReviewSummary) -> None:
+def _print_positions(positions: Mapping[str, service.ModePositions]) -> None:
     rows = [
         [
             mode,
@@ -170,14 +214,10 @@ def _print_positions(summary: service.ReviewSummary) -> None:
             str(one.found),
             f"{one.in_top_3}/{one.chosen}",
         ]
-        for mode, one in summary.positions.items()
+        for mode, one in positions.items()
     ]
     header = ["Mode", "Average position", "Minimum position", "Queries", "inTop3"]
     _print_numbers(header, rows)
-    typer.echo(
-        "Positions of the results with grade 3; means over the queries in which the mode found "
-        "one.\n"
-    )
 
 
 def _print_agreements(summary: service.ReviewSummary) -> None:
@@ -187,17 +227,40 @@ def _print_agreements(summary: service.ReviewSummary) -> None:
 
     rows = []
     for pair in summary.agreements:
-        grades, choices = pair.grades, pair.choices
+        grades, choices, results = pair.grades, pair.choices, pair.results
         rows.append(
             [
                 f"{pair.first} – {pair.second}",
                 "0" if grades is None else f"{grades.pairs:,}",
                 "–" if grades is None else shown(grades.kappas["none"]),
                 "–" if grades is None else shown(grades.kappas["quadratic"]),
+                "–" if results is None else f"{results.agreed}/{results.queries}",
                 "–" if choices is None else shown(choices),
             ]
         )
-    _print_numbers(["Annotators", "Both graded", "Kappa", "Quadratic", "Kappa of choices"], rows)
+    names = ["Annotators", "Both graded", "Kappa", "Quadratic", "Same result", "Kappa of columns"]
+    _print_numbers(names, rows)
+
+
+def _print_adjudication(adjudication: service.Adjudication) -> None:
+    queries = plural(adjudication.disagreements, "query", "queries")
+    typer.echo(
+        f"Before adjudication, annotators differ on {queries}; {adjudication.decided} decided."
+    )
+    for name, count in Counter(one["adjudicator"] for one in adjudication.decisions).items():
+        typer.echo(f"Adjudicated by {name}: {plural(count, 'decision')}.")
+    typer.echo("")
+
+
+def _print_remarks(summary: service.ReviewSummary) -> None:
+    rows = []
+    for one in summary.remarks:
+        reason = (
+            "" if one.cannot_judge is None else f"cannot judge: {one.cannot_judge}".rstrip(": ")
+        )
+        words = "; ".join(filter(None, [reason, one.comment or ""]))
+        rows.append([visible(one.query_id), one.annotator, visible(" ".join(words.split()), 300)])
+    print_table(["Query", "Annotator", "Comment"], rows)
 
 
 def _print_numbers(names: list[str], rows: list[list[str]]) -> None:

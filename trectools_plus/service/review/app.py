@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache, partial
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path as FilePath
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Request
@@ -21,11 +20,12 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.service.guard import KEY_REMEDY, Guard, Key, Rules, is_loopback
 from trectools_plus.service.problems import ProblemError, answer_problem, problem_response
 from trectools_plus.service.review import models
 from trectools_plus.service.review.controller import ReviewController
+from trectools_plus.service.review.guideline import read_guideline
 from trectools_plus.service.review.judgments import Annotator, find_session_annotator
 from trectools_plus.service.review.material import DEFAULT_DEPTH, load_material
 from trectools_plus.service.review.store import DATABASE_NAME, open_store
@@ -41,15 +41,32 @@ _HEADERS = (
 )
 
 
-def review_app(
-    report: str | FilePath,
-    database: str | FilePath,
-    *,
-    modes: Sequence[str] | None = None,
-    depth: int = DEFAULT_DEPTH,
-    seed: int | None = None,
-    key: str | None = None,
-) -> FastAPI:
+@dataclass(frozen=True, slots=True)
+class ReviewOptions:
+    """Options of :func:`review_app`.
+
+    Attributes:
+        modes: Two to eight of the report's modes; all of them if ``None``.
+        depth: Number of results of each mode, 1 to 100.
+        seed: The seed of the order of queries and columns. ``None`` means that of the database, or
+            a random one if the database is new.
+        key: The key that requests need, except for the page itself. Without a key, only requests to
+            loopback names are accepted.
+        guideline: A file in Markdown or plain text that annotators can read; see
+            :func:`~trectools_plus.service.review.guideline.read_guideline`.
+        adjudicate: True to show only the queries on which annotators differ, with their judgments,
+            and to record decisions.
+    """
+
+    modes: Sequence[str] | None = None
+    depth: int = DEFAULT_DEPTH
+    seed: int | None = None
+    key: str | None = None
+    guideline: str | FilePath | None = None
+    adjudicate: bool = False
+
+
+def review_app(report: str | FilePath, database: str | FilePath, **options: Any) -> FastAPI:
     """Create the ASGI application of the review page of a report.
 
     All URLs are relative, so the application can be mounted under another path. It checks all
@@ -59,27 +76,32 @@ def review_app(
     Args:
         report: ``BenchmarkReport.json``, or its folder.
         database: The review database; created if missing.
-        modes: Two to eight of the report's modes; all of them if ``None``.
-        depth: Number of results of each mode, 1 to 100.
-        seed: The seed of the order of queries and columns. ``None`` means that of the database, or
-            a random one if the database is new.
-        key: The key that requests need, except for the page itself. Without a key, only requests to
-            loopback names are accepted.
+        options: The attributes of :class:`ReviewOptions`.
 
     Returns:
         The application.
 
     Raises:
         UsageError: If the modes or the depth are out of range, or the database has another seed.
-        InputError: If the report or the database cannot be read.
+        InputError: If the report, the database or the guideline cannot be read.
         IncomparableError: If the database contains judgments of other results.
+        CheckFailedError: If there are no disagreements to adjudicate.
     """
-    material = load_material(report, modes, depth)
+    given = ReviewOptions(**options)
+    guideline = [] if given.guideline is None else read_guideline(given.guideline)
+    material = load_material(report, given.modes, given.depth)
+    store = open_store(database, material, given.seed)
     app = FastAPI(title="Review", docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.controller = ReviewController(material, open_store(database, material, seed))
-    app.state.needs_key = key is not None
+    try:
+        app.state.controller = ReviewController(
+            material, store, guideline=guideline, adjudicate=given.adjudicate
+        )
+    except CheckFailedError:
+        store.close()
+        raise
+    app.state.needs_key = given.key is not None
     app.include_router(_router)
-    app.add_middleware(Guard, rules=make_rules(key))
+    app.add_middleware(Guard, rules=make_rules(given.key))
     app.add_exception_handler(HTTPException, _on_http_error)
     app.add_exception_handler(RequestValidationError, _on_malformed)
     app.add_exception_handler(UsageError, _on_usage_error)
@@ -165,7 +187,7 @@ def _get_annotator(
     controller: Controller, x_review_session: Annotated[str, Header()] = ""
 ) -> Annotator:
     found = find_session_annotator(controller.store, x_review_session)
-    if found is None:
+    if found is None or found.adjudicates != controller.adjudicates:
         raise NoSessionError
     return found
 
@@ -216,6 +238,27 @@ def _choose(
     return controller.choose(annotator, chosen.query, chosen.choice)
 
 
+@_router.post("/api/results")
+def _choose_result(
+    controller: Controller, annotator: CurrentAnnotator, chosen: models.ChooseResult
+) -> models.State:
+    return controller.choose_result(annotator, chosen.query, chosen.doc_id)
+
+
+@_router.post("/api/cannot-judge")
+def _set_cannot_judge(
+    controller: Controller, annotator: CurrentAnnotator, given: models.CannotJudge
+) -> models.State:
+    return controller.set_cannot_judge(annotator, given.query, given.reason)
+
+
+@_router.post("/api/comments")
+def _comment(
+    controller: Controller, annotator: CurrentAnnotator, comment: models.Comment
+) -> models.State:
+    return controller.comment(annotator, comment.query, comment.text)
+
+
 @_router.post("/api/undo")
 def _undo(controller: Controller, annotator: CurrentAnnotator, _: models.Undo) -> models.Undone:
     return controller.undo(annotator)
@@ -228,10 +271,12 @@ def read_page(needs_key: bool = False) -> tuple[str, str]:
     Args:
         needs_key: True if the page must show a field for the key.
     """
-    page = (resources.files(__package__) / "page.html").read_text(encoding="utf-8")
+    folder = resources.files(__package__)
+    page = (folder / "page.html").read_text(encoding="utf-8")
     hashes = {}
-    for element in ("style", "script"):
-        (text,) = re.findall(rf"<{element}>(.*?)</{element}>", page, re.DOTALL)
+    for element, name in (("style", "page.css"), ("script", "page.js")):
+        text = (folder / name).read_text(encoding="utf-8")
+        page = page.replace(f"<{element}></{element}>", f"<{element}>{text}</{element}>")
         hashes[element] = b64encode(sha256(text.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; style-src 'sha256-{hashes['style']}'; "
@@ -275,24 +320,6 @@ async def _on_database_error(_: Request, __: Exception) -> Response:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewOptions:
-    """Options of :func:`review_app`.
-
-    Attributes:
-        modes: Two to eight of the report's modes; all of them if ``None``.
-        depth: Number of results of each mode, 1 to 100.
-        seed: The seed of the order of queries and columns. ``None`` means that of the database, or
-            a random one if the database is new.
-        key: The key that annotators need; ``None`` for no key.
-    """
-
-    modes: Sequence[str] | None = None
-    depth: int = DEFAULT_DEPTH
-    seed: int | None = None
-    key: str | None = None
-
-
 def run_review(
     report: str | FilePath,
     database: str | FilePath | None = None,
@@ -307,7 +334,7 @@ def run_review(
     Args:
         report: ``BenchmarkReport.json``, or its folder.
         database: The review database; ``review.db`` in the report's folder if ``None``.
-        options: Modes, depth, seed and key.
+        options: Modes, depth, seed, key, guideline and adjudication.
         host: The address to listen on; without a key it must be a loopback address.
         port: The port; 0 selects a free one.
         notify: Called with each line about the state of the server.
@@ -323,12 +350,7 @@ def run_review(
     file = database or (given if given.is_dir() else given.parent) / DATABASE_NAME
     with listen(host, port, has_key=options.key is not None) as listener:
         app = review_app(
-            report,
-            file,
-            modes=options.modes,
-            depth=options.depth,
-            seed=options.seed,
-            key=options.key,
+            report, file, **{one.name: getattr(options, one.name) for one in fields(options)}
         )
         controller = app.state.controller
         try:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import string
+import unicodedata
 from collections.abc import Sequence
 from hashlib import sha256
+from typing import Any
 
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.service.review import judgments, models
+from trectools_plus.service.review.guideline import Element
 from trectools_plus.service.review.judgments import (
     NONE_CHOSEN,
     Annotator,
@@ -15,8 +18,12 @@ from trectools_plus.service.review.judgments import (
     QueryJudgments,
     clean_name,
 )
+from trectools_plus.service.review.labels import Disagreement, find_disagreements, is_decided
 from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery
 from trectools_plus.service.review.store import Store
+
+TITLE_LENGTH = 160
+"""Maximum number of characters of a query in the list of all queries."""
 
 
 class ReviewController:
@@ -25,12 +32,34 @@ class ReviewController:
     Args:
         material: The queries and results.
         store: The open review database.
+        guideline: The elements of the guideline; see
+            :func:`~trectools_plus.service.review.guideline.read_guideline`.
+        adjudicate: True to show only the queries on which annotators differ, and to record
+            decisions. The queries are those at the time of the call.
+
+    Raises:
+        CheckFailedError: If there are no disagreements to adjudicate.
     """
 
-    def __init__(self, material: ReviewMaterial, store: Store) -> None:
+    def __init__(
+        self,
+        material: ReviewMaterial,
+        store: Store,
+        *,
+        guideline: Sequence[Element] = (),
+        adjudicate: bool = False,
+    ) -> None:
         self.material = material
         self.store = store
+        self.adjudicates = adjudicate
+        self._guideline = list(guideline)
         queries = {query.query_id: query for query in material.queries}
+        self._disagreements: dict[str, Disagreement] = {}
+        if adjudicate:
+            self._disagreements = find_disagreements(store)
+            if not self._disagreements:
+                raise CheckFailedError("there is nothing to adjudicate: no annotators differ")
+            queries = {name: queries[name] for name in queries if name in self._disagreements}
         self._queries = [queries[name] for name in order_queries(list(queries), store.study.seed)]
         self._numbers = {query.query_id: number for number, query in enumerate(self._queries, 1)}
 
@@ -42,6 +71,8 @@ class ReviewController:
             columns=len(self.material.modes),
             depth=self.material.depth,
             notes=list(self.material.notes),
+            adjudicates=self.adjudicates,
+            guideline=self._guideline,
         )
 
     def begin(self, name: str, resume: bool) -> models.Session:
@@ -53,11 +84,12 @@ class ReviewController:
         found = judgments.find_annotator(self.store, name)
         secret = None
         if (found is not None) == resume:
-            secret = judgments.begin_session(self.store, name, resume=resume)
+            secret = judgments.begin_session(
+                self.store, name, resume=resume, adjudicates=self.adjudicates
+            )
         judged = 0
         if found is not None:
-            all_judged = judgments.read_all_judgments(self.store, found).values()
-            judged = sum(bool(query.grades) or query.choice is not None for query in all_judged)
+            judged = len(judgments.read_all_judgments(self.store, found))
         return models.Session(
             exists=found is not None,
             name=clean_name(name) if found is None else found.name,
@@ -71,9 +103,10 @@ class ReviewController:
         return models.Progress(
             name=annotator.name,
             queries=[
-                _progress(query, judged.get(query.query_id, QueryJudgments()))
+                self._progress(query, judged.get(query.query_id, QueryJudgments()))
                 for query in self._queries
             ],
+            titles=[(query.text or query.query_id)[:TITLE_LENGTH] for query in self._queries],
         )
 
     def show(self, annotator: Annotator, number: int) -> models.QueryView:
@@ -97,6 +130,7 @@ class ReviewController:
             columns=columns,
             documents={doc_id: known[doc_id] for doc_id in shown if doc_id in known},
             state=self._state(annotator, number),
+            differences=self._differences(annotator, query) if self.adjudicates else None,
         )
 
     def grade(
@@ -105,12 +139,14 @@ class ReviewController:
         """Record a grade.
 
         Raises:
-            UsageError: If the query has no such result, the number is out of range, or a flagged
-                result does not have grade 0.
+            UsageError: If the query has no such result, the number is out of range, a flagged
+                result does not have grade 0, or annotators do not differ on the result that an
+                adjudicator grades.
         """
         query = self._query(number)
-        if not any(doc_id in found for found in query.results.values()):
-            raise UsageError("this document is not a result of the query")
+        _check_result(query, doc_id)
+        if self.adjudicates and doc_id not in self._disagreements[query.query_id].documents:
+            raise UsageError("the annotators do not differ on this result")
         if flagged and grade != 0:
             raise UsageError("a result that is flagged as irrelevant must have grade 0")
         judged = Grade(grade, flagged)
@@ -128,7 +164,46 @@ class ReviewController:
         if choice is not None and choice not in choices:
             raise UsageError("no column has this label")
         mode = None if choice is None else choices[choice]
+        self._check_choice(query)
         judgments.record_choice(self.store, annotator, query.query_id, mode)
+        return self._state(annotator, number)
+
+    def choose_result(self, annotator: Annotator, number: int, doc_id: str | None) -> models.State:
+        """Record the chosen result, which replaces "none of them".
+
+        Raises:
+            UsageError: If the number is out of range, the query has no such result, or annotators
+                do not differ on what an adjudicator chooses.
+        """
+        query = self._query(number)
+        if doc_id is not None:
+            _check_result(query, doc_id)
+        self._check_choice(query)
+        judgments.record_answer(self.store, annotator, query.query_id, "result", doc_id)
+        return self._state(annotator, number)
+
+    def set_cannot_judge(
+        self, annotator: Annotator, number: int, reason: str | None
+    ) -> models.State:
+        """Record that a query cannot be judged; ``None`` removes this.
+
+        Raises:
+            UsageError: If the number is out of range.
+        """
+        query = self._query(number)
+        value = None if reason is None else clean_text(reason)
+        judgments.record_answer(self.store, annotator, query.query_id, "cannot_judge", value)
+        return self._state(annotator, number)
+
+    def comment(self, annotator: Annotator, number: int, text: str) -> models.State:
+        """Record a comment on a query; an empty text removes it.
+
+        Raises:
+            UsageError: If the number is out of range.
+        """
+        query = self._query(number)
+        value = clean_text(text) or None
+        judgments.record_answer(self.store, annotator, query.query_id, "comment", value)
         return self._state(annotator, number)
 
     def undo(self, annotator: Annotator) -> models.Undone:
@@ -136,11 +211,15 @@ class ReviewController:
         undone = judgments.undo_last(self.store, annotator)
         if undone is None:
             return models.Undone(what=None, doc_id=None, state=None)
-        query_id, doc_id = undone
-        return models.Undone(
-            what="choice" if doc_id is None else "grade",
-            doc_id=doc_id,
-            state=self._state(annotator, self._numbers[query_id]),
+        query_id, doc_id, kind = undone
+        # The queries of adjudicators can have changed since the judgment.
+        number = self._numbers.get(query_id)
+        return models.Undone.model_validate(
+            {
+                "what": kind or ("choice" if doc_id is None else "grade"),
+                "doc_id": doc_id,
+                "state": None if number is None else self._state(annotator, number),
+            }
         )
 
     def _query(self, number: int) -> ReviewQuery:
@@ -157,26 +236,83 @@ class ReviewController:
     def _state(self, annotator: Annotator, number: int) -> models.State:
         query = self._query(number)
         judged = judgments.read_query_judgments(self.store, annotator, query.query_id)
-        labels = {mode: label for label, mode in self._labels(annotator, query).items()}
-        labels[NONE_CHOSEN] = models.NONE_OF_THEM
         return models.State(
             query=number,
-            grades=judged.grades,
-            choice=None if judged.choice is None else labels[judged.choice],
-            progress=_progress(query, judged),
+            progress=self._progress(query, judged),
+            **self._blinded(annotator, query, judged),
+        )
+
+    def _blinded(
+        self, annotator: Annotator, query: ReviewQuery, judged: QueryJudgments
+    ) -> dict[str, Any]:
+        """Return judgments with the label that the chosen mode has for an annotator."""
+        labels = {mode: label for label, mode in self._labels(annotator, query).items()}
+        labels[NONE_CHOSEN] = models.NONE_OF_THEM
+        return {
+            "grades": judged.grades,
+            "choice": None if judged.choice is None else labels[judged.choice],
+            "result": judged.result,
+            "cannot_judge": judged.cannot_judge,
+            "comment": judged.comment or "",
+        }
+
+    def _differences(self, annotator: Annotator, query: ReviewQuery) -> models.Differences:
+        """Return what annotators differ on, in an order that does not identify them."""
+        found = self._disagreements[query.query_id]
+        reviewers = sorted(
+            judgments.list_annotators(self.store),
+            key=lambda one: _sort_key(self.store.study.seed, "reviewer", query.query_id, one.key),
+        )
+        judged = [
+            judgments.read_query_judgments(self.store, one, query.query_id) for one in reviewers
+        ]
+        reviews = [
+            models.Review(label=f"Reviewer {place}", **self._blinded(annotator, query, one))
+            for place, one in enumerate((one for one in judged if one != QueryJudgments()), 1)
+        ]
+        return models.Differences(
+            documents=list(found.documents),
+            result=found.result,
+            choice=found.choice,
+            reviews=reviews,
+        )
+
+    def _check_choice(self, query: ReviewQuery) -> None:
+        if self.adjudicates:
+            found = self._disagreements[query.query_id]
+            if not (found.result or found.choice):
+                raise UsageError("the annotators do not differ on the choice for this query")
+
+    def _progress(self, query: ReviewQuery, judged: QueryJudgments) -> models.QueryProgress:
+        results = {doc_id for found in query.results.values() for doc_id in found}
+        chosen = judged.has_chosen
+        disagreement = self._disagreements.get(query.query_id)
+        if disagreement is not None:
+            results &= set(disagreement.documents)
+            rest = Disagreement((), disagreement.result, disagreement.choice)
+            chosen = is_decided(rest, judged)
+        graded = len(results & judged.grades.keys())
+        cannot_judge = judged.cannot_judge is not None
+        return models.QueryProgress(
+            judged=graded,
+            results=len(results),
+            chosen=chosen,
+            cannot_judge=cannot_judge,
+            commented=judged.comment is not None,
+            complete=cannot_judge or (chosen and graded == len(results)),
         )
 
 
-def _progress(query: ReviewQuery, judged: QueryJudgments) -> models.QueryProgress:
-    results = {doc_id for found in query.results.values() for doc_id in found}
-    graded = len(results & judged.grades.keys())
-    chosen = judged.choice is not None
-    return models.QueryProgress(
-        judged=graded,
-        results=len(results),
-        chosen=chosen,
-        complete=chosen and graded == len(results),
-    )
+def _check_result(query: ReviewQuery, doc_id: str) -> None:
+    if not any(doc_id in found for found in query.results.values()):
+        raise UsageError("this document is not a result of the query")
+
+
+def clean_text(text: str) -> str:
+    """Return a text without outer blanks, and without control characters except line breaks."""
+    lines = ("\n".join(text.splitlines())).expandtabs(4)
+    kept = (one for one in lines if one == "\n" or unicodedata.category(one) != "Cc")
+    return "".join(kept).strip()
 
 
 LABELS = string.ascii_uppercase

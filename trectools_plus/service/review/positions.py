@@ -35,14 +35,17 @@ class ModePositions:
     chosen: int
 
 
-def find_positions(store: Store, merged: Qrels) -> dict[str, ModePositions]:
-    """Return the positions of the results with grade 3, by mode; empty if there are none.
+def find_positions(
+    store: Store, labels: Qrels, grade: int = CHOSEN_GRADE
+) -> dict[str, ModePositions]:
+    """Return the positions of the results with a grade, by mode; empty if there are none.
 
     Args:
         store: The review database.
-        merged: The grades of all annotators, one for each query and document.
+        labels: One grade for each query and document.
+        grade: The highest grade in ``labels``: that of the results whose positions are computed.
     """
-    chosen = merged.frame.filter(relevance=CHOSEN_GRADE).height
+    chosen = labels.frame.filter(relevance=grade).height
     if not chosen:
         return {}
     runs: dict[str, dict[str, dict[str, float]]] = {mode: {} for mode in store.study.modes}
@@ -50,10 +53,10 @@ def find_positions(store: Store, merged: Qrels) -> dict[str, ModePositions]:
         "SELECT query_id, mode, doc_id, rank FROM shown"
     ):
         runs[mode].setdefault(query_id, {})[doc_id] = -float(rank)
-    level = f"rel={CHOSEN_GRADE}"
+    level = f"rel={grade}"
     names = f"MeanRank({level})", f"MinRank({level})", f"RelRet({level})@{_TOP}"
     tables = {mode: Run.from_dict(found, mode) for mode, found in runs.items() if found}
-    scores = score_runs(merged, tables, parse_measures(names), "zero")
+    scores = score_runs(labels, tables, parse_measures(names), "zero")
     return {
         mode: ModePositions(
             average=_or_none(scores.mean(mode, names[0])),

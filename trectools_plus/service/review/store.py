@@ -2,6 +2,9 @@
 
 Judgments are never overwritten: each is a row, and the last row that has not been undone is
 current. The database also contains the shown results, so the summary needs no other file.
+
+Format 2 adds chosen results, queries that cannot be judged, comments and adjudication. Files of
+format 1 are read as they are, and upgraded when the page is served.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from urllib.parse import quote
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.service.review.material import ReviewMaterial
 
-FORMAT = "1"
+FORMAT = "2"
+_FIRST_FORMAT = "1"
 DATABASE_NAME = "review.db"
 """The default name of the file, in the report's folder."""
 BUSY_SECONDS = 10.0
@@ -49,6 +53,24 @@ _TABLES = (
         choice TEXT CHECK (choice IS NULL OR doc_id IS NULL),
         made_at TEXT NOT NULL, undone_at TEXT)""",
     "CREATE INDEX by_target ON judgment (annotator, query_id, doc_id)",
+)
+_UPGRADE = (
+    "ALTER TABLE session ADD COLUMN adjudicates INTEGER NOT NULL DEFAULT 0",
+    # A row with a kind is an answer about the query: the id of the chosen result, the reason why
+    # the query cannot be judged ('' for no reason), or a comment; NULL for a removed answer.
+    """ALTER TABLE judgment ADD COLUMN kind TEXT NOT NULL DEFAULT ''
+        CHECK (kind IN ('', 'result', 'cannot_judge', 'comment'))""",
+    """ALTER TABLE judgment ADD COLUMN value TEXT
+        CHECK (kind = '' AND value IS NULL
+            OR kind != '' AND doc_id IS NULL AND choice IS NULL)""",
+    # 1: the decision of an adjudicator.
+    "ALTER TABLE judgment ADD COLUMN final INTEGER NOT NULL DEFAULT 0",
+    f"UPDATE about SET value = '{FORMAT}' WHERE name = 'format'",
+)
+_VIEWS_OF_FIRST_FORMAT = (
+    "CREATE TEMP VIEW session AS SELECT *, 0 AS adjudicates FROM main.session",
+    """CREATE TEMP VIEW judgment AS
+        SELECT *, '' AS kind, NULL AS value, 0 AS final FROM main.judgment""",
 )
 
 
@@ -130,14 +152,17 @@ def open_store(path: str | Path, material: ReviewMaterial, seed: int | None = No
     connection = _connect(str(path), "rwc")
     try:
         with _translated_errors(str(path)):
-            if not _is_new(connection):
-                _read_study(connection, str(path))  # before changing the file
+            if not _is_new(connection):  # before changing the file
+                _check_study(_read_study(connection, str(path)), material, seed, str(path))
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             with _transaction(connection):
                 if _is_new(connection):
                     _create(connection, material, seed)
+                if _read_format(connection) == _FIRST_FORMAT:
+                    for statement in _UPGRADE:
+                        connection.execute(statement)
         store = Store(connection, str(path))
         _check_study(store.study, material, seed, str(path))
     except BaseException:
@@ -164,7 +189,11 @@ def read_store(path: str | Path) -> Store:
     connection = _connect(str(path), "ro")
     try:
         with _translated_errors(str(path)):
-            return Store(connection, str(path))
+            store = Store(connection, str(path))
+            if _read_format(connection) == _FIRST_FORMAT:
+                for statement in _VIEWS_OF_FIRST_FORMAT:
+                    connection.execute(statement)
+            return store
     except BaseException:
         connection.close()
         raise
@@ -222,7 +251,7 @@ def _create(connection: sqlite3.Connection, material: ReviewMaterial, seed: int 
     for statement in _TABLES:
         connection.execute(statement)
     about = {
-        "format": FORMAT,
+        "format": _FIRST_FORMAT,
         "dataset": material.dataset,
         "modes": json.dumps(material.modes),
         "depth": str(material.depth),
@@ -242,12 +271,17 @@ def _create(connection: sqlite3.Connection, material: ReviewMaterial, seed: int 
     )
 
 
+def _read_format(connection: sqlite3.Connection) -> str:
+    (found,) = connection.execute("SELECT value FROM about WHERE name = 'format'").fetchone()
+    return str(found)
+
+
 def _read_study(connection: sqlite3.Connection, path: str) -> Study:
     try:
         about = dict(connection.execute("SELECT name, value FROM about"))
     except sqlite3.Error as error:
         raise InputError("not a review database", where=path, remedy=_OTHER_FILE) from error
-    if about.get("format") != FORMAT:
+    if about.get("format") not in (_FIRST_FORMAT, FORMAT):
         raise InputError(
             "the review database was written by another version",
             where=path,

@@ -1,23 +1,39 @@
-"""Summarise a review: agreement of the annotators, chosen modes, and flags."""
+"""Summarise a review: agreement of the annotators, chosen results and modes, adjudication, flags.
+
+Agreement is computed from the judgments before adjudication. Chosen modes and positions are
+computed from the labels after it; see :mod:`~trectools_plus.service.review.labels`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.service.review.judgments import (
-    MERGE_RULE,
     NONE_CHOSEN,
     Annotator,
     QueryJudgments,
-    grades_of,
     list_annotators,
-    merge_grades,
     read_all_judgments,
+    read_decisions,
+)
+from trectools_plus.service.review.labels import (
+    MERGE_RULE,
+    Judged,
+    choices_of,
+    chosen_by,
+    final_choices,
+    final_grades,
+    final_results,
+    find_disagreements,
+    grades_of,
+    is_decided,
+    read_counted,
+    read_shown,
 )
 from trectools_plus.service.review.positions import ModePositions, find_positions
 from trectools_plus.service.review.store import Store, Study
@@ -117,9 +133,10 @@ class AnnotatorSummary:
         name: The name.
         graded: Number of graded results, over all queries.
         flagged: Number of results that are flagged as irrelevant.
-        chosen: Number of queries with a choice.
+        chosen: Number of queries in which a result, a mode, or none of them was chosen.
         complete: Number of queries with a choice and a grade for every result.
         shares: The proportions of chosen modes; see :func:`share_choices`.
+        cannot_judge: Number of queries that the annotator cannot judge; they count nowhere else.
     """
 
     name: str
@@ -128,6 +145,23 @@ class AnnotatorSummary:
     chosen: int
     complete: int
     shares: dict[str, Share]
+    cannot_judge: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResultAgreement:
+    """The agreement of two annotators on the chosen results.
+
+    Attributes:
+        queries: Number of queries in which both chose a result, or none of them.
+        agreed: Number of these in which both chose the same.
+        kappa: Cohen's kappa of the labels "chosen" and "not chosen" of all results shown for these
+            queries.
+    """
+
+    queries: int
+    agreed: int
+    kappa: Agreement
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +173,48 @@ class PairAgreement:
         second: The name of the other.
         grades: The agreement on results that both graded; ``None`` if there are none.
         choices: Cohen's kappa of the chosen modes; ``None`` if both have chosen for no query.
+        results: The agreement on the chosen results; ``None`` if both have chosen for no query.
     """
 
     first: str
     second: str
     grades: GradeAgreement | None
     choices: Agreement | None
+    results: ResultAgreement | None
+
+
+@dataclass(frozen=True, slots=True)
+class Adjudication:
+    """Disagreements of the annotators, and who decided them.
+
+    Attributes:
+        disagreements: Number of queries on which annotators differ.
+        decided: Number of these that adjudicators have decided completely.
+        decisions: Every current decision: ``adjudicator``, ``made_at``, ``query_id``, and
+            ``doc_id`` with ``grade`` and ``flagged``, or ``mode`` (``none`` for none of them),
+            ``result``, ``cannot_judge`` or ``comment``.
+    """
+
+    disagreements: int
+    decided: int
+    decisions: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A comment on a query, or the reason why it cannot be judged.
+
+    Attributes:
+        query_id: The query.
+        annotator: The name.
+        cannot_judge: The reason, empty if none was given; ``None`` if the query can be judged.
+        comment: The comment, or ``None``.
+    """
+
+    query_id: str
+    annotator: str
+    cannot_judge: str | None
+    comment: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +242,9 @@ class ReviewSummary:
         shares: The proportions of chosen modes, over all annotators.
         flags: The flags by mode.
         positions: The positions of the results with grade 3, by mode; empty if there are none.
+        chosen_results: The positions of the chosen results, by mode; empty if there are none.
+        adjudication: The disagreements and decisions.
+        remarks: Comments, and queries that cannot be judged, by query and annotator.
     """
 
     study: Study
@@ -181,6 +254,9 @@ class ReviewSummary:
     shares: dict[str, Share]
     flags: dict[str, ModeFlags]
     positions: dict[str, ModePositions]
+    chosen_results: dict[str, ModePositions]
+    adjudication: Adjudication
+    remarks: tuple[Remark, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON values without the seed; undefined figures are null."""
@@ -197,6 +273,9 @@ class ReviewSummary:
             "would_choose": _shares_as_json(self.shares),
             "flagged": {mode: asdict(flags) for mode, flags in self.flags.items()},
             "positions": {mode: asdict(found) for mode, found in self.positions.items()},
+            "chosen_results": {mode: asdict(found) for mode, found in self.chosen_results.items()},
+            "adjudication": asdict(self.adjudication),
+            "remarks": [asdict(remark) for remark in self.remarks],
             "methods": {"would_choose": METHOD, "kappa": KAPPA_METHOD, "merge": MERGE_RULE},
         }
 
@@ -214,10 +293,9 @@ def summarise_review(
     Raises:
         UsageError: If an option is out of range.
     """
-    shown = _read_shown(store)
+    shown = read_shown(store)
     annotators = list_annotators(store)
-    judged = {one: read_all_judgments(store, one) for one in annotators}
-    choices = {one: _choices(found) for one, found in judged.items()}
+    counted = {one: read_counted(store, one) for one in annotators}
     modes = store.study.modes
     resampling = resampling or Resampling()
     confidence = resampling.confidence
@@ -225,57 +303,94 @@ def summarise_review(
         study=store.study,
         queries=len(shown),
         annotators=tuple(
-            _summarise(one, found, shown, share_choices([choices[one]], modes, confidence))
-            for one, found in judged.items()
+            _summarise(
+                one,
+                (judged, len(read_all_judgments(store, one)) - len(judged)),
+                shown,
+                share_choices([choices_of(judged)], modes, confidence),
+            )
+            for one, judged in counted.items()
         ),
         agreements=tuple(
             PairAgreement(
                 one.name,
                 other.name,
                 _compare_grades(store, one, other, resampling),
-                _compare_choices(choices[one], choices[other], modes, resampling),
+                _compare_choices(
+                    choices_of(counted[one]), choices_of(counted[other]), modes, resampling
+                ),
+                _compare_results(counted[one], counted[other], shown, resampling),
             )
             for one, other in combinations(annotators, 2)
         ),
-        shares=share_choices(list(choices.values()), modes, confidence),
-        flags={mode: _count_flags(mode, judged.values(), shown) for mode in modes},
-        positions=find_positions(
-            store, merge_grades([grades_of(store, one) for one in annotators])
-        ),
+        shares=share_choices(final_choices(store), modes, confidence),
+        flags={mode: _count_flags(mode, counted.values(), shown) for mode in modes},
+        positions=find_positions(store, final_grades(store)),
+        chosen_results=find_positions(store, final_results(store), grade=1),
+        adjudication=_summarise_adjudication(store),
+        remarks=tuple(_list_remarks(store, annotators)),
     )
-
-
-def _read_shown(store: Store) -> dict[str, dict[str, set[str]]]:
-    """Return the documents by query and mode."""
-    shown: dict[str, dict[str, set[str]]] = {}
-    for query_id, mode, doc_id in store.rows("SELECT query_id, mode, doc_id FROM shown"):
-        shown.setdefault(query_id, {}).setdefault(mode, set()).add(doc_id)
-    return shown
-
-
-def _choices(judged: Mapping[str, QueryJudgments]) -> dict[str, str]:
-    return {name: one.choice for name, one in judged.items() if one.choice is not None}
 
 
 def _summarise(
     annotator: Annotator,
-    judged: Mapping[str, QueryJudgments],
+    judged: tuple[Mapping[str, QueryJudgments], int],
     shown: Mapping[str, Mapping[str, set[str]]],
     shares: dict[str, Share],
 ) -> AnnotatorSummary:
+    counted, cannot_judge = judged
     complete = [
         one
-        for query_id, one in judged.items()
-        if one.choice is not None and set().union(*shown[query_id].values()) <= one.grades.keys()
+        for query_id, one in counted.items()
+        if one.has_chosen and set().union(*shown[query_id].values()) <= one.grades.keys()
     ]
     return AnnotatorSummary(
         name=annotator.name,
-        graded=sum(len(one.grades) for one in judged.values()),
-        flagged=sum(grade.flagged for one in judged.values() for grade in one.grades.values()),
-        chosen=len(_choices(judged)),
+        graded=sum(len(one.grades) for one in counted.values()),
+        flagged=sum(grade.flagged for one in counted.values() for grade in one.grades.values()),
+        chosen=sum(one.has_chosen for one in counted.values()),
         complete=len(complete),
         shares=shares,
+        cannot_judge=cannot_judge,
     )
+
+
+def _summarise_adjudication(store: Store) -> Adjudication:
+    disagreements, decisions = find_disagreements(store), read_decisions(store)
+    decided = [
+        query_id
+        for query_id, one in disagreements.items()
+        if is_decided(one, decisions.get(query_id, QueryJudgments()))
+    ]
+    return Adjudication(len(disagreements), len(decided), tuple(_list_decisions(store)))
+
+
+def _list_decisions(store: Store) -> Iterator[dict[str, Any]]:
+    """Yield the last decision about each answer, in the order in which they were made."""
+    rows = store.rows(
+        "SELECT a.name, max(j.id), j.made_at, j.query_id, j.doc_id, j.grade, j.flagged, j.choice, "
+        "j.kind, j.value FROM judgment j JOIN annotator a ON a.id = j.annotator "
+        "WHERE j.final = 1 AND j.undone_at IS NULL "
+        "GROUP BY j.query_id, j.doc_id, j.kind ORDER BY max(j.id)"
+    )
+    for name, _, made_at, query_id, doc_id, grade, flagged, choice, kind, value in rows:
+        decision = {"adjudicator": name, "made_at": made_at, "query_id": query_id}
+        if doc_id is not None and grade is not None:
+            yield {**decision, "doc_id": doc_id, "grade": grade, "flagged": bool(flagged)}
+        elif kind and value is not None:
+            yield {**decision, kind: value}
+        elif choice is not None:
+            yield {**decision, "mode": choice or "none"}
+
+
+def _list_remarks(store: Store, annotators: Sequence[Annotator]) -> Iterator[Remark]:
+    remarks = [
+        Remark(query_id, annotator.name, one.cannot_judge, one.comment)
+        for annotator in annotators
+        for query_id, one in read_all_judgments(store, annotator).items()
+        if one.cannot_judge is not None or one.comment is not None
+    ]
+    return iter(sorted(remarks, key=lambda remark: (remark.query_id, remark.annotator)))
 
 
 def _compare_grades(
@@ -303,6 +418,27 @@ def _compare_choices(
         return None
     labels = [[answers[query_id] for query_id in both] for answers in (one, other)]
     return cohens_kappa(*labels, categories=[*modes, NONE_CHOSEN], **asdict(resampling))
+
+
+def _compare_results(
+    one: Judged,
+    other: Judged,
+    shown: Mapping[str, Mapping[str, set[str]]],
+    resampling: Resampling,
+) -> ResultAgreement | None:
+    both = [
+        (query_id, one[query_id].answer, other[query_id].answer)
+        for query_id in sorted(one.keys() & other.keys())
+        if one[query_id].answer is not None and other[query_id].answer is not None
+    ]
+    if not both:
+        return None
+    labels = [
+        chosen_by({query_id: judged[query_id] for query_id, *_ in both}, shown).frame["relevance"]
+        for judged in (one, other)
+    ]
+    kappa = cohens_kappa(*labels, categories=[0, 1], **asdict(resampling))
+    return ResultAgreement(len(both), sum(first == second for _, first, second in both), kappa)
 
 
 def _count_flags(
@@ -337,6 +473,13 @@ def _agreement_as_json(pair: PairAgreement) -> dict[str, Any]:
             "kappa": {name: _nan_as_null(kappa) for name, kappa in grades.kappas.items()},
         },
         "choices": None if pair.choices is None else _nan_as_null(pair.choices),
+        "results": None
+        if pair.results is None
+        else {
+            "queries": pair.results.queries,
+            "agreed": pair.results.agreed,
+            "kappa": _nan_as_null(pair.results.kappa),
+        },
     }
 
 

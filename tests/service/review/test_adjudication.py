@@ -1,0 +1,240 @@
+"""Chosen results, comments, queries that cannot be judged, and decisions on disagreements."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.metrics import cohen_kappa_score
+from starlette.testclient import TestClient
+
+from trectools_plus.errors import CheckFailedError, InputError
+from trectools_plus.service.review.app import review_app
+from trectools_plus.service.review.guideline import read_guideline
+from trectools_plus.service.review.judgments import list_annotators
+from trectools_plus.service.review.labels import export_qrels, find_disagreements
+from trectools_plus.service.review.store import read_store
+from trectools_plus.service.review.summary import summarise_review
+from trectools_plus.statistics.arrays import Resampling
+
+FROZEN = Path(__file__).resolve().parents[2] / "contract/inputs/review"
+HOSTILE = "<script>alert(1)</script> {{ 7*7 }} ${x} &lt;b&gt; \"'` \u202etxt.exe 👩‍⚕️ " + "x" * 400
+
+
+class Person:
+    """Someone who judges through the API."""
+
+    def __init__(self, client: TestClient, name: str) -> None:
+        self.client = client
+        answer = client.post("/api/session", json={"name": name}).json()
+        self.headers = {"X-Review-Session": answer["session"]}
+
+    def view(self, number: int) -> dict[str, Any]:
+        return self.client.get(f"/api/queries/{number}", headers=self.headers).json()
+
+    def say(self, path: str, **body: Any) -> dict[str, Any]:
+        answer = self.client.post(f"/api/{path}", json=body, headers=self.headers)
+        return {**answer.json(), "status": answer.status_code}
+
+
+@pytest.fixture
+def open_client(report: Path, tmp_path: Path) -> Any:
+    """Opens the page on one database; closes it with the test."""
+    opened = []
+
+    def start(**options: Any) -> TestClient:
+        app = review_app(report, tmp_path / "review.db", seed=3, depth=5, **options)
+        opened.append(app.state.controller.store)
+        return TestClient(app, base_url="http://localhost")
+
+    yield start
+    for store in opened:
+        store.close()
+
+
+def documents(view: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(one for column in view["columns"] for one in column["results"]))
+
+
+def test_a_result_and_none_of_them_exclude_each_other(open_client: Any) -> None:
+    anna = Person(open_client(), "Anna")
+    first, second, *_ = documents(anna.view(1))
+    assert anna.say("results", query=1, doc_id=first)["result"] == first
+    assert anna.say("results", query=1, doc_id=second)["result"] == second
+    none = anna.say("choices", query=1, choice="none")
+    assert (none["choice"], none["result"]) == ("none", None)
+    chosen = anna.say("results", query=1, doc_id=first)
+    assert (chosen["choice"], chosen["result"]) == (None, first)
+    column = anna.say("choices", query=1, choice="A")
+    assert (column["choice"], column["result"]) == ("A", first)
+    for what, expected in (
+        ("choice", (None, first)), ("result", ("none", None)), ("choice", (None, second)),
+        ("result", (None, first)), ("result", (None, None)),
+    ):  # fmt: skip
+        undone = anna.say("undo")
+        assert undone["what"] == what
+        assert (undone["state"]["choice"], undone["state"]["result"]) == expected
+    assert anna.say("undo")["what"] is None
+    assert anna.say("results", query=1, doc_id="g99")["status"] == 422
+
+
+def test_a_query_that_cannot_be_judged_is_complete_and_does_not_count(
+    open_client: Any, tmp_path: Path
+) -> None:
+    client = open_client()
+    anna = Person(client, "Anna")
+    for number in (1, 2):
+        doc_id = documents(anna.view(number))[0]
+        anna.say("grades", query=number, doc_id=doc_id, grade=3)
+        anna.say("results", query=number, doc_id=doc_id)
+    state = anna.say("cannot-judge", query=2, reason="  no\x1b[31m idea ")
+    assert state["cannot_judge"] == "no[31m idea"
+    assert state["progress"]["complete"]
+    assert anna.say("comments", query=2, text=HOSTILE)["comment"] == HOSTILE
+    assert not anna.say("comments", query=1, text=" ")["progress"]["commented"]
+    with closing(read_store(tmp_path / "review.db")) as store:
+        assert export_qrels(store).frame["query_id"].n_unique() == 1
+        assert export_qrels(store, choices=True).frame["relevance"].sum() == 1
+        summary = summarise_review(store, Resampling(200))
+        assert (summary.annotators[0].graded, summary.annotators[0].cannot_judge) == (1, 1)
+        assert summary.as_dict()["remarks"][0]["comment"] == HOSTILE
+    assert anna.say("cannot-judge", query=2, reason=None)["progress"]["judged"] == 1
+    assert anna.say("undo")["what"] == "cannot_judge"
+    for path, body in (
+        ("cannot-judge", {"reason": "x" * 501}),
+        ("comments", {"text": "x" * 4001}),
+        ("comments", {"text": None}),
+    ):
+        assert anna.say(path, query=1, **body)["status"] == 422
+
+
+def judge_differently(client: TestClient) -> tuple[list[str], list[str]]:
+    """Two people agree on query 2, and differ on one grade and the result of query 1."""
+    people = [Person(client, name) for name in ("Anna", "Ben")]
+    shown = documents(people[0].view(1)), documents(people[0].view(2))
+    for place, one in enumerate(people):
+        one.say("grades", query=1, doc_id=shown[0][0], grade=3 if place else 1)
+        one.say("grades", query=1, doc_id=shown[0][1], grade=0)
+        one.say("results", query=1, doc_id=shown[0][place])
+        one.say("comments", query=1, text=HOSTILE)
+        one.say("grades", query=2, doc_id=shown[1][0], grade=2)
+        one.say("results", query=2, doc_id=shown[1][0])
+    return shown
+
+
+def test_disagreements_are_decided_by_a_third_person(open_client: Any, tmp_path: Path) -> None:
+    client = open_client()
+    shown, other = judge_differently(client)
+    database = tmp_path / "review.db"
+    with closing(read_store(database)) as store:
+        ((query_id, found),) = find_disagreements(store).items()
+        assert (found.documents, found.result, found.choice) == ((shown[0],), True, False)
+        before = summarise_review(store, Resampling(200))
+        assert export_qrels(store, choices=True).to_dict()[query_id][shown[0]] == 0
+    judge = open_client(adjudicate=True)
+    # A session of the judging page is none of this page.
+    old = Person(client, "Cleo").headers
+    assert judge.get("/api/queries/1", headers=old).json()["code"] == "no-session"
+    dora = Person(judge, "Dora")
+    assert judge.get("/api/about").json()["queries"] == 1
+    answer = judge.get("/api/queries/1", headers=dora.headers)
+    for name in ("Anna", "Ben", "lexical", "vector", "hybrid"):
+        assert name not in answer.text
+    reviews = answer.json()["differences"]["reviews"]
+    assert [one["label"] for one in reviews] == ["Reviewer 1", "Reviewer 2"]
+    assert {one["result"] for one in reviews} == set(shown[:2])
+    assert dora.say("grades", query=1, doc_id=shown[1], grade=1)["status"] == 422
+    state = dora.say("grades", query=1, doc_id=shown[0], grade=2)
+    assert not state["progress"]["complete"]
+    assert dora.say("results", query=1, doc_id=shown[1])["progress"]["complete"]
+    # A second adjudicator sees the decision and can change it.
+    eve = Person(judge, "Eve")
+    assert eve.view(1)["state"]["result"] == shown[1]
+    eve.say("results", query=1, doc_id=shown[0])
+    with closing(read_store(database)) as store:
+        assert [one.name for one in list_annotators(store)] == ["Anna", "Ben", "Cleo"]
+        after = summarise_review(store, Resampling(200))
+        assert after.agreements[0] == before.agreements[0]
+        assert (after.adjudication.disagreements, after.adjudication.decided) == (1, 1)
+        who = [(one["adjudicator"], one.get("result")) for one in after.adjudication.decisions]
+        assert who == [("Dora", None), ("Eve", shown[0])]
+        grades = export_qrels(store).to_dict()
+        assert grades[query_id] == {shown[0]: 2, shown[1]: 0}
+        chosen = export_qrels(store, choices=True).to_dict()
+        assert chosen[query_id] == {one: int(one == shown[0]) for one in chosen[query_id]}
+        assert sum(chosen[query_id].values()) == 1
+        assert export_qrels(store, "Anna").to_dict()[query_id][shown[0]] == 1
+        (other_id,) = chosen.keys() - {query_id}
+        assert chosen[other_id][other[0]] == 1
+    # What nobody can decide is in no label.
+    dora.say("cannot-judge", query=1, reason="")
+    with closing(read_store(database)) as store:
+        assert query_id not in export_qrels(store).to_dict()
+        assert query_id not in export_qrels(store, choices=True).to_dict()
+
+
+def test_without_disagreements_there_is_nothing_to_adjudicate(open_client: Any) -> None:
+    open_client()
+    with pytest.raises(CheckFailedError, match="nothing to adjudicate"):
+        open_client(adjudicate=True)
+
+
+def test_agreement_on_results_is_scikit_learns(open_client: Any, tmp_path: Path) -> None:
+    shown, other = judge_differently(open_client())
+    with closing(read_store(tmp_path / "review.db")) as store:
+        found = summarise_review(store, Resampling(200)).agreements[0].results
+    assert found is not None
+    assert (found.queries, found.agreed) == (2, 1)
+    everything = [*shown, *other]
+    one, two = (
+        [int(place in chosen) for place in range(len(everything))]
+        for chosen in ({0, len(shown)}, {1, len(shown)})
+    )
+    assert found.kappa.value == pytest.approx(cohen_kappa_score(one, two))
+
+
+def test_a_database_of_the_first_format_is_read_and_not_changed(tmp_path: Path) -> None:
+    for path in FROZEN.iterdir():
+        shutil.copy(path, tmp_path)
+    with closing(sqlite3.connect(tmp_path / "review.db")) as connection:
+        assert dict(connection.execute("SELECT * FROM about"))["format"] == "1"
+    with closing(read_store(tmp_path / "review.db")) as store:
+        assert [one.name for one in list_annotators(store)] == ["Anna", "Ben", "Cleo"]
+        summary = summarise_review(store, Resampling(200))
+        assert summary.adjudication.disagreements > 0
+        assert export_qrels(store).frame.height == 30
+    with closing(sqlite3.connect(tmp_path / "review.db")) as connection:
+        assert dict(connection.execute("SELECT * FROM about"))["format"] == "1"
+
+
+def test_a_guideline_has_no_markup_and_no_depth(tmp_path: Path) -> None:
+    path = tmp_path / "guideline.md"
+    path.write_text(
+        "# Rules\n\n<script>x</script> *a* [b](javascript:x) ![c](d.png) <e@f.g>\n\n- one\n"
+    )
+    assert read_guideline(path) == [
+        ["h3", "Rules"],
+        ["p", "<script>x</script> ", ["em", "a"], " [b](javascript:x) ", "c", " ",
+         "e@f.g", " (mailto:e@f.g)"],
+        ["ul", ["li", "one"]],
+    ]  # fmt: skip
+    for text in ("*a " * 10_000 + "a* " * 10_000, ">" * 60_000, "- " * 30_000, "![[" * 20_000):
+        path.write_text(text)
+        deepest, level = 0, read_guideline(path)
+        while level:
+            deepest += 1
+            level = [part for one in level if isinstance(one, list) for part in one[1:]]
+        assert deepest < 30
+    plain = tmp_path / "guideline.txt"
+    plain.write_text("# no\n  heading")
+    assert read_guideline(plain) == [["pre", "# no\n  heading"]]
+    for content in (b"\xff\xfe", b"x" * 70_000):
+        path.write_bytes(content)
+        with pytest.raises(InputError):
+            read_guideline(path)
+    with pytest.raises(InputError):
+        read_guideline(tmp_path / "missing.md")

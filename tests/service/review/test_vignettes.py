@@ -1,0 +1,195 @@
+"""Long queries, hostile texts, comments, the list and adjudication, in a real browser."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.reporting.files import write_reports
+
+pytestmark = pytest.mark.process
+
+_spec = importlib.util.spec_from_file_location(
+    "browser_of_review", Path(__file__).with_name("test_browser.py")
+)
+assert _spec is not None
+assert _spec.loader is not None
+_browser = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_browser)
+begin, is_saved, press = _browser.begin, _browser.is_saved, _browser.press
+start_anew, worked = _browser.start_anew, _browser.worked
+
+HOSTILE = (
+    "<script>document.title='broken'</script><img src=x onerror=alert(1)>",
+    "\u202egnp.exe \u2066quotes \" ' ` &lt;b&gt; &amp;",
+    "{{ constructor.constructor('alert(1)')() }} ${7*7} <%= 1 %>",
+    "x" * 500,
+    "👩‍⚕️ seizure\nnext line\t\u200b",
+    "نوبات صرع seizure",
+)
+VIGNETTE = "A girl had Séizures and a cleft palate, but no pallor. " * 20
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on long queries and documents with hostile texts."""
+    folder = tmp_path_factory.mktemp("cases")
+    titles = [*HOSTILE, "Seizure cluster", "Palatal defect", "Cleft of the palates"]
+    lines = [
+        {"_id": f"d{place}", "title": title, "text": f"{title} palate seizures"}
+        for place, title in enumerate(titles)
+    ]
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    topics = [{"_id": "1", "text": VIGNETTE}, {"_id": "2", "text": VIGNETTE + HOSTILE[0]}]
+    (folder / "queries.jsonl").write_text("".join(json.dumps(one) + "\n" for one in topics))
+    (folder / "qrels").mkdir()
+    (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n1\td6\t1\n2\td6\t1\n")
+    options = {
+        "dataset": str(folder),
+        "modes": ["lexical", "vector"],
+        "measures": ["RR@10"],
+        "resamples": 100,
+        "output_dir": str(folder / "out"),
+    }
+    write_reports(run_benchmark(load_config(options=options)), plots=False)
+    return folder / "out"
+
+
+def check(page: Any, axe: str) -> None:
+    page.run(axe + "; 0")
+    violations = page.run(
+        "axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations"
+        ".map((rule) => [rule.impact, rule.id, rule.nodes.map((one) => one.target.join())]))"
+    )
+    assert violations == []
+    assert page.run("document.scrollingElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_hostile_texts_and_long_queries(
+    page: Any, serve: Any, cases: Path, axe: str, tmp_path: Path, scheme: str
+) -> None:
+    guideline = tmp_path / "guideline.md"
+    guideline.write_text("# " + "\n\n".join(HOSTILE) + "\n\n[a](javascript:alert(1))\n")
+    database = tmp_path / "review.db"
+    server = serve(cases, "--database", database, "--guideline", guideline, "--seed", 1)
+    page.prefer(prefers_color_scheme=scheme)
+    start_anew(page, server.url, 1280)
+    page.wait_for("about !== null && !document.getElementById('start-guide').hidden")
+    page.run("document.getElementById('start-guide').open = true; 0")
+    check(page, axe)
+    begin(page, "Anna")
+    worked(page)
+    shown = page.run("[...document.querySelectorAll('.title')].map((one) => one.textContent)")
+    assert {title.strip() for title in HOSTILE} <= set(shown)
+    assert page.run("document.querySelectorAll('#work img, #work script, #work b').length") == 0
+    # The query stays beside the results, and words are highlighted in both.
+    assert page.run("document.getElementById('question').textContent.includes('cleft palate')")
+    assert page.run("document.getElementById('side').contains(document.getElementById('question'))")
+    marked = page.run(
+        "Object.fromEntries(['#question', '.title'].map((where) => [where,"
+        " [...new Set([...document.querySelectorAll(where + ' mark')]"
+        ".map((one) => one.textContent))]]))"
+    )
+    assert {"Séizures", "palate"} <= set(marked["#question"])
+    assert {"seizure", "Seizure", "Cleft", "palates"} <= set(marked[".title"])
+    assert not {"Palatal", "pallor", "the", "of", "a"} & {*marked["#question"], *marked[".title"]}
+    check(page, axe)
+    before = page.run("document.getElementById('side').getBoundingClientRect().top")
+    page.run("scrollTo(0, 600)")
+    assert page.run("document.getElementById('side').getBoundingClientRect().top") <= before
+    assert page.run("document.getElementById('question').getBoundingClientRect().bottom") > 200
+    # A comment and a reason with the same texts.
+    comment = " ".join(HOSTILE).strip()
+    press(page, "m")
+    page.call("Input.insertText", text=comment)
+    press(page, "Escape")
+    is_saved(page, "Comment. Saved.")
+    press(page, "d")
+    page.wait_for("document.activeElement.id === 'reason'")
+    page.call("Input.insertText", text=HOSTILE[2])
+    press(page, "Enter")
+    page.wait_for("view.query === 2")
+    assert page.run("progress[0].cannot_judge && progress[0].commented")
+    press(page, "b")
+    is_saved(page, "Result chosen")
+    assert page.run("document.querySelector('.result.best').dataset.doc === state.result")
+    for key, dialog in (("i", "guide"), ("a", "list"), ("?", "keys")):
+        press(page, key)
+        page.wait_for(f"document.getElementById('{dialog}').open")
+        check(page, axe)
+        assert (
+            page.run("document.querySelectorAll('dialog img, dialog script, dialog a').length") == 0
+        )
+        press(page, "Escape")
+        page.wait_for(f"!document.getElementById('{dialog}').open")
+    # The list jumps by number.
+    press(page, "a")
+    page.wait_for("document.activeElement.id === 'find'")
+    page.call("Input.insertText", text="1")
+    press(page, "Enter")
+    page.wait_for("view.query === 1")
+    assert page.run("document.getElementById('reason').value") == HOSTILE[2]
+    for width in (390, 800, 1920):
+        page.resize(width, 900)
+        page.wait_for(f"innerWidth === {width}")
+        check(page, axe)
+    assert page.run("document.title") == "1 of 2 – Review"
+    assert page.problems == []
+    assert {url.startswith((server.url, "data:", "about:")) for url in page.requests} == {True}
+
+
+def test_a_click_leaves_the_keys_to_the_result(page: Any, serve: Any, cases: Path) -> None:
+    """Enter after a click continues; it does not press the clicked button again."""
+    page.prefer(prefers_color_scheme="light")
+    server = serve(cases, "--seed", 1)
+    start_anew(page, server.url, 1280)
+    begin(page, "Anna")
+    worked(page)
+    box = page.run(
+        "(() => { const box = document.querySelector('[data-grade=\"2\"]').getBoundingClientRect();"
+        " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
+    )
+    for kind in ("mousePressed", "mouseReleased"):
+        page.call(
+            "Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1
+        )
+    is_saved(page, "Graded 2")
+    press(page, "Enter")
+    page.wait_for("view.query === 2")
+    assert page.run("progress[0].judged") == 1
+
+
+def test_reviewers_who_differ_are_adjudicated(
+    page: Any, serve: Any, cases: Path, axe: str, tmp_path: Path
+) -> None:
+    database = tmp_path / "review.db"
+    server = serve(cases, "--database", database, "--seed", 1)
+    for name, keys in (("Anna", ("b", "3")), ("Ben", ("ArrowDown", "b", "ArrowUp", "0"))):
+        start_anew(page, server.url, 1280)
+        begin(page, name)
+        worked(page)
+        press(page, *keys)
+        is_saved(page, "Graded")
+    server.kill()
+    server = serve(cases, "--database", database, "--seed", 1, "--adjudicate")
+    start_anew(page, server.url, 1280)
+    begin(page, "Dora")
+    worked(page)
+    assert page.run("progress.length") == 1
+    words = page.run("document.getElementById('differences').textContent")
+    assert "Reviewer 1" in words
+    assert "Anna" not in page.run("document.body.textContent")
+    check(page, axe)
+    press(page, "b")
+    is_saved(page, "Result chosen")
+    disputed = page.run("view.differences.documents.length")
+    press(page, *["2"] * disputed)
+    page.wait_for("progress[0].complete")
+    assert page.problems == []

@@ -1,0 +1,701 @@
+"use strict";
+const $ = (id) => document.getElementById(id);
+const GRADE_NAMES = ["not relevant", "marginal", "relevant", "highly relevant"];
+const needsKey = document.body.dataset.needsKey === "yes";
+// Read own properties only: an id can be "constructor" or "__proto__", which every object inherits.
+const ownValue = (object, key) => (Object.hasOwn(object, key) ? object[key] : undefined);
+const stored = {
+  get: (name) => sessionStorage.getItem("review-" + name) ?? "",
+  set: (name, value) => sessionStorage.setItem("review-" + name, value),
+};
+let view = null;        // the displayed query
+let requested = 1;      // the number of the query to display next
+let state = null;       // the saved answers for the displayed query
+let progress = [];      // the progress of every query
+let titles = [];        // the beginning of the text of every query
+let about = null;       // the description of the review
+let at = { column: 0, row: 0 };     // the position of the focused result
+let saving = Promise.resolve();     // resolves when the last answer is saved
+const waiting = new Set();          // documents with a grade that is not saved yet
+
+class ApiError extends Error {
+  constructor(status, problem) {
+    super(problem.detail || problem.title || "Error " + status);
+    this.status = status;
+    this.code = problem.code;
+  }
+}
+
+async function callApi(path, body, session = stored.get("session")) {
+  const headers = { "X-Review-Session": session };
+  if (stored.get("key")) headers.Authorization = "Bearer " + stored.get("key");
+  const options = { headers, cache: "no-store", credentials: "omit" };
+  if (body !== undefined) {
+    headers["Content-Type"] = "application/json";
+    options.method = "POST";
+    options.body = JSON.stringify(body);
+  }
+  let answer;
+  try {
+    answer = await fetch("api/" + path, options);
+  } catch {
+    throw new ApiError(0, { title: "The server does not answer. Is it still running?" });
+  }
+  const content = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new ApiError(answer.status, content);
+  return content;
+}
+
+function make(name, properties = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key.includes("-")) element.setAttribute(key, value);
+    else element[key] = value;
+  }
+  element.append(...children);
+  return element;
+}
+
+const showStatus = (text) => { $("status").textContent = text; };
+
+function showError(error) {
+  if (!(error instanceof ApiError)) throw error;
+  if (error.code === "no-session" || error.code === "unauthorised") {
+    stored.set("session", "");
+    showStart(error.message);
+    return;
+  }
+  $("trouble").textContent = "Not saved: " + error.message;
+}
+
+/* Query words, highlighted in the query and in the results */
+
+const STOP_WORDS = new Set(("a an and are as at be been by for from had has have he her his in into is it its no not of on or " +
+  "she that the their there these they this to was were which who with without patient patients " +
+  "der die das den dem des ein eine einer einem einen und oder mit ohne von vom zu zum zur im ist sind war bei auf aus nicht " +
+  "le la les un une des du de et ou avec sans dans sur est sont pour par au aux el los las uno y o con sin en es son por para " +
+  "del al het een van voor met zonder op te").split(" "));
+const UNSPACED = /[\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3040-\u30FF\u3400-\u9FFF]/;
+
+/* Return the words of a text with their places; languages without spaces need a segmenter. */
+function findWords(text) {
+  if (UNSPACED.test(text) && Intl.Segmenter) {
+    return [...new Intl.Segmenter(undefined, { granularity: "word" }).segment(text)].filter((one) => one.isWordLike)
+      .map((one) => ({ word: one.segment, index: one.index }));
+  }
+  return [...text.matchAll(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu)].map((one) => ({ word: one[0], index: one.index }));
+}
+
+/* Return a word without case, diacritics and common endings; "" for words that are not highlighted. */
+function stemOf(word) {
+  let stem = word.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replaceAll("ß", "ss");
+  if (STOP_WORDS.has(stem) || (/^([a-z]{1,2}|[0-9])$/.test(stem))) return "";
+  if (!/^[a-z]+$/.test(stem)) return stem;
+  if (/[^ae]ies$/.test(stem) && stem.length > 4) stem = stem.slice(0, -3) + "y";
+  else if (/[^us]s$/.test(stem) && stem.length > 3) stem = stem.slice(0, -1);
+  return stem.length > 5 ? stem.replace(/(ing|ed|en|e|n)$/, "") : stem;
+}
+
+const stemsOf = (text) => new Set(findWords(text ?? "").map((one) => stemOf(one.word)).filter(Boolean));
+
+/* Show a text as text, with the words of these stems in <mark>. */
+function showMarked(element, text, stems) {
+  const parts = [];
+  let end = 0;
+  for (const { word, index } of stems.size ? findWords(text) : []) {
+    if (!stems.has(stemOf(word))) continue;
+    parts.push(text.slice(end, index), make("mark", { textContent: word }));
+    end = index + word.length;
+  }
+  element.replaceChildren(...parts, text.slice(end));
+  return element;
+}
+
+/* The guideline: names of elements from a fixed list, and texts */
+
+const ELEMENTS = new Set("p ul ol li blockquote strong em table thead tbody tr th td code pre hr br h3 h4 h5 h6".split(" "));
+const build = (part) => typeof part === "string" ? part : make(ELEMENTS.has(part[0]) ? part[0] : "span", {}, ...part.slice(1).map(build));
+
+function showGuideline(parts) {
+  for (const place of document.querySelectorAll(".guideline")) place.replaceChildren(...parts.map(build));
+  $("start-guide").hidden = $("guideline").hidden = !parts.length;
+}
+
+/* Sessions */
+
+function showStart(message = "") {
+  $("work").hidden = true;
+  $("start").hidden = false;
+  $("known").hidden = true;
+  $("form").hidden = false;
+  $("key-field").hidden = !needsKey;
+  $("key").required = needsKey;
+  $("key").value = stored.get("key");
+  $("refused").textContent = message;
+  $("name").focus();
+  showIntroduction();
+}
+
+async function showIntroduction() {
+  if (needsKey && !stored.get("key")) return;
+  try {
+    about = await callApi("about");
+    showGuideline(about.guideline);
+    $("how").hidden = about.adjudicates;
+    $("how-adjudicate").hidden = !about.adjudicates;
+    $("start-title").textContent = about.adjudicates ? "Decide disagreements" : "Review results";
+    const first = about.depth > 1 ? `the first ${about.depth} results` : "the first result";
+    $("intro").textContent =
+      `You will see ${about.queries} queries of ${about.dataset}, each with ${first} of ${about.columns} search methods, side by side.`;
+    $("notes").textContent = about.notes.length ? "Texts are not available; the page shows ids." : "";
+  } catch (error) {
+    $("refused").textContent = error.message;
+  }
+}
+
+async function startSession(resume) {
+  $("refused").textContent = "";
+  const name = $("name").value;
+  if (needsKey) stored.set("key", $("key").value.trim());
+  try {
+    const answer = await callApi("session", { name, resume });
+    if (answer.session) {
+      stored.set("session", answer.session);
+      $("known").hidden = true;
+      await resumeWork();
+    } else if (answer.exists) {
+      const queries = answer.judged === 1 ? "1 query" : answer.judged + " queries";
+      $("known-text").textContent = about?.adjudicates
+        ? `“${answer.name}” is a known name. Is this you?`
+        : `There are answers by “${answer.name}” for ${queries}. Are these yours?`;
+      $("form").hidden = true;
+      $("known").hidden = false;
+      $("known-text").focus();
+    } else {
+      showStart("There are no answers under this name.");
+    }
+  } catch (error) {
+    $("refused").textContent = error.message;
+  }
+}
+
+async function resumeWork() {
+  const found = await callApi("progress");
+  progress = found.queries;
+  titles = found.titles;
+  stored.set("name", found.name);
+  showIntroduction();
+  const wanted = Number(new URLSearchParams(location.hash.slice(1)).get("query"));
+  const open = progress.findIndex((one) => !one.complete) + 1;
+  const number = wanted >= 1 && wanted <= progress.length ? wanted : open || 1;
+  await show(number);
+}
+
+function leave() {
+  stored.set("session", "");
+  $("columns").replaceChildren();
+  $("question").textContent = "";
+  showStatus("");
+  history.replaceState(null, "", location.pathname + location.search);
+  $("name").value = "";
+  view = null;
+  requested = 0;
+  showStart();
+}
+
+/* A query */
+
+async function show(number, docId = null) {
+  requested = number;
+  await saving;
+  const found = await callApi("queries/" + number);
+  if (requested !== number) return;  // the user has gone to another query in the meantime
+  view = found;
+  state = view.state;
+  $("start").hidden = true;
+  $("work").hidden = false;
+  history.replaceState(null, "", "#query=" + number);
+  drawQuestion();
+  $("columns").replaceChildren(...view.columns.map(drawColumn));
+  drawDifferences();
+  $("trouble").textContent = "";
+  updateView();
+  const place = findUngraded(0, -1) ?? { column: 0, row: 0 };
+  focus(docId === null ? place : placeOf(docId));
+  scrollTo(0, docId === null ? 0 : scrollY);
+}
+
+const isLong = () => (view.text ?? "").length > 220;
+const isWide = matchMedia("(min-width: 64rem)");
+
+function drawQuestion() {
+  const words = new Set();
+  for (const one of Object.values(view.documents)) {
+    for (const stem of stemsOf(`${one.title} ${one.text.slice(0, 400)}`)) words.add(stem);
+  }
+  showMarked($("question"), view.text ?? view.query_id, words);
+  $("question").classList.remove("whole");
+  $("question").scrollTop = 0;
+  arrange();
+}
+
+/* Place a long query beside the results where there is room, otherwise above them. */
+function arrange() {
+  if (view === null) return;
+  const beside = isLong() && isWide.matches;
+  $("body").classList.toggle("beside", beside);
+  $("bar").classList.toggle("slim", beside);
+  $("side").hidden = !beside;
+  $("question").classList.toggle("long", isLong());
+  if (beside) $("side").append($("question"), $("answers"));
+  else {
+    $("where").after($("question"));
+    $("columns").after($("answers"));
+  }
+  const scrolls = $("question").scrollHeight > $("question").clientHeight + 1;
+  $("whole").hidden = beside || !(scrolls || $("question").classList.contains("whole"));
+  if (scrolls) $("question").tabIndex = 0;
+  else $("question").removeAttribute("tabindex");
+}
+
+const titleOf = (docId) => ownValue(view.documents, docId)?.title || docId;
+
+/* Return the places of a result, for example "A1, C4". */
+const placesOf = (docId) => view.columns.filter((one) => one.results.includes(docId))
+  .map((one) => one.label + (one.results.indexOf(docId) + 1)).join(", ");
+
+function drawDifferences() {
+  $("differences").hidden = view.differences === null;
+  const lines = (view.differences?.reviews ?? []).map((one) => {
+    const words = [];
+    if (one.cannot_judge !== null) words.push("cannot judge" + (one.cannot_judge && `: ${one.cannot_judge}`));
+    if (one.result !== null) words.push(`chose “${titleOf(one.result)}” (${placesOf(one.result)})`);
+    if (one.choice === "none") words.push("chose none of them");
+    else if (one.choice !== null) words.push(`chose column ${one.choice}`);
+    if (one.comment) words.push(`“${one.comment}”`);
+    return make("li", { dir: "auto" }, make("strong", { textContent: one.label + ": " }), words.join("; ") || "grades only");
+  });
+  $("differences").querySelector("ul").replaceChildren(...lines);
+}
+
+/* An adjudicator decides only what the reviewers differ on. */
+const decides = (what) => view.differences === null || view.differences[what];
+const isGraded = (docId) => view.differences === null || view.differences.documents.includes(docId);
+
+function drawColumn(column, place) {
+  const heading = make("h2", { id: "column-" + place, textContent: "Column " + column.label });
+  const choose = make("button", { type: "button", className: "choose", "aria-pressed": "false", hidden: !decides("choice") }, "Better column ", make("kbd", { textContent: "c" }));
+  choose.setAttribute("aria-describedby", heading.id);
+  choose.addEventListener("click", (event) => { saveChoice(state.choice === column.label ? null : column.label); returnFocus(event); });
+  const list = make("ol", {}, ...column.results.map((docId, row) => drawResult(docId, place, row)));
+  const nothing = make("p", { className: "empty", textContent: "No results." });
+  return make("section", { className: "column", "aria-labelledby": heading.id },
+    make("div", { className: "head" }, heading, choose), column.results.length ? list : nothing);
+}
+
+function drawResult(docId, column, row) {
+  const words = ownValue(view.documents, docId) ?? { title: "", text: "" };
+  const parts = [make("span", { className: "rank", textContent: row + 1 })];
+  const stems = stemsOf(view.text);
+  const title = make("p", { className: "title", dir: "auto", hidden: !words.title && Boolean(words.text) });
+  parts.push(showMarked(title, words.title || (words.text ? "" : docId), stems));
+  if (words.text) parts.push(showMarked(make("p", { className: "text", dir: "auto" }), words.text, stems));
+  if (words.title || words.text) parts.push(make("p", { className: "id", textContent: docId }));
+  const given = (view.differences?.reviews ?? []).filter((one) => ownValue(one.grades, docId));
+  if (given.length && isGraded(docId)) {
+    const lines = given.map((one) => `${one.label}: ${one.grades[docId].grade}${one.grades[docId].flagged ? " (irrelevant)" : ""}`);
+    parts.push(make("p", { className: "reviews", textContent: lines.join("\n") }));
+  }
+  const grades = make("div", { className: "grades", role: "group", "aria-label": "Choice and grade" });
+  const best = make("button", { type: "button", className: "best", textContent: "Choose", title: "the result that you would actually use", hidden: !decides("result") });
+  best.addEventListener("click", (event) => { saveResult(docId); returnFocus(event); });
+  grades.append(best);
+  GRADE_NAMES.forEach((word, grade) => {
+    const button = make("button", { type: "button", textContent: grade, title: word, "aria-label": `${grade}, ${word}`, "data-grade": grade });
+    button.hidden = !isGraded(docId);
+    button.addEventListener("click", (event) => {
+      const before = ownValue(state.grades, docId);
+      const same = before && before.grade === grade && !before.flagged;
+      saveGrade(docId, same ? null : grade, false);
+      returnFocus(event);
+    });
+    grades.append(button);
+  });
+  const flag = make("button", { type: "button", className: "flag", textContent: "Irrelevant", title: "flag: should not be a result at all", hidden: !isGraded(docId) });
+  flag.addEventListener("click", (event) => { toggleFlag(docId); returnFocus(event); });
+  grades.append(flag);
+  parts.push(grades);
+  const item = make("li", { className: "result", tabIndex: -1, "data-column": column, "data-row": row }, ...parts);
+  item.dataset.doc = docId;
+  item.addEventListener("focusin", () => makeTabbable({ column, row }));
+  return item;
+}
+
+function updateView() {
+  for (const item of document.querySelectorAll(".result")) {
+    const judged = ownValue(state.grades, item.dataset.doc);
+    item.classList.toggle("judged", Boolean(judged));
+    item.classList.toggle("zero", judged?.grade === 0);
+    item.classList.toggle("flagged", Boolean(judged?.flagged));
+    for (const button of item.querySelectorAll("[data-grade]")) {
+      button.ariaPressed = String(judged !== undefined && !judged.flagged && judged.grade === Number(button.dataset.grade));
+    }
+    item.querySelector(".flag").ariaPressed = String(Boolean(judged?.flagged));
+    const chosen = state.result === item.dataset.doc;
+    item.classList.toggle("best", chosen);
+    item.querySelector(".best").ariaPressed = String(chosen);
+    item.querySelector(".best").textContent = chosen ? "✓ Chosen" : "Choose";
+  }
+  document.querySelectorAll(".column").forEach((column, place) => {
+    const chosen = state.choice === view.columns[place].label;
+    column.classList.toggle("chosen", chosen);
+    column.querySelector(".choose").ariaPressed = String(chosen);
+  });
+  $("none").ariaPressed = String(state.choice === "none");
+  $("none").hidden = !(decides("result") || decides("choice"));
+  const cannot = state.cannot_judge !== null;
+  $("cannot").ariaPressed = String(cannot);
+  $("reason-field").hidden = !cannot;
+  if (document.activeElement !== $("reason")) $("reason").value = state.cannot_judge ?? "";
+  if (document.activeElement !== $("comment")) $("comment").value = state.comment;
+  progress[view.query - 1] = state.progress;
+  const complete = progress.filter((one) => one.complete).length;
+  $("meter").max = progress.length;
+  $("meter").value = complete;
+  $("where").textContent = `Query ${view.query} of ${progress.length} · ${view.text === null ? "" : `id ${view.query_id} · `}${stored.get("name")}`;
+  const here = state.progress;
+  $("count").textContent =
+    `${complete} of ${progress.length} queries complete · here ${here.cannot_judge ? "cannot judge" : `${here.results ? `${here.judged} of ${here.results} graded, ` : ""}${here.chosen ? "chosen" : "not chosen"}`}`;
+  $("done").hidden = complete < progress.length;
+  $("previous").disabled = view.query === 1;
+  $("next").disabled = view.query === progress.length;
+  $("open").disabled = complete === progress.length;
+  document.title = `${view.query} of ${progress.length} – Review`;
+}
+
+/* Answers: displayed only after the server has saved them, in the order of input. */
+
+function save(path, body, words) {
+  const number = view.query;
+  const session = stored.get("session");  // the session of this answer, even if another one is active when it is sent
+  saving = saving.then(async () => {
+    try {
+      const answer = await callApi(path, body, session);
+      if (session !== stored.get("session")) return;
+      $("trouble").textContent = "";
+      applyState(answer, number);
+      showStatus(words + " Saved.");
+    } catch (error) {
+      showError(error);
+    } finally {
+      if (body.doc_id) waiting.delete(body.doc_id);
+    }
+  });
+  return saving;
+}
+
+function applyState(answer, number) {
+  progress[number - 1] = answer.progress;
+  if (view && view.query === number) {
+    state = answer;
+    updateView();
+  }
+}
+
+function saveGrade(docId, grade, flagged) {
+  if (grade !== null) waiting.add(docId);
+  const words = grade === null ? "Grade removed." : flagged ? "Flagged as irrelevant." : `Graded ${grade}, ${GRADE_NAMES[grade]}.`;
+  return save("grades", { query: view.query, doc_id: docId, grade, flagged }, words);
+}
+
+function toggleFlag(docId) {
+  const flagged = Boolean(ownValue(state.grades, docId)?.flagged);
+  saveGrade(docId, flagged ? null : 0, !flagged);
+  return !flagged;
+}
+
+function saveResult(docId) {
+  const same = state.result === docId;
+  return save("results", { query: view.query, doc_id: same ? null : docId }, same ? "Choice removed." : "Result chosen.");
+}
+
+const saveReason = (reason) => save("cannot-judge", { query: view.query, reason }, reason === null ? "Can be judged." : "Cannot judge.");
+const saveComment = () => { if ($("comment").value !== state.comment) save("comments", { query: view.query, text: $("comment").value }, "Comment."); };
+
+function toggleCannot() {
+  const cannot = state.cannot_judge === null;
+  saveReason(cannot ? "" : null).then(() => { if (cannot && state.cannot_judge !== null) $("reason").focus(); });
+}
+
+/* After a click, keys work on the result again instead of the button. */
+function returnFocus(event) {
+  if (event.detail > 0) (event.target.closest(".result") ?? itemAt(at))?.focus({ preventScroll: true });
+}
+
+function saveChoice(choice) {
+  if (choice !== null && !decides("choice") && !(choice === "none" && decides("result"))) return saving;
+  const words = choice === null ? "Choice removed." : choice === "none" ? "None of them chosen." : `Column ${choice} chosen.`;
+  return save("choices", { query: view.query, choice }, words);
+}
+
+function undo() {
+  const session = stored.get("session");
+  saving = saving.then(async () => {
+    try {
+      const answer = await callApi("undo", {}, session);
+      if (session !== stored.get("session")) return null;
+      $("trouble").textContent = "";
+      if (answer.what === null) {
+        showStatus("There is nothing to undo.");
+        return null;
+      }
+      if (answer.state === null) {
+        showStatus("The last answer was undone. Its query is not in this list.");
+        return null;
+      }
+      progress[answer.state.query - 1] = answer.state.progress;
+      return answer;
+    } catch (error) {
+      showError(error);
+      return null;
+    }
+  });
+  return saving.then(async (answer) => {
+    if (!answer) return;
+    if (answer.state.query === view.query) {
+      applyState(answer.state, view.query);
+      if (answer.doc_id !== null) focus(placeOf(answer.doc_id));
+    } else {
+      await show(answer.state.query, answer.doc_id).catch(showError);
+    }
+    const name = { grade: "grade", choice: "choice", result: "choice", comment: "comment" }[answer.what] ?? "answer";
+    showStatus(`The last ${name} was undone.`);
+  });
+}
+
+/* Navigation */
+
+const itemAt = ({ column, row }) => document.querySelector(`.result[data-column="${column}"][data-row="${row}"]`);
+
+function placeOf(docId) {
+  const columns = view.columns.map((one, column) => ({ column, row: one.results.indexOf(docId) }));
+  const here = columns[at.column];
+  return here && here.row >= 0 ? here : columns.find((one) => one.row >= 0) ?? { column: 0, row: 0 };
+}
+
+function makeTabbable(place) {
+  const before = document.querySelector('.result[tabindex="0"]');
+  const item = itemAt(place);
+  if (before && before !== item) {
+    before.tabIndex = -1;
+    for (const button of before.querySelectorAll("button")) button.tabIndex = -1;
+  }
+  item.tabIndex = 0;
+  for (const button of item.querySelectorAll("button")) button.tabIndex = 0;
+  at = place;
+}
+
+function focus(place) {
+  for (const item of document.querySelectorAll(".result:not([tabindex='0']) button")) item.tabIndex = -1;
+  const item = itemAt(place);
+  if (!item) return;
+  makeTabbable(place);
+  item.focus({ preventScroll: true });
+  item.scrollIntoView({ block: "nearest" });
+}
+
+/* Return the first result without a grade: after this row, otherwise in any column. */
+function findUngraded(column, row) {
+  const isOpen = (docId) => isGraded(docId) && !ownValue(state.grades, docId) && !waiting.has(docId);
+  const order = [column, ...view.columns.keys()].filter((one, place, all) => all.indexOf(one) === place);
+  const inside = view.columns[column].results.findIndex((docId, place) => place > row && isOpen(docId));
+  if (inside >= 0) return { column, row: inside };
+  for (const one of order) {
+    const found = view.columns[one].results.findIndex(isOpen);
+    if (found >= 0) return { column: one, row: found };
+  }
+  return null;
+}
+
+function move(columns, rows) {
+  if (columns === 0) {
+    focus({ column: at.column, row: Math.max(0, Math.min(view.columns[at.column].results.length - 1, at.row + rows)) });
+    return;
+  }
+  let column = at.column + columns;
+  while (view.columns[column] && !view.columns[column].results.length) column += columns;
+  if (!view.columns[column]) return;
+  focus({ column, row: Math.min(at.row, view.columns[column].results.length - 1) });
+}
+
+const goToUngraded = () => { const place = findUngraded(at.column, at.row); if (place) focus(place); };
+const goTo = (number) => { if (number >= 1 && number <= progress.length) show(number).catch(showError); };
+
+function goToIncomplete() {
+  saving.then(() => {
+    const order = [...progress.keys()].map((step) => (view.query + step) % progress.length);
+    const found = order.find((place) => !progress[place].complete);
+    if (found === undefined) showStatus("All queries are complete.");
+    else if (found + 1 === view.query) {
+      showStatus("Only this query is not complete.");
+      focus(findUngraded(0, -1) ?? at);
+    }
+    else goTo(found + 1);
+  });
+}
+
+/* The list of all queries */
+
+function describe(one) {
+  const words = one.cannot_judge ? "cannot judge" : one.complete ? "complete"
+    : one.judged || (one.chosen && !view.differences) ? `${one.judged} of ${one.results} graded${one.chosen ? ", chosen" : ""}` : "not started";
+  return words + (one.commented ? " · comment" : "");
+}
+
+const FILTERS = {
+  all: () => true,
+  open: (one) => !one.complete,
+  cannot: (one) => one.cannot_judge,
+  comment: (one) => one.commented,
+};
+
+function drawList() {
+  const wanted = $("find").value.trim().toLowerCase();
+  const isNumber = /^\d+$/.test(wanted);
+  const items = [];
+  progress.forEach((one, place) => {
+    if (!FILTERS[$("filter").value](one)) return;
+    if (wanted && !(isNumber ? String(place + 1).startsWith(wanted) : titles[place].toLowerCase().includes(wanted))) return;
+    const button = make("button", { type: "button" },
+      make("span", { textContent: place + 1 }),
+      make("span", { className: "words", dir: "auto", textContent: titles[place] }),
+      make("span", { className: one.complete ? "state complete" : "state", textContent: describe(one) }));
+    if (place + 1 === view.query) button.setAttribute("aria-current", "true");
+    button.addEventListener("click", () => { $("list").close(); goTo(place + 1); });
+    items.push(make("li", {}, button));
+  });
+  $("queries").replaceChildren(...items);
+  $("found").textContent = items.length === progress.length ? "" : `${items.length} of ${progress.length}`;
+}
+
+function openList() {
+  saving.then(() => {
+    $("find").value = "";
+    drawList();
+    $("list").showModal();
+    $("find").focus();
+    $("queries").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  });
+}
+
+function moveInList(event) {
+  const buttons = [...$("queries").querySelectorAll("button")];
+  const place = buttons.indexOf(document.activeElement);
+  if (event.key === "Enter" && event.target === $("find")) buttons[0]?.click();
+  else if (event.key === "ArrowDown") (buttons[place + 1] ?? buttons[place])?.focus();
+  else if (event.key === "ArrowUp") (buttons[place - 1] ?? $("find")).focus();
+  else return;
+  event.preventDefault();
+}
+
+const docHere = () => view.columns[at.column]?.results[at.row];
+const canGrade = () => Boolean(docHere()) && isGraded(docHere());
+const ACTIONS = {
+  ArrowDown: () => move(0, 1), j: () => move(0, 1),
+  ArrowUp: () => move(0, -1), k: () => move(0, -1),
+  ArrowRight: () => move(1, 0), l: () => move(1, 0),
+  ArrowLeft: () => move(-1, 0), h: () => move(-1, 0),
+  b: () => docHere() && decides("result") && saveResult(docHere()),
+  x: () => { if (canGrade() && toggleFlag(docHere())) goToUngraded(); },
+  Delete: () => canGrade() && saveGrade(docHere(), null, false),
+  Backspace: () => canGrade() && saveGrade(docHere(), null, false),
+  o: () => itemAt(at)?.classList.toggle("open"),
+  d: toggleCannot,
+  m: () => $("comment").focus(),
+  a: openList,
+  i: () => { if (!$("guideline").hidden) $("guide").showModal(); },
+  Enter: goToIncomplete,
+  c: () => saveChoice(view.columns[at.column].label),
+  "=": () => saveChoice("none"),
+  n: () => goTo(requested + 1),
+  p: () => goTo(requested - 1),
+  g: goToIncomplete,
+  u: undo,
+  "?": () => $("keys").showModal(),
+};
+for (const grade of GRADE_NAMES.keys()) {
+  ACTIONS[grade] = () => {
+    if (!canGrade()) return;
+    saveGrade(docHere(), grade, false);
+    goToUngraded();
+  };
+}
+
+document.addEventListener("keydown", (event) => {
+  if ($("work").hidden || document.querySelector("dialog[open]") || view === null) return;
+  if (event.target.closest("input, textarea, select")) return;
+  const isUndo = (event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === "z";
+  if (isUndo) {
+    event.preventDefault();
+    undo();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || !$("single").checked) return;
+  if (event.key === "Enter" && event.target.closest("button, summary")) return;
+  const action = Object.hasOwn(ACTIONS, event.key) ? ACTIONS[event.key] : null;
+  if (!action) return;
+  event.preventDefault();
+  if (event.repeat && !event.key.startsWith("Arrow") && !"hjkl".includes(event.key)) return;
+  action();
+});
+
+$("form").addEventListener("submit", (event) => { event.preventDefault(); startSession(false); });
+$("yes").addEventListener("click", () => startSession(true));
+$("no").addEventListener("click", () => { $("name").value = ""; showStart(); });
+$("previous").addEventListener("click", () => goTo(requested - 1));
+$("next").addEventListener("click", () => goTo(requested + 1));
+$("open").addEventListener("click", goToIncomplete);
+$("undo").addEventListener("click", undo);
+$("help").addEventListener("click", () => $("keys").showModal());
+$("leave").addEventListener("click", leave);
+$("none").addEventListener("click", (event) => { saveChoice(state.choice === "none" ? null : "none"); returnFocus(event); });
+$("cannot").addEventListener("click", toggleCannot);
+$("reason").addEventListener("change", () => { if (state.cannot_judge !== null) saveReason($("reason").value); });
+$("reason").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" && event.key !== "Escape") return;
+  event.preventDefault();
+  focus(at);
+  if (event.key === "Enter") goToIncomplete();
+});
+$("comment").addEventListener("change", saveComment);
+$("comment").addEventListener("keydown", (event) => {
+  if (event.key === "Escape" || (event.key === "Enter" && (event.ctrlKey || event.metaKey))) focus(at);
+});
+addEventListener("beforeunload", (event) => { if (view !== null && $("comment").value !== state.comment) event.preventDefault(); });
+$("all").addEventListener("click", openList);
+$("find").addEventListener("input", drawList);
+$("filter").addEventListener("change", drawList);
+$("list").addEventListener("keydown", moveInList);
+$("guideline").addEventListener("click", () => $("guide").showModal());
+$("whole").addEventListener("click", () => {
+  const whole = $("question").classList.toggle("whole");
+  $("whole").ariaExpanded = String(whole);
+  $("whole").textContent = whole ? "Less text" : "Whole text";
+  arrange();
+});
+isWide.addEventListener("change", arrange);
+$("single").addEventListener("change", () => stored.set("single", $("single").checked ? "" : "off"));
+$("single").checked = stored.get("single") !== "off";
+
+new ResizeObserver(() => {
+  document.documentElement.style.setProperty("--bar", $("bar").offsetHeight + "px");
+  if (view !== null && !$("work").hidden) arrange();
+}).observe($("bar"));
+
+const given = new URLSearchParams(location.hash.slice(1)).get("key");
+if (given) {
+  stored.set("key", given);
+  history.replaceState(null, "", location.pathname + location.search);
+}
+if (stored.get("session")) resumeWork().catch((error) => showStart(error.message));
+else showStart();
