@@ -329,6 +329,7 @@ NO_HIT = {"hits": {"hits": []}}
                 {"degraded": True},
                 {"search_cutoff": True},
                 {"is_partial": True},
+                {"is_timeout": True},
                 {"partialResults": "omitted"},
                 {"success": "false"},
                 {"status": "partial"},

@@ -35,7 +35,7 @@ _MESSAGE_NAMES = frozenset({"warning", "warnings", "message", "messages", "detai
 _FLAG_NAMES = frozenset(
     {"timedout", "timeout", "partial", "partialresults", "incomplete", "incompleteresults"}
     | {"failed", "failure", "iserror", "haserror", "haserrors"}
-    | {"degraded", "ispartial", "isincomplete", "searchcutoff"}
+    | {"degraded", "ispartial", "isincomplete", "istimeout", "istimedout", "searchcutoff"}
 )
 """Members whose value ``true`` reports an error or missing documents."""
 _COUNTS = frozenset({"failed", "partial"})
