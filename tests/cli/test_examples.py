@@ -19,7 +19,8 @@ def _examples() -> list[str]:
     found = []
     for _, text in iter_commands():
         block = re.search(r"Examples:\n((?: +\S.*\n)+)", text)
-        lines = re.findall(r"^ *(\S.*)$", block[1], re.MULTILINE) if block else []
+        joined = re.sub(r" *\\\n *", " ", block[1]) if block else ""
+        lines = re.findall(r"^ *(\S.*)$", joined, re.MULTILINE)
         found += [line for line in lines if line.split()[0] in CONSOLE_COMMANDS]
     return found
 

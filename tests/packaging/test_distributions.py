@@ -69,7 +69,7 @@ def test_the_sdist_has_every_file_of_the_repository(unpacked: Path) -> None:
     if listed.returncode != 0:
         pytest.skip("not a git repository")
     tracked = {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
-    files = {path for path in unpacked.rglob("*") if path.is_file()}
+    files = {path for path in unpacked.rglob("*") if path.is_file() and path.suffix != ".pyc"}
     names = {path.relative_to(unpacked).as_posix() for path in files}
     assert {name for name in names if not name.startswith("dist/")} == tracked | {"PKG-INFO"}
     assert all((unpacked / name).read_bytes() == (ROOT / name).read_bytes() for name in tracked)

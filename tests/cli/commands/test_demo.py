@@ -150,8 +150,7 @@ def test_given_runs_and_other_backends_use_the_sample(
 def test_the_service_searches_the_sample() -> None:
     search = Search(ServiceSettings(dataset="sample", modes=("lexical",)))
     search.open()
-    assert search.state == "ready"
-    documents = search.documents()
+    documents = search.documents
     assert (documents.name, len(documents.corpus)) == ("sample", 60)
 
 

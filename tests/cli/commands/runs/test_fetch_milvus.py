@@ -106,7 +106,7 @@ def test_cranfield_from_end_to_end(ir_datasets_home: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--milvus-uri", "http://root:pw@host:1"], "an address must not contain credentials"),
+        (["--milvus-uri", "http://root:pw@host:1"], "the address contains a user or password"),
         (["--milvus-uri", "own"], "ends in .db"),
         (["--backend", "milvus", "--modes", "bm26"], "unknown mode 'bm26'"),
         (["--backend", "milvus", "--modes", "bm25,splade"], "milvus has no mode 'splade'"),
