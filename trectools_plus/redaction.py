@@ -14,10 +14,15 @@ _USER_IS_SECRET = ("http", "https", "ftp", "sftp", "ssh", "smb", "webdav", "webh
 """Protocols in which the part before ``@`` is a user; in others it can be a container."""
 
 _PARAMETER = re.compile(r"(?<=[?&;#])([^=&;#\s\"'<>]+)=([^&;#\s\"'<>]+)")
+_NAME = re.compile(r"(?<=[?&;#<>\"'])([^=&;#?<>\"']+)=")
+"""A name anywhere after the location, also in a value that contains parameters."""
+_DECODINGS = 3
+"""A URL is checked as it is, and decoded once and twice."""
 _SECRET_NAME = re.compile(
-    r"(?:^|[^a-z])(sig|signature|(?:api|access|auth|id|refresh)?token|secret|pass|password"
+    # "code" alone is the key of a function on Azure, and of a login.
+    r"(?:^(?:code|sign|userpass|key\d)|(?:^|[^a-z])(?:sig|signature|(?:api|access|auth|id|refresh)?token|secret|pass|password"
     r"|passphrase|passwd|pwd|pw|credentials?|auth|authorization|bearer|hmac|cookie|jwt|sas|session"
-    r"|session-?id|(?:api|access|account|app|auth|client|private|secret|shared|subscription)?key)"
+    r"|j?session-?id|(?:api|access|account|app|auth|client|private|secret|shared|subscription)?key))"
     r"\]?$"
 )
 _CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -38,6 +43,14 @@ def secret_in_url(url: str) -> str | None:
     The URL may be malformed, for example without a protocol. The description does not contain any
     part of the secret: "a user or password", or "a parameter like 'sig'".
     """
+    found = None
+    for _ in range(_DECODINGS):
+        found = found or _secret_in_decoded(url)
+        url = unquote(url)
+    return found
+
+
+def _secret_in_decoded(url: str) -> str | None:
     protocol, separator, rest = url.strip().partition("://")
     if not separator:
         protocol, rest = "http", re.sub(r"^(?:https?:)?[/\\]*", "", url.strip(), flags=re.I)
@@ -48,9 +61,8 @@ def secret_in_url(url: str) -> str | None:
     location, _ = _split(rest)
     if _hide_user(protocol.lower(), location) != location:
         return "a user or password"
-    names = (unquote(found[1]) for found in _PARAMETER.finditer(rest))
-    known = (_SECRET_NAME.search(_as_words(name)) for name in names)
-    return next((f"a parameter like '{found[1]}'" for found in known if found), None)
+    known = (_SECRET_NAME.search(_as_words(found[1].strip(" +"))) for found in _NAME.finditer(rest))
+    return next((f"a parameter like '{found[0].strip('-_[]')}'" for found in known if found), None)
 
 
 def is_secret_name(name: str) -> bool:

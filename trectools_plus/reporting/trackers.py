@@ -75,7 +75,7 @@ class Tracker(ABC):
 
 
 class Mlflow(Tracker):
-    """MLflow: a run in an experiment; ``MLFLOW_TRACKING_URI`` names the server or file."""
+    """MLflow: a run in an experiment; ``MLFLOW_TRACKING_URI`` names the server or database."""
 
     name = "mlflow"
     title = "MLflow"

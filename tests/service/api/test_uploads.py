@@ -109,3 +109,11 @@ def test_a_wide_document_is_refused(
     assert answer.status_code == 200
     answer = client.post("/v1/evaluate", content=DEEP, headers=yaml_type)
     check_problem(answer, 422, "too-many-values")
+
+
+def test_records_of_other_formats_are_counted() -> None:
+    assert passes('{"a": 1}\n' * 10, "file.jsonl", 100)
+    assert not passes('{"a": 1}\n' * 11, "file.jsonl", 100)
+    assert passes("q text\n" * 10, "file.tsv", 100)
+    assert not passes("q text\n" * 11, "file.tsv", 100)
+    assert not passes("<top>" * 11, "file", 100)

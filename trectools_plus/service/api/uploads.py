@@ -212,10 +212,10 @@ _JSON_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 
 def check_size(part: Part, name: str, limits: Limits) -> None:
-    """Check the number of values and aliases in JSON and YAML.
+    """Check the number of values and aliases in JSON and YAML, and of records in other formats.
 
-    Other formats are accepted: their size limits the work. Malformed JSON and YAML, and too deep
-    nesting, are accepted too, because the reader reports them with a line number.
+    Malformed JSON and YAML, and too deep nesting, are accepted, because the reader reports them
+    with a line number.
 
     Args:
         part: Topics or a test set.
@@ -228,10 +228,21 @@ def check_size(part: Part, name: str, limits: Limits) -> None:
     # Decode the text like the reader, so that the same values are counted.
     text = part.data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\0", "\ufffd")
     form = form_of(name, text)
-    if form == "json" and _count_json(part.data) > limits.values:
+    if form in ("json", "jsonl") and _count_json(part.data) > limits.values:
         raise _too_many_values(part, limits)
     if form == "yaml":
         _count_yaml(text, part, limits)
+    elif form != "json" and _count_records(part.data) > limits.values // _VALUES_PER_RECORD:
+        raise _too_many_values(part, limits)
+
+
+_VALUES_PER_RECORD = 10
+"""Reading a line or a topic takes as long as about this number of values in JSON."""
+
+
+def _count_records(data: bytes) -> int:
+    """Return an upper bound of the number of lines or topics."""
+    return max(data.count(b"\n"), data.lower().count(b"<top"))
 
 
 def _count_json(data: bytes) -> int:

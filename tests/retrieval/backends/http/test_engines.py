@@ -630,3 +630,15 @@ def test_partial_content_and_truncated_json_are_retried(
     (failure,) = source.ask(QUERIES[:1], 3)
     assert isinstance(failure, Failure)
     assert reason in failure.reason
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_only_vespa_may_leave_the_list_out(engine: str) -> None:
+    assert (ENGINES[engine].common.get("list_required") is False) == (engine == "vespa")
+
+
+def test_parameters_in_the_url_replace_those_of_the_preset() -> None:
+    url = "http://localhost:1/indexes/a/docs/search"
+    for query, params in (("", {"api-version": "2024-07-01"}), ("?api-version=2025-09-01", {})):
+        given = {"engine": "azure", "url": url + query, "text_fields": ["t"], "vector_field": "v"}
+        assert HttpSettings(**given).for_mode("lexical").params == params

@@ -323,6 +323,8 @@ NO_HIT = {"hits": {"hits": []}}
                 {"status": {"code": 500}},
                 {"responseHeader": {"status": 0, "partialResults": True}},
                 {"_shards": {"total": 5, "successful": 4, "failed": 1}},
+                {"_shards": {"total": 5, "successful": 3, "skipped": 0, "failed": 0}},
+                {"@search.coverage": 60.0},
                 {"coverage": {"coverage": 60, "full": False}},
                 {"coverage": {"full": True, "degraded": {"timeout": True}}},
                 {"_clusters": {"total": 2, "successful": 1, "partial": 1}},
@@ -596,6 +598,7 @@ COUNTED = {
     "ids": "$.result.docs[*].id",
     "scores": None,
     "total": "$.result.count",
+    "list_required": False,
     "incomplete": "$.result.part,$.warnings[*]",
 }
 
@@ -625,3 +628,25 @@ def test_total_and_incomplete(answer: Any, found: list[str] | None) -> None:
     assert isinstance(reply, Failure if found is None else Hits), reply
     if isinstance(reply, Hits):
         assert reply.ids == found
+
+
+def test_a_total_of_0_does_not_replace_the_list() -> None:
+    (reply,), _ = ask({**COUNTED, "list_required": True}, {"result": {"count": 0}})
+    assert isinstance(reply, Failure)
+    (reply,), _ = ask({**COUNTED, "list_required": True}, {"result": {"count": 0, "docs": []}})
+    assert isinstance(reply, Hits)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_the_reason_of_a_failure_is_quoted_even_if_it_is_far_down(status: int) -> None:
+    answer = {"header": {"params": "x" * 500}, "error": {"code": 400, "msg": "undefined field a"}}
+    (reply,), _ = ask(COUNTED, lambda _: httpx.Response(status, json=answer))
+    assert isinstance(reply, Failure)
+    assert "undefined field a" in reply.reason
+
+
+def test_a_member_in_the_path_can_have_the_name_of_an_error() -> None:
+    settings = {"results": None, "ids": "$.errors.docs[*].id", "scores": None}
+    (reply,), _ = ask(settings, {"errors": {"docs": [{"id": "a"}]}})
+    assert isinstance(reply, Hits)
+    assert reply.ids == ["a"]

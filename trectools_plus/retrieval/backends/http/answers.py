@@ -151,7 +151,7 @@ def _read_entry(part: Any, settings: HttpSettings) -> Entry:
         _refuse_incomplete(part, settings)
     except MissingListError:
         _refuse_incomplete(part, settings)
-        if total != 0:
+        if total != 0 or settings.list_required:
             raise
         id_matches, problem = [], None
     if total and not id_matches and problem is None:
@@ -205,7 +205,7 @@ def _find_matches(
         found: list[JSONPathMatch] = []
         for match in matches:
             if above_list and not _selects_all_members(segment):
-                _refuse_error(match.obj)
+                _refuse_error(match.obj, _selected_name(segment))
             here = list(segment.resolve([match]))
             if not here and not _means_no_results(match.obj, segment):
                 if above_list:
@@ -263,6 +263,14 @@ def _selects_one_value(segment: JSONPathSegment) -> bool:
     )
 
 
+def _selected_name(segment: JSONPathSegment) -> str | None:
+    """Return the name of the only member that a segment selects, if it selects one by its name."""
+    from jsonpath.selectors import NameSelector
+
+    one = segment.selectors[0]
+    return one.name if _selects_one_value(segment) and isinstance(one, NameSelector) else None
+
+
 def _selects_all_members(segment: JSONPathSegment) -> bool:
     """Return whether a segment selects all members of an object: ``.*`` or ``~``."""
     from jsonpath.selectors import KeysSelector, WildcardSelector
@@ -300,8 +308,12 @@ def _has_empty_list(value: Any) -> bool:
     return isinstance(value, list) and (not value or any(map(_has_empty_list, value)))
 
 
-def _refuse_error(value: Any) -> None:
+def _refuse_error(value: Any, name_in_path: str | None) -> None:
     """Check that an object does not report an error or missing documents.
+
+    Args:
+        value: The object.
+        name_in_path: A member that is not checked, because it contains the results.
 
     Raises:
         AnswerError: If it does.
@@ -309,7 +321,7 @@ def _refuse_error(value: Any) -> None:
     if not isinstance(value, dict):
         return
     for name, member in value.items():
-        if _reports_error(name, member):
+        if name != name_in_path and _reports_error(name, member):
             raise AnswerError("the answer reports an error", {name: member, **value})
 
 
@@ -318,19 +330,60 @@ def _reports_error(name: str, member: Any) -> bool:
     if name in _ERROR_NAMES:
         return not _is_empty(member)
     if name in _HEADER_NAMES and isinstance(member, dict):
-        is_partial = name == "coverage" and member.get("full") is False
-        return is_partial or any(_reports_error(*item) for item in member.items())
+        return _is_partial(name, member) or any(_reports_error(*item) for item in member.items())
     word = member.strip().lower() if isinstance(member, str) else None
     if name in _FLAG_NAMES:
         is_count = name in _COUNTS and type(member) is int and member > 0
         return member is True or word in _TRUE_WORDS or is_count
     if name in _SUCCESS_NAMES:
         return member is False or word == "false"
+    if name == "@search.coverage":
+        return isinstance(member, int | float) and member < 100
     if name in _STATUS_NAMES:
         if word is not None:
             return word in _ERROR_WORDS
         return type(member) is int and 400 <= member < 600
     return False
+
+
+def _is_partial(name: str, member: dict[str, Any]) -> bool:
+    """Return whether a header says that a part of the index did not answer."""
+    if name == "coverage":
+        return member.get("full") is False
+    total, successful = member.get("total"), member.get("successful")
+    # Shards that are not allocated count as neither successful nor failed.
+    if name not in ("shards", "clusters") or type(total) is not int or type(successful) is not int:
+        return False
+    return successful < total
+
+
+def find_reason(value: Any) -> str | None:
+    """Return the first message in the error members of an answer, at any depth."""
+    if isinstance(value, list):
+        return next(filter(None, map(find_reason, value)), None)
+    if not isinstance(value, dict):
+        return None
+    for name, member in value.items():
+        plain = re.sub(r"[_-]", "", name).lower()
+        if plain in _ERROR_NAMES or plain == "partialresultsdetails":
+            reason = _find_message(member)
+            if reason is not None:
+                return reason
+    return find_reason(list(value.values()))
+
+
+def _find_message(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, list):
+        return next(filter(None, map(_find_message, value)), None)
+    if not isinstance(value, dict):
+        return None
+    for name in ("message", "msg", "reason", "detail", "description", "summary"):
+        reason = _find_message(value.get(name))
+        if reason is not None:
+            return reason
+    return None
 
 
 def _is_empty(value: Any) -> bool:
@@ -362,7 +415,8 @@ def _position(match: Any, names: frozenset[str] | None) -> tuple[int | str, ...]
 
 def _read_id(value: Any, path: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise AnswerError(f"expected an id at {path} but got {_kind(value)}", is_final=True)
+        what = f"expected an id at {path} but got {_kind(value)}"
+        raise AnswerError(what, is_final=True)
     return str(value)
 
 
@@ -370,7 +424,8 @@ def _read_score(value: Any, path: str) -> float:
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         score = float(value)
     elif isinstance(value, bool) or not isinstance(value, int | float):
-        raise AnswerError(f"expected a score at {path} but got {_kind(value)}", is_final=True)
+        what = f"expected a score at {path} but got {_kind(value)}"
+        raise AnswerError(what, is_final=True)
     else:
         try:
             score = float(value)

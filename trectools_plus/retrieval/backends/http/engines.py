@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
 LEXICAL, VECTOR, HYBRID = "lexical", "vector", "hybrid"
 NAMES = ("index", "text_fields", "vector_field", "id_field", "rank_profile")
@@ -196,6 +196,7 @@ ENGINES: Mapping[str, Engine] = {
             "field_ids": "$.root.children[*].fields{id_path}",
             "scores": "$.root.children[*].relevance",
             "total": "$.root.fields.totalCount",
+            "list_required": False,
             "incomplete": ["$.root.errors", "$.root[?@.full == false]"],
             "diagnostics": "$.root.coverage",
             "key_header": "Authorization",
@@ -402,6 +403,10 @@ def resolve_preset(name: str, mode: str, given: Mapping[str, Any]) -> dict[str, 
     if path is not None:
         quoted = {**values, "index": None if index is None else quote(index, safe=",*")}
         settings["url"] = _add_path(url, _replace(path, quoted, where))
+    asked = {name.lower() for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)}
+    if "params" in settings:  # those in the user's URL have precedence
+        params = settings["params"].items()
+        settings["params"] = {name: text for name, text in params if name.lower() not in asked}
     if body is not _MISSING and body is not None and (own is None or batch):
         filled = body if own is not None else _replace(body, values, where)
         lines = filled if settings.get("body_format") == "ndjson" else [filled]

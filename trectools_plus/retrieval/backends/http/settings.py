@@ -41,7 +41,7 @@ OPERATIONAL = ("key_env", "batch_size", "concurrency", "timeout", "retries", "ba
 """Settings that do not affect the answers, so that a fetch can be resumed with other values."""
 _RECENT = (
     *("engine", *NAMES, "modes", "mode", "embedding_model"),
-    *("body_format", "total", "incomplete"),
+    *("body_format", "total", "list_required", "incomplete"),
 )
 """Settings whose defaults are left out, so that the keys of earlier journals stay the same."""
 
@@ -134,8 +134,9 @@ class HttpSettings(Model):
         query_id: Path of the query's id in its entry; ``None`` matches entries by position.
         ids: Path of the ids in an entry, best first.
         scores: Path of the scores in an entry, one for each id; ``None`` uses 1/rank.
-        total: Path in an entry of the number of results found. If it is 0, the list of ids may be
-            missing; if it is higher, the list must not be empty.
+        total: Path in an entry of the number of results found. If it is above 0, the list of ids
+            must not be empty.
+        list_required: Whether the list of ids must be there if ``total`` is 0.
         incomplete: Paths in an entry; if one leads to a value other than null, false, 0 or an
             empty text or list, the answer is incomplete and therefore a failure.
         diagnostics: Path in an entry of additional data for the journal.
@@ -177,6 +178,7 @@ class HttpSettings(Model):
     ids: JsonPath = "$.segments[*].segment_id"
     scores: OptionalText = "$.segments[*].score"
     total: OptionalText = None
+    list_required: Flag = True
     incomplete: Names = ()
     diagnostics: OptionalText = "$.diagnostics"
     higher_is_better: Flag = True
@@ -227,7 +229,11 @@ class HttpSettings(Model):
     @field_validator("headers", "params")
     @classmethod
     def _check_secrets(cls, values: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        _refuse_secrets(list(values), in_url=info.field_name == "params")
+        in_url = info.field_name == "params"
+        _refuse_secrets(list(values), in_url=in_url)
+        for name, text in values.items() if in_url else ():
+            if secret := secret_in_url(f"http://host/?{name}={text}"):
+                raise ValueError(f"a parameter contains {secret} — {_FROM_ENVIRONMENT}")
         return values
 
     @field_validator("key_header", "headers")
@@ -351,7 +357,8 @@ class HttpSettings(Model):
             if mode not in known and given.get("body") is None:
                 raise ValueError(
                     f"unknown mode '{given['mode']}' — the engine {engine} has "
-                    f"{', '.join(known)}; others need http.modes.{name}.body"
+                    f"{', '.join(known)}; for another name, set http.modes.{name}.mode to one of "
+                    f"them, or give http.modes.{name}.body"
                 )
         elif engine is None and name not in self.modes:
             raise ValueError(f"unknown mode '{name}' — use one of {', '.join(self.modes)}")
@@ -407,9 +414,12 @@ def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 def _refuse_secrets(names: list[str], *, in_url: bool = False) -> None:
     for name in names:
-        if _SECRET_NAME.search(name) or (in_url and is_secret_name(name)):
+        found = _SECRET_NAME.search(name)
+        if found or (in_url and is_secret_name(name)):
+            # A name with other characters can contain the secret itself.
+            shown = name if found is None or re.fullmatch(r"[\w.-]+", name) else found[0]
             raise ValueError(
-                f"'{name}' looks like the name of a secret, but settings are written to "
+                f"'{shown}' looks like the name of a secret, but settings are written to "
                 f"manifests — {_FROM_ENVIRONMENT}"
             )
 

@@ -9,6 +9,7 @@ import random
 import re
 import ssl
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -21,7 +22,12 @@ from urllib.parse import urlsplit
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.models import SEPARATOR
 from trectools_plus.redaction import hide_secrets
-from trectools_plus.retrieval.backends.http.answers import AnswerError, Entry, read_answer
+from trectools_plus.retrieval.backends.http.answers import (
+    AnswerError,
+    Entry,
+    find_reason,
+    read_answer,
+)
 from trectools_plus.retrieval.backends.http.engines import ENGINES
 from trectools_plus.retrieval.backends.http.settings import HttpSettings
 from trectools_plus.retrieval.backends.http.template import EncodedQuery, Template
@@ -399,7 +405,15 @@ class HttpSource(Source):
         if error.shown is None:
             return reason
         shown = json.dumps(error.shown, ensure_ascii=False).encode("utf-8", "replace")
-        return f"{reason}: {self._excerpt(shown)}"
+        return f"{reason}: {self._quote(shown, error.shown)}"
+
+    def _quote(self, content: bytes, document: Any) -> str:
+        """Return the begin of an answer, or the engine's reason if it is further down."""
+        excerpt, reason = self._excerpt(content), find_reason(document)
+        quoted = "" if reason is None else self._excerpt(reason.encode("utf-8", "replace"))
+        # Quotes and backslashes are written in another way in JSON.
+        begin = json.dumps(quoted.removesuffix("…"), ensure_ascii=False)[1:-1]
+        return excerpt if begin in excerpt else quoted
 
     def _hits(self, entry: Entry | AnswerError, ms: float, attempts: int) -> Hits | Failure:
         if isinstance(entry, AnswerError):
@@ -415,7 +429,10 @@ class HttpSource(Source):
 
     def _describe_status(self, status: int, content: bytes) -> str:
         phrase = next((f" {one.phrase}" for one in HTTPStatus if one == status), "")
-        excerpt = self._excerpt(content)
+        document = None
+        with suppress(ValueError, RecursionError):
+            document = json.loads(content)
+        excerpt = self._quote(content, document)
         return f"HTTP {status}{phrase}: {excerpt}" if excerpt else f"HTTP {status}{phrase}"
 
     def _excerpt(self, content: bytes) -> str:
