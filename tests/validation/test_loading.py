@@ -199,3 +199,11 @@ def test_the_queries_of_a_test_set_are_topics(tmp_path: Path) -> None:
     assert load_topics(path).read_as == (
         "read as test set in YAML: 1 topic; id from query_id, text from query_text"
     )
+
+
+@pytest.mark.parametrize("text", ['{"1": {}}', '{"1": []}'])
+def test_a_run_whose_queries_have_no_results_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match="no data rows"):
+        load_run(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from trectools_plus.errors import FormatError
 from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run, Topics
 from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
@@ -76,6 +77,10 @@ def load_run_with_findings(
         view.other_query_ids = frozenset(qrels.query_ids)
     findings = check_view(view)
     refuse_errors(findings, strict_input=strict_input)
+    if view.frame.is_empty():  # JSON whose queries have no results
+        raise FormatError(
+            "no data rows", path=str(path), remedy="check whether the job stopped before writing"
+        )
     run = Run(_run_frame(view), name=str(view.frame["tag"][0]), path=str(path))
     if inspect is not None:
         inspect(run)
