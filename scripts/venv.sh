@@ -2,7 +2,7 @@
 #
 #   prepare_venv EXTRA...     e.g. prepare_venv hpo    or    prepare_venv dev hpo
 #
-# Installs only when pyproject.toml or the constraints changed, or an extra is new.
+# Installs only when pyproject.toml, the version or the constraints changed, or an extra is new.
 # TRECTOOLS_PLUS_VENV selects another folder, PYTHON another interpreter, and CONSTRAINTS another file
 # than constraints.txt.
 
@@ -23,7 +23,7 @@ find_python() {
 prepare_venv() {
     local python stamp extra constraints=${CONSTRAINTS:-constraints.txt}
     venv=${TRECTOOLS_PLUS_VENV:-$PWD/.venv}
-    stamp="$(cat pyproject.toml "$constraints" | cksum) $PWD"
+    stamp="$(cat pyproject.toml trectools_plus/__init__.py "$constraints" | cksum) $PWD"
     if [ "$(head -n 1 "$venv/.installed" 2>/dev/null)" = "$stamp" ]; then
         local wanting=""
         for extra in "$@"; do

@@ -33,8 +33,52 @@ settings.register_profile("ci", max_examples=64, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "fast")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run tests that wait for processes first; if they ran last, other workers would be idle."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-passed", metavar="FILE", help="list the tests that passed in a file")
+    parser.addoption(
+        "--omit-passed",
+        metavar="FILE",
+        help="omit the tests in such a list, except those with the marker installation",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    path = config.getoption("--write-passed")
+    if path and not hasattr(config, "workerinput"):  # workers report to the main process
+        config.pluginmanager.register(PassedTests(Path(path)))
+
+
+class PassedTests:
+    """Lists the tests that passed in a file, when all have run."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._passed: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self._passed.add(report.nodeid)
+        elif report.failed:  # for example the end of a fixture
+            self._passed.discard(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        self._path.write_text("".join(f"{name}\n" for name in sorted(self._passed)), "utf-8")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Omit tests that passed; run tests that wait for processes first.
+
+    If they ran last, other workers would be idle.
+    """
+    if path := config.getoption("--omit-passed"):
+        passed = set(Path(path).read_text("utf-8").splitlines())
+        omitted = {
+            item
+            for item in items
+            if item.nodeid in passed and item.get_closest_marker("installation") is None
+        }
+        config.hook.pytest_deselected(items=list(omitted))
+        items[:] = [item for item in items if item not in omitted]
     items.sort(key=lambda item: item.get_closest_marker("process") is None)
 
 
@@ -137,6 +181,18 @@ def require_module() -> Callable[[str], Any]:
             return pytest.skip(reason)
 
     return require
+
+
+@pytest.fixture(scope="session")
+def pdflatex() -> str:
+    """Return the program; without it, skip, or fail if ``REQUIRE_LATEX=1``."""
+    found = shutil.which("pdflatex")
+    if found is None:
+        reason = "no pdflatex: apt-get install texlive-latex-base texlive-latex-recommended"
+        if os.environ.get("REQUIRE_LATEX") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
 
 
 @dataclass(frozen=True)

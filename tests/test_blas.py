@@ -8,6 +8,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from trectools_plus.blas import limited_blas_threads, one_blas_thread
 
+pytestmark = pytest.mark.installation
+
 
 def blas_threads() -> set[int]:
     # With OpenMP, which some package's own BLAS uses, the limit is that of one thread.

@@ -324,11 +324,11 @@ def test_row(row: Row, tmp_path: Path, program: Program, request: pytest.Fixture
 
 def test_every_section_is_there() -> None:
     backgrounds = (
-        "Phentrieve",
+        "ranx",
         "trec_eval",
+        "Phentrieve",
         "service",
         "spreadsheet",
-        "ranx",
         "repro",
         "company",
         "Topic",

@@ -15,6 +15,8 @@ nbclient = pytest.importorskip("nbclient", reason="not installed: pip install '.
 nbformat = pytest.importorskip("nbformat", reason="not installed: pip install '.[dev-test]'")
 pytest.importorskip("ipykernel", reason="not installed: pip install '.[dev-test]'")
 
+pytestmark = pytest.mark.installation
+
 ROOT = Path(__file__).parents[1]
 NOTEBOOK = ROOT / "docs" / "example.ipynb"
 SLOW = """

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 from pydantic import BaseModel
 
+import trectools_plus
+from trectools_plus.benchmark.report import SCHEMA_VERSION
 from trectools_plus.cli.reference import generated_pages, iter_commands
 
 pytestmark = pytest.mark.process
@@ -205,35 +208,38 @@ def test_architecture_names_every_package_and_every_module_exists() -> None:
         assert (ROOT / "trectools_plus" / module).exists(), module
 
 
-def test_python_page_runs() -> None:
-    page = DOCS[Path("python.md")].read_text("utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert blocks
-    code = f"import os; os.chdir({str(ROOT)!r})\n" + "\n".join(blocks)
-    done = subprocess.run(
-        [sys.executable, "-W", "error::DeprecationWarning:trectools_plus", "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    figure, shape = done.stdout.splitlines()[:2]
-    assert (round(float(figure), 6), shape) == (0.849286, "shape: (42, 4)")
-
-
+VERSIONED = ("README.md", "docs/index.md", "docs/examples/gate.yml")
 README_LINES = shell_lines((ROOT / "README.md").read_text("utf-8"))
 
 
-def test_readme_names_its_two_commands() -> None:
-    assert README_LINES[1:4] == ["trectools-plus demo", "scripts/demo", "scripts/test"]
+def test_readme_begins_with_the_commands_of_a_checkout_and_then_installs() -> None:
+    wheel = f"dist/trectools_plus-{trectools_plus.__version__}-py3-none-any.whl"
+    assert README_LINES[:6] == [
+        "scripts/demo",
+        "scripts/test",
+        "pip install '.[hpo]'",
+        "trectools-plus demo",
+        "pip wheel --no-deps --wheel-dir dist .",
+        f"pip install '{wheel}[hpo]'",
+    ]
 
 
-def test_readme_installs_the_wheel_of_this_version() -> None:
-    version = importlib.import_module("trectools_plus").__version__
-    wheel = f"trectools_plus-{version}-py3-none-any.whl[hpo]"
-    assert README_LINES[0] == f"pip install '{wheel}'"
-    assert wheel in DOCS[Path("index.md")].read_text("utf-8")
+def test_every_file_that_states_the_version_states_this_one() -> None:
+    version = trectools_plus.__version__
+    assert metadata.version("trectools-plus") == version, "run scripts/test: it installs again"
+    text = "".join((ROOT / name).read_text("utf-8") for name in VERSIONED)
+    stated = re.findall(r"trectools_plus-([\d.]+\d)-py3|version += +\{(.*)\}", text)
+    assert {one for pair in stated for one in pair if one} == {version}
+    assert len(stated) == 5
+    (newest, *_) = re.findall(
+        r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert newest == version
+
+
+def test_the_page_on_versions_states_the_schema_of_reports() -> None:
+    page = DOCS[Path("versions.md")].read_text("utf-8")
+    assert f"[`BenchmarkReport.json`](report.md) is {SCHEMA_VERSION}." in page
 
 
 @pytest.mark.parametrize(
@@ -274,6 +280,7 @@ def test_demo_prints_a_table_and_where_the_reports_are(tmp_path: Path) -> None:
     assert list(report["modes"]) == ["lexical", "vector", "ngram", "hybrid"]
 
 
+@pytest.mark.installation
 def test_starting_imports_nothing_heavy() -> None:
     code = "import sys, trectools_plus.cli.app; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -282,6 +289,7 @@ def test_starting_imports_nothing_heavy() -> None:
     assert not loaded & (heavy | {"pytrec_eval", "ir_datasets", "pyarrow", "sklearn"})
 
 
+@pytest.mark.installation
 def test_every_module_imports_on_its_own() -> None:
     modules = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts)

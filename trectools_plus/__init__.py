@@ -15,7 +15,7 @@ from typing import Any
 
 from trectools_plus.lazy_names import import_lazily
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _EQUIVALENTS = {
     "EvaluationReport": "trectools_plus.benchmark.BenchmarkReport",

@@ -17,7 +17,7 @@ from typer.main import get_command
 from trectools_plus.cli.app import app
 from trectools_plus.cli.lazy import Entry
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.installation]
 
 # Without Pydantic, because the models of reports need it.
 HEAVY = {"pandas", "matplotlib", "scipy", "torch", "sklearn", "numba", "ir_datasets", "bm25s"}

@@ -214,13 +214,15 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 
 def publish(site: Path, folder: Path) -> None:
     """Deploy a site as the versions 0.1 and 0.2 of a branch, and check the branch out."""
+    # Without the user's settings, for example signatures or hooks.
+    env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
     for command in (
         ["git", "init", "--quiet", "--initial-branch=main", "."],
         ["git", "config", "user.name", "x"],
         ["git", "config", "user.email", "x@localhost"],
         ["git", "commit", "--quiet", "--allow-empty", "--message=Start"],
     ):
-        subprocess.run(command, cwd=folder, check=True)
+        subprocess.run(command, cwd=folder, check=True, env=env)
     config = {"site_name": "x", "docs_dir": str(ROOT / "docs"), "site_dir": "built"}
     (folder / "mkdocs.yml").write_text(json.dumps(config), "utf-8")
     code = f"""
@@ -232,8 +234,9 @@ for version, aliases in (("0.1", []), ("0.2", ["latest"])):
         shutil.copytree({str(site)!r}, config["site_dir"], dirs_exist_ok=True)
 commands.set_default("latest", branch="pages")
 """
-    subprocess.run([sys.executable, "-c", code], cwd=folder, check=True)
-    subprocess.run(["git", "worktree", "add", "--quiet", "public", "pages"], cwd=folder, check=True)
+    subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, env=env)
+    command = ["git", "worktree", "add", "--quiet", "public", "pages"]
+    subprocess.run(command, cwd=folder, check=True, env=env)
 
 
 def visit(page: Any, url: str, width: int = 1280, scheme: str = "light") -> None:

@@ -9,6 +9,8 @@ import pytest
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 
+pytestmark = pytest.mark.installation
+
 
 def test_conversion_from_and_to_dicts() -> None:
     scores = {"q": {"b": 2.0, "a": 1.5}, "p": {"a": -1.0}}

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 pytestmark = [
     pytest.mark.process,
+    pytest.mark.installation,
     pytest.mark.skipif(sys.platform != "linux", reason="packages have other sizes elsewhere"),
 ]
 

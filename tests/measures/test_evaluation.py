@@ -21,6 +21,8 @@ from trectools_plus.measures.parser import parse_measures
 from trectools_plus.measures.scoring.ranking import score_ranking
 from trectools_plus.validation import load_qrels, load_run
 
+pytestmark = pytest.mark.installation
+
 QRELS = Qrels.from_dict(
     {
         "1": {"a": 1, "b": 2, "x": 0},

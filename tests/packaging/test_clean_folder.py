@@ -18,6 +18,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+import trectools_plus
+
 ROOT = Path(__file__).resolve().parents[2]
 OFFLINE = """
 import socket
@@ -101,7 +103,8 @@ def test_the_package_is_that_of_the_wheel_and_offline(call: Call) -> None:
     where = call("python", "-c", "import trectools_plus; print(trectools_plus.__file__)").stdout
     assert "site-packages" in where
     assert str(ROOT) not in where
-    assert call("trectools-plus", "--version").stdout == "trectools-plus 0.1.0\n"
+    shown = call("trectools-plus", "--version").stdout
+    assert shown == f"trectools-plus {trectools_plus.__version__}\n"
 
 
 def test_the_network_is_off(call: Call) -> None:

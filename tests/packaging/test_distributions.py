@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+import trectools_plus
 from trectools_plus.cli.commands.files import FILES
 
 ROOT = Path(__file__).resolve().parents[2]
-METADATA = "trectools_plus-0.1.0.dist-info/METADATA"
+METADATA = f"trectools_plus-{trectools_plus.__version__}.dist-info/METADATA"
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
+import sys
 from importlib.resources import files
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -76,13 +78,70 @@ def test_workflows_run_the_scripts_of_continuous_integration() -> None:
     assert {"scripts/test", "scripts/test-lowest"} <= ran
     complete = (ROOT / ".ci" / "run").read_text("utf-8")
     assert "scripts/test-lowest" in complete
-    assert "REQUIRE_PACKAGING=1" in complete
+    variables = set(re.findall(r"\bREQUIRE_[A-Z_]+", (ROOT / "CONTRIBUTING.md").read_text("utf-8")))
+    assert variables == set(re.findall(r"(REQUIRE_[A-Z_]+)=1", complete))
+
+
+TESTS = """
+import pytest
+
+
+@pytest.fixture
+def broken():
+    yield
+    raise ValueError
+
+
+def test_fails():
+    raise ValueError
+
+
+@pytest.mark.installation
+def test_installation():
+    pass
+
+
+def test_passes():
+    pass
+
+
+def test_skips():
+    pytest.skip("no data")
+
+
+def test_teardown(broken):
+    pass
+"""
+
+
+@pytest.mark.process
+def test_tests_that_passed_elsewhere_can_be_omitted(tmp_path: Path) -> None:
+    """As ``.ci/run`` does with those that passed in the clone."""
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    (tmp_path / "test_it.py").write_text(TESTS, "utf-8")
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), *words, "."],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "tests" / "contract")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout
+
+    assert "1 failed, 3 passed, 1 skipped, 1 error" in run("-n", "2", "--write-passed", "passed")
+    passed = (tmp_path / "passed").read_text("utf-8").split()
+    assert [name.rpartition(":")[2] for name in passed] == ["test_installation", "test_passes"]
+    again = run("--omit-passed", "passed")
+    assert "1 failed, 2 passed, 1 skipped, 1 deselected, 1 error" in again
 
 
 def test_the_matrix_has_the_versions_of_the_classifiers() -> None:
     matrix = load(ROOT / ".github/workflows/tests.yml")["jobs"]["test"]["strategy"]["matrix"]
     project = (ROOT / "pyproject.toml").read_text("utf-8")
-    assert set(re.findall(r"Python :: (3\.\d+)\"", project)) <= set(matrix["python"])
+    assert re.findall(r"Python :: (3\.\d+)\"", project) == matrix["python"]
 
 
 def test_citation_states_the_version() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -23,18 +21,6 @@ ODD = (
     "[first] *",
     "\\",
 )
-
-
-@pytest.fixture(scope="module")
-def pdflatex() -> str:
-    """Return the program; without it, skip, or fail if ``REQUIRE_LATEX=1``."""
-    found = shutil.which("pdflatex")
-    if found is None:
-        reason = "no pdflatex: apt-get install texlive-latex-base texlive-latex-recommended"
-        if os.environ.get("REQUIRE_LATEX") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
 
 
 def compile_tables(pdflatex: str, folder: Path, tables: list[str]) -> str:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.pages import matches, read_blocks
+from harness.program import Program
 
 from trectools_plus.testsets.loading import list_test_sets
 
@@ -45,6 +47,30 @@ def test_figures_are_current(sections: dict[str, Callable[[], str]], name: str, 
 def test_all_other_figures_are_examples() -> None:
     """Outside the measured sections, no decimal fraction is a result."""
     assert NUMBER.findall(SECTION.sub("", PAGE)) == []
+
+
+MINE = """\
+metadata: {dataset_id: mine, version: "1.0.0", language: en, description: Two cases}
+queries:
+  - query_id: "1"
+    text: small ears
+    relevant:
+      - {doc_id: "HP:0040065", grade: 3}
+  - query_id: "2"
+    text: seizures
+    relevant: [{doc_id: "HP:0001250", grade: 5}]
+"""
+
+
+def test_commands_outside_the_measured_sections_print_what_is_shown(
+    program: Program, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.yaml").write_text(MINE, "utf-8")
+    blocks = [block for block in read_blocks(SECTION.sub("", PAGE)) if block.language == "console"]
+    assert blocks
+    for block in blocks:
+        command, _, shown = block.text.removeprefix("$ ").partition("\n")
+        assert matches(shown, program(command, tmp_path).text)
 
 
 def test_the_table_has_every_shipped_set(script: dict[str, Any]) -> None:

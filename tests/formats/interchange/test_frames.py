@@ -19,6 +19,8 @@ import trectools_plus as tp
 from trectools_plus.errors import InputError
 from trectools_plus.formats.interchange.frames import TOPICS, frame_of, to_pandas
 
+pytestmark = pytest.mark.installation
+
 NOON = datetime.fromisoformat("2020-01-01T12:00:00")
 # A column of pandas, and the values of the column of Polars.
 COLUMNS: dict[str, tuple[pd.Series[Any], list[object]]] = {
