@@ -82,6 +82,7 @@ def test_workflows_run_the_scripts_of_continuous_integration() -> None:
     assert variables == set(re.findall(r"(REQUIRE_[A-Z_]+)=1", complete))
 
 
+PYTEST = (sys.executable, "-m", "pytest", "--color=no", "-c", str(ROOT / "pyproject.toml"))
 TESTS = """
 import pytest
 
@@ -122,7 +123,7 @@ def test_tests_that_passed_elsewhere_can_be_omitted(tmp_path: Path) -> None:
 
     def run(*words: str) -> str:
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), *words, "."],
+            [*PYTEST, *words, "."],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT / "tests" / "contract")},
             capture_output=True,
