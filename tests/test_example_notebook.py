@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ def outputs(notebook: Any) -> list[dict[str, Any]]:
             data = output.get("data", {"text": output.get("text")})
             found.append({kind: data[kind] if "image" not in kind else "" for kind in data})
     return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_settings_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Use an empty folder for the settings of IPython and Jupyter, whose home can be read-only."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+            patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
+        yield
 
 
 @pytest.fixture(scope="module")
