@@ -697,7 +697,7 @@ def _averaged_over(averaging: Averaging) -> str:
     queries = f"queries of the qrels{with_relevant}"
     if averaging.missing == "zero":
         return f"{queries}; a query without results counts 0"
-    return f"{queries}{' and' * bool(with_relevant)} with results in the run"
+    return f"{queries} {'and' if with_relevant else 'with'} results in the run"
 
 
 def notes_without_relevant(without: Sequence[str], averaging: Averaging) -> list[str]:

@@ -49,8 +49,8 @@ class ResolvedTerms:
             ("Obsolete ids, read as the terms that replace them", list(self.replaced)),
             (f"Ids that are not terms of {self.ontology}, dropped", list(self.dropped)),
             (
-                "Queries without a relevant term after that, 0 in the means (without judgments, not "
-                "in the means)",
+                "Queries without a relevant term after that, 0 in the means (without judgments, "
+                "not in the means)",
                 self.emptied,
             ),
         )
