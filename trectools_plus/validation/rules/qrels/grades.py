@@ -215,9 +215,9 @@ def grade_range(qrels: QrelsView) -> Hit | None:
     checks="query without a relevant document (one finding, with the ids)",
     rationale="A query without a relevant document scores 0 for every system, so it lowers the "
     "means. C trec_eval, pytrec_eval, ir_measures and ranx count it, and so does this package.",
-    example="qrels.txt:8: warning Q131: 1 of 3 queries has no relevant document: 3. They count 0 "
-    "in the means; judge more documents, or leave them out with --no-relevant drop.",
-    remedy="They count 0 in the means; judge more documents, or leave them out with "
+    example="qrels.txt:8: warning Q131: 1 of 3 queries has no relevant document: 3. They count "
+    "as zero in the means; judge more documents, or leave them out with --no-relevant drop.",
+    remedy="They count as zero in the means; judge more documents, or leave them out with "
     "--no-relevant drop",
 )
 def no_relevant(qrels: QrelsView) -> Hit | None:
