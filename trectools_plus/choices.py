@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 Missing = Literal["zero", "drop"]
 """Judged queries without results count as zero, or are left out of the means."""
+NoRelevant = Literal["zero", "drop"]
+"""Judged queries without a relevant document count as zero, or are left out of the means."""
+
+
+class Averaging(NamedTuple):
+    """The queries that means are over.
+
+    Attributes:
+        missing: The treatment of judged queries without results.
+        no_relevant: The treatment of judged queries without a document of grade 1 or more.
+    """
+
+    missing: Missing = "zero"
+    no_relevant: NoRelevant = "zero"
+
+    def __str__(self) -> str:
+        """Return the settings as options: ``missing=zero, no_relevant=zero``."""
+        return ", ".join(f"{name}={value}" for name, value in self._asdict().items())
+
+
 TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "competitive", "strong"]
 """Levels of a target; see ``benchmark/run/targets.py``."""
 MOST_HEADLINES = 6

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.choices import Averaging
 from trectools_plus.cli.app import app
 from trectools_plus.distributed import current_workers, use_scheduler
 from trectools_plus.distributed.files import Place
@@ -35,7 +36,7 @@ def score(qrels, runs, names=WHOLE, **options):
     measures = parse_measures(names)
     judged, opened, _ = open_files(qrels, runs, measures, **options)
     named = {run.path: run for run in opened}
-    return score_runs(judged, named, measures, "zero"), opened
+    return score_runs(judged, named, measures, Averaging()), opened
 
 
 def check_same(found, expected):

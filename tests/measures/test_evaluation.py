@@ -1,6 +1,7 @@
 import math
 import pickle
 import statistics
+from itertools import product
 
 import ir_measures
 import numpy as np
@@ -10,6 +11,7 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trectools_plus.choices import Averaging
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.run import read_run
@@ -38,44 +40,74 @@ RUN = Run.from_dict(
 
 
 class TestAveraging:
-    def test_zero_counts_every_query_with_a_relevant_document(self):
+    def test_by_default_every_judged_query_counts(self):
         evaluation = evaluate(QRELS, RUN, ["RR", "P@1"])
-        assert evaluation.query_ids == {"first": ["1", "2", "4"]}
-        assert evaluation.values("first", "RR").tolist() == [1.0, 0.5, 0.0]
-        assert evaluation.mean("first", "RR") == 0.5
+        assert evaluation.query_ids == {"first": ["1", "2", "3", "4"]}
+        assert evaluation.values("first", "RR").tolist() == [1.0, 0.5, 0.0, 0.0]
+        assert evaluation.mean("first", "RR") == 0.375
         assert evaluation.queries_without_relevant == ["3"]
         assert evaluation.counts["first"].as_dict() == {
             "n_qrels": 4,
             "n_run": 4,
-            "n_scored": 3,
+            "n_scored": 4,
             "n_missing": 1,
             "n_extra": 1,
         }
+        assert evaluation.notes[0] == (
+            "1 query of the qrels has no relevant document and counts 0, as in trec_eval: 3"
+        )
 
-    def test_drop_counts_queries_in_both(self):
-        evaluation = evaluate(QRELS, RUN, ["RR"], missing="drop")
-        assert evaluation.query_ids == {"first": ["1", "2"]}
-        assert evaluation.mean("first", "RR") == 0.75
+    def test_queries_without_a_relevant_document_can_be_left_out(self):
+        evaluation = evaluate(QRELS, RUN, ["RR", "P@1"], no_relevant="drop")
+        assert evaluation.query_ids == {"first": ["1", "2", "4"]}
+        assert evaluation.values("first", "RR").tolist() == [1.0, 0.5, 0.0]
+        assert evaluation.mean("first", "RR") == 0.5
+        assert evaluation.queries_without_relevant == ["3"]
         counts = evaluation.counts["first"]
-        assert (counts.n_qrels, counts.n_scored, counts.n_missing) == (4, 2, 1)
+        assert (counts.n_qrels, counts.n_scored, counts.n_missing) == (4, 3, 1)
+        assert evaluation.notes[0].endswith(
+            "has no relevant document and is left out of every mean: 3"
+        )
+
+    @pytest.mark.parametrize(
+        ("no_relevant", "scored"), [("zero", ["1", "2", "3"]), ("drop", ["1", "2"])]
+    )
+    def test_queries_without_results_can_be_left_out(self, no_relevant, scored):
+        evaluation = evaluate(QRELS, RUN, ["RR"], missing="drop", no_relevant=no_relevant)
+        assert evaluation.query_ids == {"first": scored}
+        assert evaluation.mean("first", "RR") == 1.5 / len(scored)
+        counts = evaluation.counts["first"]
+        assert (counts.n_qrels, counts.n_scored, counts.n_missing) == (4, len(scored), 1)
+
+    def test_qrels_without_a_relevant_document_score_0(self):
+        qrels, run = Qrels.from_dict({"1": {"a": 0}, "2": {"a": -2}}), {"1": {"a": 1.0}}
+        evaluation = evaluate(qrels, run, ["RR", "nDCG@10", "MinRank"])
+        assert [evaluation.mean(name) for name in ("RR", "nDCG@10")] == [0.0, 0.0]
+        assert math.isnan(evaluation.mean("MinRank"))
+        of_queries, of_file = evaluation.notes[:2]
+        assert of_queries.startswith("2 queries of the qrels have no relevant document and count 0")
+        assert "no grade above 0 in 2 rows. Check that this is the right file" in of_file
+        with pytest.raises(CheckFailedError, match="no_relevant=drop leaves no query"):
+            evaluate(qrels, run, ["RR"], no_relevant="drop")
 
     def test_all_measures_share_one_denominator(self):
         """Query 2 has no grade of 2: AP(rel=2) is 0 there, and counts."""
         names = [*DEFAULT_MEASURES, "AP(rel=2)", "R(rel=3)@10", "Judged@10"]
         evaluation = evaluate(QRELS, RUN, names)
-        assert {evaluation.n("first", name) for name in names} == {3}
-        assert evaluation.values("first", "AP(rel=2)").tolist() == [1.0, 0.0, 0.0]
+        assert {evaluation.n("first", name) for name in names} == {4}
+        assert evaluation.values("first", "AP(rel=2)").tolist() == [1.0, 0.0, 0.0, 0.0]
+        assert "AP(rel=2): no document of grade 2 or more for 2 of 4 queries" in evaluation.notes
 
     def test_undefined_values_are_left_out_and_counted(self):
         run = Run.from_dict({"1": {"x": 3.0, "b": 2.0}, "2": {"x": 1.0}})
         evaluation = evaluate(QRELS, run, ["MinRank", "MeanRank", "RelRet@5"])
-        np.testing.assert_array_equal(evaluation.values("run", "MinRank"), [2.0, np.nan, np.nan])
+        np.testing.assert_array_equal(evaluation.values("run", "MinRank"), [2.0] + [np.nan] * 3)
         assert evaluation.mean("run", "MinRank") == 2.0
         assert evaluation.n("run", "MinRank") == 1
-        assert evaluation.counts["run"].n_scored == 3
-        assert evaluation.values("run", "RelRet@5").tolist() == [1.0, 0.0, 0.0]
+        assert evaluation.counts["run"].n_scored == 4
+        assert evaluation.values("run", "RelRet@5").tolist() == [1.0, 0.0, 0.0, 0.0]
         undefined = evaluation.per_query().filter(measure="MinRank")
-        assert undefined["value"].to_list() == [2.0, None, None]
+        assert undefined["value"].to_list() == [2.0, None, None, None]
 
     def test_a_mean_without_a_defined_value_is_nan(self):
         evaluation = evaluate(QRELS, Run.from_dict({"1": {"x": 1.0}}), ["MinRank"])
@@ -83,9 +115,20 @@ class TestAveraging:
         assert evaluation.n("run", "MinRank") == 0
 
     def test_definition_says_which_queries(self):
-        zero, drop = (evaluate(QRELS, RUN, ["RR"], missing=one) for one in ("zero", "drop"))
-        assert "counts 0" in zero.definition("RR").averaged_over
-        assert "results in the run" in drop.definition("RR").averaged_over
+        found = {}
+        for missing, no_relevant in product(("zero", "drop"), repeat=2):
+            options = {"missing": missing, "no_relevant": no_relevant}
+            definition = evaluate(QRELS, RUN, ["RR"], **options).definition("RR")
+            found[missing, no_relevant] = definition.averaged_over.removeprefix(
+                "queries of the qrels"
+            )
+        assert found == {
+            ("zero", "zero"): "; a query without results counts 0",
+            ("zero", "drop"): " with a document of grade 1 or more; "
+            "a query without results counts 0",
+            ("drop", "zero"): " with results in the run",
+            ("drop", "drop"): " with a document of grade 1 or more and results in the run",
+        }
 
 
 class TestTables:
@@ -100,7 +143,7 @@ class TestTables:
             ("a", "2", "RR", 0.5),
         ]
         assert table.rows()[-1] == ("b", "4", "P@1", 1.0)
-        assert evaluation.to_pandas().shape == (12, 4)
+        assert evaluation.to_pandas().shape == (16, 4)
         assert evaluation.run_names == ["a", "b"]
 
     def test_unknown_names_are_refused(self):
@@ -131,7 +174,7 @@ class TestAccessors:
         evaluation = evaluate(QRELS, RUN, ["Recall@10"])
         assert evaluation.mean(spelling) == evaluation.mean("first", spelling)
         assert evaluation.definition(spelling).formula
-        assert evaluation.per_query(spelling).height == 3
+        assert evaluation.per_query(spelling).height == 4
         assert not evaluation.is_over_different_queries(spelling)
 
     def test_one_of_several_runs_must_be_named(self):
@@ -171,7 +214,7 @@ class TestAccessors:
         assert len(text.splitlines()) <= 12
         assert max(map(len, text.splitlines())) <= 160
         one = str(evaluate(QRELS, RUN, ["RR", "P@1"]))
-        assert one == "Evaluation: means of 1 run\n  first: RR 0.5000, P@1 0.3333 (3 queries)"
+        assert one == "Evaluation: means of 1 run\n  first: RR 0.3750, P@1 0.2500 (4 queries)"
 
 
 class TestInput:
@@ -191,6 +234,8 @@ class TestInput:
     def test_policy_that_does_not_exist_is_refused(self):
         with pytest.raises(UsageError, match="expected missing 'zero' or 'drop' but got 'skip'"):
             evaluate(QRELS, RUN, missing="skip")
+        with pytest.raises(UsageError, match="expected no_relevant 'zero' or 'drop' but got None"):
+            evaluate(QRELS, RUN, no_relevant=None)
 
     @pytest.mark.parametrize(
         ("run", "qrels"),
@@ -200,7 +245,6 @@ class TestInput:
             ({"1": {"a": 1.0}}, {"1": {"a": 1_000_000_000}}),
             ({"1": {"a": 1.0}}, {"1": {"a": 20_000_000_000}}),
             ({"1": {"a": 1.0}}, {"2": {"a": 1}}),
-            ({"1": {"a": 1.0}}, {"1": {"a": 0}}),
         ],
     )
     def test_what_would_crash_or_lie_is_refused(self, run, qrels):
@@ -223,13 +267,13 @@ def test_the_order_of_queries_and_rows_changes_no_bit(random):
         Qrels.from_dict(grades),
         {"r": Run.from_dict(scores)},
         parse_measures(["AP", "nDCG"]),
-        "zero",
+        Averaging(),
     )
     runs = Run(
         Run.from_dict(scores).frame.sample(fraction=1, shuffle=True, seed=random.randrange(99))
     )
     shuffled = dict(random.sample(list(grades.items()), len(grades)))
-    other = score_runs(Qrels.from_dict(shuffled), {"r": runs}, plain.measures, "zero")
+    other = score_runs(Qrels.from_dict(shuffled), {"r": runs}, plain.measures, Averaging())
     for name in ("AP", "nDCG"):
         assert plain.mean("r", name) == other.mean("r", name)
 
@@ -248,8 +292,8 @@ def test_judged_documents_that_were_found_before_change_no_bit(grades, scores):
     judged = JudgedQueries.from_qrels(qrels)
     for names in (["MinRank"], ["nDCG@2", "P@1", "RR@3"], ["AP", "nDCG", "Bpref"], ["ERR@2", "AP"]):
         measures = parse_measures(names)
-        plain = score_runs(qrels, runs, measures, "zero")
-        again = score_runs(judged, runs, measures, "zero")
+        plain = score_runs(qrels, runs, measures, Averaging())
+        again = score_runs(judged, runs, measures, Averaging())
         assert plain.query_ids == again.query_ids
         for name in runs:
             assert plain.tables[name].tobytes() == again.tables[name].tobytes()
@@ -267,8 +311,11 @@ def test_repeated_and_scattered_judgments_count_once_and_are_grouped():
         pl.DataFrame([*rows, ("c", "d1", 0)], ["query_id", "doc_id", "relevance"], orient="row")
     )
     judged = JudgedQueries.from_qrels(qrels)
-    assert judged.query_ids == ["b", "a"]
-    assert judged.frame.rows() == [(0, "d2", 2), (0, "d1", 1), (1, "d1", 0), (1, "d2", 1)]
+    assert judged.query_ids == ["b", "a", "c"]
+    rows = [(0, "d2", 2), (0, "d1", 1), (1, "d1", 0), (1, "d2", 1)]
+    assert judged.frame.rows() == [*rows, (2, "d1", 0)]
+    assert judged.counted("drop").query_ids == ["b", "a"]
+    assert judged.counted("drop").frame.rows() == rows
 
 
 def test_rr_and_rr_at_k_cannot_disagree_on_ties():

@@ -20,7 +20,7 @@ from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.evaluation import Missing, score_runs
+from trectools_plus.measures.evaluation import Averaging, Missing, NoRelevant, score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import mean_intervals
@@ -72,6 +72,7 @@ def precision_recall_curves(
     *,
     levels: Iterable[float] = RECALL_LEVELS,
     missing: Missing = "zero",
+    no_relevant: NoRelevant = "zero",
     **resampling: Unpack[IntervalOptions],
 ) -> Curves:
     """Compute the interpolated precision of every run at recall levels.
@@ -81,6 +82,7 @@ def precision_recall_curves(
         runs: The runs by mode, from ``load_run`` or a benchmark; they are not checked.
         levels: Recall levels in [0, 1], to two decimals.
         missing: ``zero`` counts a query without results as 0, ``drop`` leaves it out.
+        no_relevant: The same for a query without a relevant document.
         **resampling: ``interval``, the method (``auto``); ``confidence`` between 0 and 1 (0.95),
             number of ``resamples`` (10,000), and ``seed`` (42); the seed of a report gives the
             resamples of its means.
@@ -94,7 +96,7 @@ def precision_recall_curves(
             none.
     """
     points = sorted(set(levels))
-    scores = _score("IPrec", points, qrels, runs, missing)
+    scores = _score("IPrec", points, qrels, runs, Averaging(missing, no_relevant))
     return resample_curves("IPrec", points, scores, resampling_of(resampling))
 
 
@@ -104,6 +106,7 @@ def hit_rate_curves(
     *,
     ranks: Iterable[int] | None = None,
     missing: Missing = "zero",
+    no_relevant: NoRelevant = "zero",
     **resampling: Unpack[IntervalOptions],
 ) -> Curves:
     """Compute the share of queries with a relevant document in the first k results.
@@ -113,6 +116,7 @@ def hit_rate_curves(
         runs: The runs, by mode.
         ranks: The values of k, from 1; by default :data:`RANKS` up to the longest ranking.
         missing: As in :func:`precision_recall_curves`.
+        no_relevant: As in :func:`precision_recall_curves`.
         **resampling: As in :func:`precision_recall_curves`.
 
     Returns:
@@ -123,19 +127,19 @@ def hit_rate_curves(
         IncomparableError: As :func:`precision_recall_curves`.
     """
     points = sorted(set(_default_ranks(runs) if ranks is None else ranks))
-    scores = _score("HitRate", points, qrels, runs, missing)
+    scores = _score("HitRate", points, qrels, runs, Averaging(missing, no_relevant))
     return resample_curves("HitRate", points, scores, resampling_of(resampling))
 
 
 def score_curves(
-    qrels: Qrels | JudgedQueries, runs: Mapping[str, Run], missing: Missing = "zero"
+    qrels: Qrels | JudgedQueries, runs: Mapping[str, Run], averaging: Averaging
 ) -> ScoredCurves:
     """Score the points of both curves, for :func:`resample_curves`.
 
     Args:
         qrels: The judgments.
         runs: The runs, by mode.
-        missing: As in :func:`precision_recall_curves`.
+        averaging: The treatment of queries without results and without a relevant document.
 
     Raises:
         UsageError: If there is no run.
@@ -143,7 +147,7 @@ def score_curves(
     """
     points = {"IPrec": RECALL_LEVELS, "HitRate": _default_ranks(runs)}
     return {
-        measure: (at, _score(measure, at, qrels, runs, missing)) for measure, at in points.items()
+        measure: (at, _score(measure, at, qrels, runs, averaging)) for measure, at in points.items()
     }
 
 
@@ -152,13 +156,13 @@ def _score(
     points: Sequence[float],
     qrels: Qrels | JudgedQueries,
     runs: Mapping[str, Run],
-    missing: Missing,
+    averaging: Averaging,
 ) -> dict[str, FloatArray]:
     if not runs or not points:
         raise UsageError("expected at least one run, and one recall level or rank", where=measure)
     measures = parse_measures([f"{measure}@{point:g}" for point in points])
     # evaluate() would refuse a mode that found nothing.
-    evaluation = score_runs(qrels, runs, measures, missing)
+    evaluation = score_runs(qrels, runs, measures, averaging)
     refuse_different_queries(evaluation)
     if not evaluation.query_ids[evaluation.run_names[0]]:
         raise IncomparableError("no query to average over", where=measure)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.collection import Collection, is_named_collection
@@ -13,6 +13,8 @@ from trectools_plus.measures.evaluation import (
     DEFAULT_MEASURES,
     Evaluation,
     Missing,
+    NoRelevant,
+    check_averaging,
     refuse_unscorable,
     score_runs,
 )
@@ -37,6 +39,7 @@ def evaluate(
     measures: Iterable[str | Measure] = ...,
     *,
     missing: Missing = ...,
+    no_relevant: NoRelevant = ...,
 ) -> Evaluation:
     """Score runs against judgments."""
 
@@ -49,6 +52,7 @@ def evaluate(
     measures: Iterable[str | Measure] = ...,
     *,
     missing: Missing = ...,
+    no_relevant: NoRelevant = ...,
     depth: int | None = ...,
     exclude_self: bool = ...,
     collapse: Collapse | None = ...,
@@ -63,6 +67,7 @@ def evaluate(
     measures: Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     missing: Missing = "zero",
+    no_relevant: NoRelevant = "zero",
     depth: int | None = None,
     exclude_self: bool = False,
     collapse: Collapse | None = None,
@@ -72,7 +77,7 @@ def evaluate(
     """Score runs against judgments, or a retrieval function against a test set.
 
     ``evaluate(qrels, runs)`` checks runs and qrels first. Every measure of a run is averaged over
-    the same queries: those of the qrels with a document of grade 1 or more.
+    the same queries: by default those of the qrels.
 
     ``evaluate(retrieval_fn, test_set)`` calls the function with the text of each query and a
     depth. The function returns document ids, best first; pairs of id and score; or a mapping of
@@ -90,6 +95,8 @@ def evaluate(
             ``eval``, and R@10 for a function.
         missing: ``zero`` counts a query without results as 0, as ``trec_eval -c``; ``drop`` leaves
             it out, as trec_eval without ``-c``.
+        no_relevant: ``zero`` counts a query without a document of grade 1 or more as 0, as
+            trec_eval; ``drop`` leaves it out.
         depth: Number of results per query that the function should return; 100 by default.
         exclude_self: Drop a document whose id equals the query's, before the cutoff at ``depth``.
         collapse: Settings for merging the function's chunks into documents.
@@ -122,13 +129,13 @@ def evaluate(
                 runs,
                 measures,
                 missing=missing,
+                no_relevant=no_relevant,
                 strict_input=strict_input,
                 progress=progress,
             )
     from trectools_plus.retrieval.fetch.answering import FetchOptions
 
-    if missing not in get_args(Missing):
-        raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
+    averaging = check_averaging(missing, no_relevant)
     if measures is DEFAULT_MEASURES:
         measures = (*DEFAULT_MEASURES, "R@10")
     parsed = parse_measures(measures)  # an unknown measure fails before the slow search
@@ -137,8 +144,15 @@ def evaluate(
     run = _fetch(qrels, collection, options, timeout)
     if run.frame.is_empty():  # evaluate_runs refuses it, as an empty file
         refuse_unscorable(collection.qrels, [], parsed)
-        return score_runs(collection.qrels, {run.name: run}, parsed, missing)
-    return evaluate_runs(collection.qrels, run, parsed, missing=missing, strict_input=strict_input)
+        return score_runs(collection.qrels, {run.name: run}, parsed, averaging)
+    return evaluate_runs(
+        collection.qrels,
+        run,
+        parsed,
+        missing=missing,
+        no_relevant=no_relevant,
+        strict_input=strict_input,
+    )
 
 
 def _fetch(retrieval_fn: Any, collection: Collection, options: Any, timeout: float | None) -> Run:

@@ -19,7 +19,7 @@ from trectools_plus.benchmark.report.parts import ConfidenceInterval
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.measures.evaluation import Averaging, Evaluation
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import variance_of_means
 from trectools_plus.text import listed, plural
@@ -93,7 +93,7 @@ class ParallelScores:
         query_ids = next(iter(tables.values()))["query_id"].unique().sort().to_list()
         self._evaluation = Evaluation(
             measures=parse_measures(measures),
-            missing="zero",
+            averaging=Averaging(),
             query_ids=dict.fromkeys(tables, query_ids),
             counts={},
             queries_without_relevant=[],

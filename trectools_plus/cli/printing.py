@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 """The width to which text is wrapped, in characters."""
-MAX_NAMED = 10
-"""The number of query ids that a note lists."""
 
 
 def write_text(lines: Iterator[str], output: Path | None = None) -> None:
@@ -95,20 +93,9 @@ def shown_name(definition: Definition) -> str:
 
 def print_notes(evaluation: Evaluation) -> None:
     """Print notes on the input to stderr."""
-    without = evaluation.queries_without_relevant
-    if without:
-        word = "query" if len(without) == 1 else f"{len(without):,} queries:"
-        note(
-            f"no relevant document in the qrels, left out of every mean: {word} {_listed(without)}"
-        )
     for name, counts in evaluation.counts.items():
         if counts.n_extra:
             of_all = f"of {plural(counts.n_run, 'query', 'queries')}"
             note(f"{name}: not in the qrels, not scored: {counts.n_extra:,} {of_all}")
     for text in evaluation.notes:
         note(text)
-
-
-def _listed(query_ids: Sequence[str]) -> str:
-    more = ", …" if len(query_ids) > MAX_NAMED else ""
-    return ", ".join(query_ids[:MAX_NAMED]) + more

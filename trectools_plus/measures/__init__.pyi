@@ -18,6 +18,7 @@ from trectools_plus.measures.parser import explain as explain
 from trectools_plus.measures.parser import parse_measure as parse_measure
 from trectools_plus.measures.parser import parse_measures as parse_measures
 from trectools_plus.measures.parser import split_names as split_names
+from trectools_plus.measures.providers.ir_measures import UNDEFINED as UNDEFINED
 from trectools_plus.measures.providers.user import BaseMeasure as BaseMeasure
 from trectools_plus.measures.providers.user import BaseMetric as BaseMetric
 from trectools_plus.measures.registry import measure_labels as measure_labels

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args
 
 from trectools_plus.arguments import checked, show
 from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
+from trectools_plus.choices import Averaging as Averaging
 from trectools_plus.choices import Missing as Missing
+from trectools_plus.choices import NoRelevant as NoRelevant
 from trectools_plus.display import Content, Displayed, draw
 from trectools_plus.distributed import current_workers
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
     Definition,
@@ -25,7 +27,7 @@ from trectools_plus.measures.definitions.base import (
 )
 from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.text import MAX_TABLE_ROWS, plural
+from trectools_plus.text import MAX_TABLE_ROWS, listed, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,14 +65,15 @@ _RUNS_SHOWN, _MEASURES_SHOWN = 10, 5
 class Counts:
     """The numbers of queries in a run, in the qrels, and in the means.
 
-    ``n_qrels`` is ``n_scored`` plus the queries without a relevant document plus, where missing
-    queries are dropped, ``n_missing``.
+    ``n_qrels`` is ``n_scored`` plus the queries that are left out: with ``no_relevant="drop"``
+    those without a relevant document, with ``missing="drop"`` also the ``n_missing`` others.
 
     Attributes:
         n_qrels: Queries in the qrels.
         n_run: Queries in the run.
         n_scored: Queries that are averaged over.
-        n_missing: Queries with a relevant document for which the run has no results.
+        n_missing: Queries for which the run has no results; with ``no_relevant="drop"`` only those
+            with a relevant document.
         n_extra: Queries of the run that are not in the qrels; never scored.
     """
 
@@ -121,11 +124,10 @@ class Evaluation(Displayed):
 
     Attributes:
         measures: The measures, in the order requested; each has ``name`` and ``definition``.
-        missing: The treatment of queries without results: ``zero`` or ``drop``.
+        averaging: The treatment of queries without results and without a relevant document.
         query_ids: The queries averaged over, per run, in the order of the qrels.
         counts: The numbers of queries, per run.
-        queries_without_relevant: Queries of the qrels without a document of grade 1 or more, which
-            are not scored.
+        queries_without_relevant: Queries of the qrels without a document of grade 1 or more.
         tables: Per run, values of shape (queries, measures); ``nan`` is undefined.
         notes: Notes on the input for readers of the figures, for example that no document reaches
             a measure's relevance level, or that the input has findings that change no figure; one
@@ -133,12 +135,22 @@ class Evaluation(Displayed):
     """
 
     measures: list[Measure]
-    missing: Missing
+    averaging: Averaging
     query_ids: dict[str, list[str]]
     counts: dict[str, Counts]
     queries_without_relevant: list[str]
     tables: Mapping[str, FloatArray]
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def missing(self) -> Missing:
+        """The treatment of queries without results: ``zero`` or ``drop``."""
+        return self.averaging.missing
+
+    @property
+    def no_relevant(self) -> NoRelevant:
+        """The treatment of queries without a relevant document: ``zero`` or ``drop``."""
+        return self.averaging.no_relevant
 
     @property
     def run_names(self) -> list[str]:
@@ -264,7 +276,7 @@ class Evaluation(Displayed):
         if column not in self._definitions:
             definition = self.measures[column].definition
             if definition.averaged_over == AVERAGED_OVER:
-                definition = replace(definition, averaged_over=_AVERAGED_OVER[self.missing])
+                definition = replace(definition, averaged_over=_averaged_over(self.averaging))
             self._definitions[column] = definition
         return self._definitions[column]
 
@@ -302,7 +314,7 @@ class Evaluation(Displayed):
         for run in self.run_names[:MAX_TABLE_ROWS]:
             shown = [self._show_mean(run, name, different) for name, different in names.items()]
             rows.append([run, *shown, f"{len(self.query_ids[run]):,}"])
-        caption = f"Means over the queries (missing={self.missing})"
+        caption = f"Means over the queries ({self.averaging})"
         header = ["Run", *self.measure_names, "Queries"]
         return Content(caption, header, rows, len(self.run_names))
 
@@ -413,6 +425,7 @@ def evaluate(
     measures: Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     missing: Missing = "zero",
+    no_relevant: NoRelevant = "zero",
     strict_input: bool = False,
     progress: Progress = no_progress,
 ) -> Evaluation:
@@ -421,8 +434,9 @@ def evaluate(
     Input is refused only if a figure would be wrong or ambiguous. ``notes`` names all other
     findings.
 
-    All measures of a run are averaged over the same queries: those of the qrels with a document of
-    grade 1 or more. (A measure with ``rel=2`` is 0 for a query whose highest grade is 1.)
+    All measures of a run are averaged over the same queries: by default those of the qrels. A query
+    without a relevant document counts 0, as in C trec_eval, pytrec_eval, ir_measures and ranx.
+    ``Judged`` and the counts have a value there, and measures such as ``MeanRank`` are undefined.
 
     Args:
         qrels: The judgments, in any form; see :mod:`trectools_plus.validation.inputs`.
@@ -430,6 +444,8 @@ def evaluate(
         measures: Names or measures; see :func:`parse_measures`.
         missing: ``zero``: a query without results counts as 0, as with ``trec_eval -c``; ``drop``:
             it is left out, as with trec_eval without ``-c``.
+        no_relevant: ``zero``: a query without a document of grade 1 or more counts as 0; ``drop``:
+            it is left out.
         strict_input: Refuse every error of the input, also those that change no figure.
         progress: Receives the number of scored runs, for the step ``scoring``.
 
@@ -437,12 +453,12 @@ def evaluate(
         Values per query, means, and numbers of queries.
 
     Raises:
-        CheckFailedError: If runs or qrels have errors that prevent scoring.
+        CheckFailedError: If runs or qrels have errors that prevent scoring, or ``no_relevant`` is
+            ``drop`` and no query has a relevant document.
         UsageError: If a measure does not exist or cannot score this input, or two runs have the
             same name.
     """
-    if missing not in get_args(Missing):
-        raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
+    averaging = check_averaging(missing, no_relevant)
     from trectools_plus.validation.findings import notes_on_findings
     from trectools_plus.validation.inputs import as_qrels, as_runs
     from trectools_plus.validation.loading import load_qrels_with_findings, load_run_with_findings
@@ -471,14 +487,14 @@ def evaluate(
     named = as_runs(runs, load_results)
     found = refuse_unscorable(judged, list(named.values()), parsed, strict_input=strict_input)
     notes = notes_on_findings([*of_runs, *found[0]], [*of_qrels, *found[1]])
-    return score_runs(judged, named, parsed, missing, progress, notes=notes)
+    return score_runs(judged, named, parsed, averaging, progress, notes=notes)
 
 
 def score_runs(
     qrels: Qrels | JudgedQueries | Grades,
     runs: Mapping[str, Run | ScoredFile],
     measures: Sequence[Measure],
-    missing: Missing,
+    averaging: Averaging,
     progress: Progress = no_progress,
     *,
     notes: Sequence[str] = (),
@@ -489,9 +505,18 @@ def score_runs(
     files, grades without documents suffice. With :class:`JudgedQueries`, the judged documents of a
     run are found once for several calls. ``progress`` receives the number of runs scored so far.
     ``notes`` on the input are added to those of the result.
+
+    Raises:
+        CheckFailedError: If queries without a relevant document are left out, and no other is left.
+        UsageError: If a measure cannot score this input.
     """
-    queries = _queries_of(qrels)
+    queries = _queries_of(qrels).counted(averaging.no_relevant)
     query_ids, without = queries.query_ids, queries.without_relevant
+    if not query_ids and without:
+        raise CheckFailedError(
+            "no query of the qrels has a relevant document, so no_relevant=drop leaves no query",
+            remedy="check that the grades are in column 4, or use no_relevant=zero",
+        )
     scored_runs = _score_each(runs, queries, measures, progress)
     of_measures = [
         f"{one.requested_name}: {note}"
@@ -504,11 +529,11 @@ def score_runs(
     of_runs: list[str] = []
     for (name, run), (table, run_notes) in zip(runs.items(), scored_runs, strict=True):
         of_runs += run_notes
-        kept, counts[name] = choose_queries(query_ids, without, run.query_ids, missing)
+        kept, counts[name] = choose_queries(query_ids, without, run.query_ids, averaging.missing)
         tables[name] = table[kept]
         averaged[name] = [query_ids[position] for position in kept]
-    all_notes = [*of_measures, *of_runs, *notes]
-    return Evaluation(list(measures), missing, averaged, counts, without, tables, all_notes)
+    all_notes = [*notes_without_relevant(without, averaging), *of_measures, *of_runs, *notes]
+    return Evaluation(list(measures), averaging, averaged, counts, without, tables, all_notes)
 
 
 def choose_queries(
@@ -520,8 +545,8 @@ def choose_queries(
     """Choose the queries that the means of a run are over.
 
     Args:
-        query_ids: The queries of the qrels with a relevant document.
-        without_relevant: The other queries of the qrels.
+        query_ids: The queries of the qrels that are scored.
+        without_relevant: The queries of the qrels without a relevant document, scored or not.
         of_run: The queries of the run.
         missing: The treatment of queries without results.
 
@@ -642,7 +667,7 @@ def _score(
 
     name, run = item
     if isinstance(run, ScoredFile):
-        return run.table, []
+        return run.values(queries.query_ids), []
     assert isinstance(queries, JudgedQueries)
     if depend_on_grades_only(measures):
         return score_judged(measures, queries.query_ids, queries.judge(run)), []
@@ -655,8 +680,36 @@ def _score(
     return score_ranking(measures, queries, ranked), notes
 
 
-_RELEVANT = "queries of the qrels with a document of grade 1 or more"
-_AVERAGED_OVER: Mapping[Missing, str] = {
-    "zero": f"{_RELEVANT}; a query without results counts 0",
-    "drop": f"{_RELEVANT} and results in the run",
-}
+def check_averaging(missing: object, no_relevant: object) -> Averaging:
+    """Return the treatment of queries that a user chose.
+
+    Raises:
+        UsageError: If a value is neither ``zero`` nor ``drop``.
+    """
+    for name, value in (("missing", missing), ("no_relevant", no_relevant)):
+        if value not in get_args(Missing):
+            raise UsageError(f"expected {name} 'zero' or 'drop' but got {value!r}")
+    return Averaging(missing, no_relevant)  # type: ignore[arg-type]
+
+
+def _averaged_over(averaging: Averaging) -> str:
+    with_relevant = " with a document of grade 1 or more" * (averaging.no_relevant == "drop")
+    queries = f"queries of the qrels{with_relevant}"
+    if averaging.missing == "zero":
+        return f"{queries}; a query without results counts 0"
+    return f"{queries} {'and' if with_relevant else 'with'} results in the run"
+
+
+def notes_without_relevant(without: Sequence[str], averaging: Averaging) -> list[str]:
+    """Return a note on the queries without a relevant document, if there are any."""
+    if not without:
+        return []
+    one = len(without) == 1
+    if averaging.no_relevant == "zero":
+        effect = f"{'counts' if one else 'count'} 0, as in trec_eval"
+    else:
+        effect = f"{'is' if one else 'are'} left out of every mean"
+    return [
+        f"{plural(len(without), 'query', 'queries')} of the qrels {'has' if one else 'have'} no "
+        f"relevant document and {effect}: {listed(without)}"
+    ]

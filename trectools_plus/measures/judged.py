@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.measures.definitions.base import SCORED_QUERY_LEVEL, ScoredQueries
+from trectools_plus.measures.definitions.base import RELEVANT, ScoredQueries
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,18 +53,11 @@ class Grades:
         highest: IntArray = np.maximum.reduceat(self.relevance, self.starts[:-1])
         return highest
 
-    @cached_property
-    def is_scored(self) -> npt.NDArray[np.bool_]:
-        """For each query, whether it has a relevant document and is therefore scored."""
-        return self.highest >= SCORED_QUERY_LEVEL
-
     @property
     def scored_queries(self) -> ScoredQueries:
-        """The queries with and without a relevant document."""
-        ids: dict[bool, list[str]] = {True: [], False: []}
-        for query_id, is_scored in zip(self.query_ids, self.is_scored.tolist(), strict=True):
-            ids[is_scored].append(query_id)
-        return ScoredQueries(ids[True], ids[False], self.highest[self.is_scored].tolist())
+        """All queries, with the names of those without a relevant document."""
+        without = list(compress(self.query_ids, (self.highest < RELEVANT).tolist()))
+        return ScoredQueries(self.query_ids, without, self.highest.tolist())
 
     def of_queries(self, numbers: IntArray) -> IntArray:
         """Return the positions of all judgments of some queries, grouped by query."""
@@ -111,7 +105,7 @@ class JudgedQueries(ScoredQueries):
 
     @classmethod
     def from_qrels(cls, qrels: Qrels) -> JudgedQueries:
-        """Split the queries into those with and without a relevant document.
+        """Use all queries of the qrels.
 
         Repeated judgments of a pair count once. Validation has refused conflicting ones.
         """
@@ -123,11 +117,10 @@ class JudgedQueries(ScoredQueries):
             .agg(pl.col("relevance").max())
             .collect()
         )
-        is_scored = highest["relevance"] >= SCORED_QUERY_LEVEL
         return cls(
-            highest["query_id"].filter(is_scored).to_list(),
-            highest["query_id"].filter(~is_scored).to_list(),
-            highest["relevance"].filter(is_scored).to_list(),
+            highest["query_id"].to_list(),
+            highest["query_id"].filter(highest["relevance"] < RELEVANT).to_list(),
+            highest["relevance"].to_list(),
             judged,
             qrels.frame.lazy().select("query_id", "iteration", "doc_id", "relevance"),
         )

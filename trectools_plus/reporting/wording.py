@@ -141,6 +141,20 @@ def list_commands(report: BenchmarkReport) -> list[str]:
     ]
 
 
+def state_without_relevant(report: BenchmarkReport, most: int) -> str | None:
+    """List at most so many queries without a relevant document; ``None`` if there are none."""
+    without = next(iter(report.modes.values())).diagnostics.queries_without_relevant
+    if not without:
+        return None
+    is_zero = report.manifest.averaging.no_relevant == "zero"
+    effect = "which count 0 in the means" if is_zero else "omitted from every mean"
+    listed = ", ".join(without[:most]) + (" …" if len(without) > most else "")
+    return (
+        f"Judged queries without a relevant document, {effect}: "
+        f"{plural(len(without), 'query', 'queries')} ({listed})."
+    )
+
+
 def other_name(name: str, definition: MeasureDefinition) -> str | None:
     """Return a measure's canonical name if it is labelled otherwise, or the class's address.
 

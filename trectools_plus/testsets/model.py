@@ -92,7 +92,7 @@ class TestQuery(_Model):
 
     @property
     def has_relevant(self) -> bool:
-        """True if a term has a grade above 0, so that the query has a score."""
+        """True if a term has a grade above 0, so that the query can score above 0."""
         return any(term.grade > 0 for term in self.relevant)
 
 

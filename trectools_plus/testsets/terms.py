@@ -48,7 +48,11 @@ class ResolvedTerms:
             ("Alternative ids, read as their terms", list(self.alternative)),
             ("Obsolete ids, read as the terms that replace them", list(self.replaced)),
             (f"Ids that are not terms of {self.ontology}, dropped", list(self.dropped)),
-            ("Queries without a relevant term after that, not in the means", self.emptied),
+            (
+                "Queries without a relevant term after that, 0 in the means (without judgments, "
+                "not in the means)",
+                self.emptied,
+            ),
         )
         return [f"{what}: {len(ids):,} ({listed(ids)})." for what, ids in described if ids]
 

@@ -27,6 +27,7 @@ from trectools_plus.validation.findings import Finding, Severity, notes_on_findi
 
 _DIFFERENCES = {
     "F102": "starts with a byte order mark, which is ignored; C trec_eval would lose the first row",
+    "Q132": "has queries with negative grades only, which score 0; C trec_eval may crash",
     "Q141": "has repeated judgments, which count once; C trec_eval would stop",
 }
 """Findings that do not block scoring, but with which C trec_eval gives another result."""

@@ -51,7 +51,7 @@ MAX_GRADE = 2**20
 
 _PERMITTED = frozenset(
     {"R108", "R110", "R111", "R114", "R121", "R142"}
-    | {"Q110", "Q111", "Q122", "Q133", "Q135"}
+    | {"Q110", "Q111", "Q122", "Q135"}
     | {"P101", "P104", "P105", "P106"}
 )
 """Errors that block scoring but at which trec_eval continues; at all others it stops or crashes."""

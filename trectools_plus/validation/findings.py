@@ -189,9 +189,12 @@ def refuse_errors(findings: Iterable[Finding], *, strict_input: bool = False) ->
 NOTHING_JUDGED = "P105"
 """The rule that reports a run without judged documents."""
 
-_ABOUT_FIGURES = frozenset({"P111"})
-"""Rules that report a property of the figures, which is not summarised with problems of files."""
+_ABOUT_FIGURES = frozenset({"P111", "Q131", "Q132"})
+"""Rules that report a property of the figures, which is not summarised with problems of files.
+Every evaluation has a note of its own on queries without a relevant document."""
 
+NOTHING_RELEVANT = "Q133"
+"""The rule that reports qrels without a relevant document."""
 _MAY_LOWER = frozenset({"R112", "R114", "Q112", "Q114", "P105", "P106"})
 """Rules on rows that are skipped, and on ids that may be meant as judged ones."""
 
@@ -207,8 +210,9 @@ def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = 
         of_qrels: The findings on the qrels.
 
     Returns:
-        A note for each run without judged documents; then one note with the codes of all other
-        findings.
+        A note for each run without judged documents and for qrels without a relevant document;
+        then one note with the codes of all other findings, except those on queries without a
+        relevant document.
     """
     notes = []
     found: dict[str, dict[str, dict[str, None]]] = {"runs": {}, "qrels": {}}
@@ -220,6 +224,8 @@ def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = 
             if finding.code == NOTHING_JUDGED and finding.severity is Severity.ERROR:
                 why = "unjudged documents count as not relevant"
                 notes.append(f"{finding.path}: {one_line(finding.message)}; {why}")
+            elif finding.code == NOTHING_RELEVANT:
+                notes.append(f"{finding.path}: {one_line(finding.message)}. {finding.remedy}")
             else:
                 found[kind].setdefault(finding.code, {})[finding.path] = None
     counted = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trectools_plus.benchmark.compare.equal_measures import find_equal_measures
+from trectools_plus.choices import Averaging
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.parser import parse_measures
@@ -29,7 +30,7 @@ NAMES = [
 
 def found(qrels: Qrels, *runs: Run, measures: list[str] = NAMES) -> list[list[str]]:
     named = {str(place): run for place, run in enumerate(runs)}
-    evaluation = score_runs(qrels, named, parse_measures(measures), "zero")
+    evaluation = score_runs(qrels, named, parse_measures(measures), Averaging())
     return find_equal_measures(evaluation, qrels)
 
 

@@ -10,6 +10,7 @@ from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.benchmark.compare.differences import compare_every_pair
 from trectools_plus.benchmark.compare.significance import find_groups, is_best_significant
 from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.choices import Averaging
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import Counts, Evaluation
 
@@ -21,7 +22,7 @@ NEARLY = [value - 0.01 * (-1) ** place for place, value in enumerate(HIGH)]
 def evaluation_of(values: dict[str, list[float]], measure: str = "nDCG@10") -> Evaluation:
     return Evaluation(
         parse_measures([measure]),
-        "zero",
+        Averaging(),
         {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
         {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
         [],

@@ -10,6 +10,7 @@ import pytest
 from trectools_plus.benchmark.compare.significance import find_best, find_unranked
 from trectools_plus.benchmark.compare.summary import summarise
 from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.choices import Averaging
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import Counts, Evaluation
 
@@ -20,7 +21,7 @@ NAN = math.nan
 def evaluation_of(values: dict[str, list[float]], measure: str = "nDCG@10") -> Evaluation:
     return Evaluation(
         parse_measures([measure]),
-        "zero",
+        Averaging(),
         {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
         {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
         [],

@@ -14,6 +14,7 @@ import pytest
 
 import trectools_plus
 from trectools_plus import processes
+from trectools_plus.choices import Averaging
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import (
     evaluate,
@@ -142,7 +143,7 @@ def test_every_standard_figure_of_small_files_is_halved(
     files, asked = (str(tmp_path / "qrels"), [str(tmp_path / "run")]), parse_measures(names())
 
     def table() -> npt.NDArray[np.float64]:
-        scored = evaluate_small_files(*files, asked, "zero")
+        scored = evaluate_small_files(*files, asked, Averaging())
         assert scored is not None
         return scored.evaluation.tables["t"]
 

@@ -6,6 +6,7 @@ import pytrec_eval
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from trectools_plus.choices import Averaging
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import parse_measure, parse_measures
@@ -57,8 +58,14 @@ def cut(run, depth):
 
 
 def plain(run, qrels, request, level=1, judged_only=False, key=None):
-    """pytrec_eval on the original dictionaries; queries without a relevant document left out."""
-    scored = {query: docs for query, docs in qrels.items() if max(docs.values()) >= 1}
+    """pytrec_eval on the original dictionaries.
+
+    It crashes at a query with negative grades only, which gets another document of grade 0.
+    """
+    scored = {
+        query: docs if max(docs.values()) >= 0 else {**docs, "not retrieved": 0}
+        for query, docs in qrels.items()
+    }
     evaluator = pytrec_eval.RelevanceEvaluator(
         scored, {request}, relevance_level=level, judged_docs_only_flag=judged_only
     )
@@ -227,11 +234,7 @@ def test_number_of_relevant_documents_follows_the_level(collection, level):
     It does not depend on the run, as with ``trec_eval -c``.
     """
     run, qrels = collection
-    expected = [
-        sum(grade >= level for grade in docs.values())
-        for query, docs in qrels.items()
-        if max(docs.values()) >= 1
-    ]
+    expected = [sum(grade >= level for grade in docs.values()) for docs in qrels.values()]
     assert_equal(ours(run, qrels, [at_level("NumRel(rel=1)", level)])[:, 0], expected)
 
 
@@ -293,5 +296,5 @@ def test_agreeing_judgments_of_one_document_count_once():
     twice = Qrels(frame.vstack(frame))
     run = Run.from_dict({"1": {"a": 2.0, "c": 1.0}})
     measures = [parse_measure("R@10"), parse_measure("APcap@10")]
-    table = score_runs(twice, {"run": run}, measures, "zero").tables["run"]
+    table = score_runs(twice, {"run": run}, measures, Averaging()).tables["run"]
     assert table.tolist() == [[0.5, 0.5]]

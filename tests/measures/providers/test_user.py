@@ -41,8 +41,8 @@ class Broken(BaseMeasure):
 
 def test_scored_beside_the_others():
     evaluation = evaluate(QRELS, RUN, [FirstGrade(), "RR"])
-    assert evaluation.values("run", "FirstGrade").tolist() == [2.0, 0.0, 0.0]
-    assert evaluation.counts["run"].n_scored == 3
+    assert evaluation.values("run", "FirstGrade").tolist() == [2.0, 0.0, 0.0, 0.0]
+    assert evaluation.counts["run"].n_scored == 4
     definition = evaluation.definition("FirstGrade")
     assert definition.formula == "The grade of the first document."
     assert definition.provider.endswith(":FirstGrade")
@@ -58,8 +58,20 @@ def test_gets_the_canonical_ranking_cut_and_all_grades():
 
 def test_undefined_is_left_out():
     evaluation = evaluate(QRELS, RUN, [Broken(how="nan")])
-    assert evaluation.n("run", "Broken(how='nan')") == 1  # the query without results is 0
+    assert evaluation.n("run", "Broken(how='nan')") == 2  # the queries without results are 0
     assert evaluation.values("run", "Broken(how='nan')")[2] == 0
+
+
+def test_queries_without_a_relevant_document_are_not_passed_to_it():
+    """So that it can divide by the number of relevant documents."""
+    run = {**RUN.to_dict(), "4": {"a": 2.0, "b": 1.0}}
+    measure = Seen()
+    measure.seen, measure.value_without_results = [], 0.25
+    evaluation = evaluate(QRELS, Run.from_dict(run), [measure])
+    assert [qrels for _, qrels in measure.seen] == [{"b": 2, "a": 1}, {"a": 1}]
+    assert evaluation.values("run", "Seen").tolist() == [0.0, 0.0, 0.25, 0.25]
+    dropped = evaluate(QRELS, Run.from_dict(run), [measure], no_relevant="drop")
+    assert dropped.values("run", "Seen").tolist() == [0.0, 0.0, 0.25]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +138,7 @@ class CustomMetric(BaseMetric):
 def test_base_metric_scores_one_dictionary_per_query():
     metric = CustomMetric()
     evaluation = evaluate(QRELS, RUN, [metric, FirstGrade(), "RR"])
-    assert evaluation.values("run", "custom_metric").tolist() == [2.0, 0.0, 0.0]
+    assert evaluation.values("run", "custom_metric").tolist() == [2.0, 0.0, 0.0, 0.0]
     assert evaluation.definition("custom_metric").formula.startswith("The grade of the first")
     first, second = metric.seen
     assert first == {
@@ -152,7 +164,7 @@ def test_base_metric_with_cutoff_level_and_the_name_of_the_class():
             return len(results["relevant"])
 
     found = evaluate(QRELS, RUN, [Share(cutoff=2), Share("share", 2, rel=2)])
-    assert found.values("run", "Share@2").tolist() == [2.0, 1.0, 0.0]
+    assert found.values("run", "Share@2").tolist() == [2.0, 1.0, 0.0, 0.0]
     assert found.values("run", "share(rel=2)@2").tolist()[0] == 1.0
     assert Share(cutoff=2).score_query(["a"], {"a": 1, "b": 0}) == 1
 
@@ -206,4 +218,4 @@ def test_base_metric_in_compare_benchmarks_and_by_name(tmp_path, monkeypatch):
     figures = {
         name: mode.measures["custom_metric"].mean for name, mode in result.report.modes.items()
     }
-    assert figures == {"one": pytest.approx(1 / 3), "two": pytest.approx(1 / 3)}
+    assert figures == {"one": 0.25, "two": 0.25}

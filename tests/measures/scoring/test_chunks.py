@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trectools_plus.choices import Averaging
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError
 from trectools_plus.formats import query_chunks
 from trectools_plus.formats.tables import Qrels
@@ -45,11 +46,11 @@ def ready(qrels):
 def in_pieces(run, qrels, measures=MEASURES):
     """Return the scores in chunks; ``None`` if the run is left to the reader."""
     scored = score_file(run, ready(qrels), measures)
-    return scored and score_runs(qrels, {"run": scored}, measures, "zero")
+    return scored and score_runs(qrels, {"run": scored}, measures, Averaging())
 
 
 def in_one(run, qrels, measures=MEASURES):
-    return score_runs(qrels, {"run": load_run(run, qrels=qrels)}, measures, "zero")
+    return score_runs(qrels, {"run": load_run(run, qrels=qrels)}, measures, Averaging())
 
 
 def same(one, other):

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trectools_plus import processes
+from trectools_plus.choices import Averaging
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import query_chunks
 from trectools_plus.measures import name_runs, parse_measures, score_runs
@@ -44,7 +45,7 @@ def outcome(qrels: Path, runs: list[Path], measures: list[Measure], **options):
     try:
         opened = files.open_files(str(qrels), [str(run) for run in runs], measures, **options)
         named = name_runs(opened.runs)
-        found = score_runs(opened.qrels, named, measures, "zero", notes=opened.notes)
+        found = score_runs(opened.qrels, named, measures, Averaging(), notes=opened.notes)
     except TrectoolsPlusError as error:
         return type(error), str(error)
     tables = {name: table.tobytes() for name, table in found.tables.items()}

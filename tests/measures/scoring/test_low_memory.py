@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trectools_plus.choices import Averaging
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats import query_chunks
 from trectools_plus.formats.query_chunks import regroup_queries
@@ -43,7 +44,7 @@ def make(folder, n_queries=20, n_documents=7):
 
 def scored(qrels, run, **options):
     table, (opened,), _ = open_files(qrels, [str(run)], MEASURES, **options)
-    return opened, score_runs(table, {"run": opened}, MEASURES, "zero")
+    return opened, score_runs(table, {"run": opened}, MEASURES, Averaging())
 
 
 @given(st.randoms(use_true_random=False), st.booleans())

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from trectools_plus.choices import Averaging
 from trectools_plus.distributed.files import place_of
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import query_chunks
@@ -173,7 +174,7 @@ def refusal(error):
 
 
 def values(table, opened):
-    scored = score_runs(table, {"run": opened}, MEASURES, "zero")
+    scored = score_runs(table, {"run": opened}, MEASURES, Averaging())
     return opened.name, scored.query_ids, scored.counts, scored.tables["run"].tobytes()
 
 

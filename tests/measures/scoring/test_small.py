@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from trectools_plus.choices import Averaging
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.measures import name_runs, open_files, parse_measures, score_runs
 from trectools_plus.measures.scoring.small import SmallEvaluation, evaluate_small_files
@@ -136,14 +137,17 @@ def write(folder: Path, name: str, text: str) -> str:
     return str(path)
 
 
-def evaluate_fully(qrels: str, runs: list[str], names: list[str], missing: str) -> SmallEvaluation:
+def evaluate_fully(
+    qrels: str, runs: list[str], names: list[str], averaging: Averaging
+) -> SmallEvaluation:
     measures = parse_measures(names)
     opened = open_files(qrels, runs, measures)
     named = name_runs(opened.runs)
-    scored = score_runs(opened.qrels, named, measures, missing, notes=opened.notes)
+    scored = score_runs(opened.qrels, named, measures, averaging, notes=opened.notes)
     return SmallEvaluation(opened.qrels, named, scored)
 
 
+CHOICES = st.sampled_from(["zero", "drop"])
 QUIET = settings(max_examples=4 * settings().max_examples, suppress_health_check=[*HealthCheck])
 
 
@@ -151,17 +155,17 @@ QUIET = settings(max_examples=4 * settings().max_examples, suppress_health_check
 @given(
     pairs(),
     st.lists(st.sampled_from(MEASURES), min_size=1, max_size=6, unique=True),
-    st.sampled_from(["zero", "drop"]),
+    st.builds(Averaging, CHOICES, CHOICES),
 )
-@example(("1 0 a 1\n1 0 B 2\n", "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n"), ["AP"], "zero")
+@example(("1 0 a 1\n1 0 B 2\n", "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n"), ["AP"], Averaging())
 def test_the_scores_of_small_files_are_those_of_the_full_path(
-    folder: Path, texts: tuple[str, str], names: list[str], missing: str
+    folder: Path, texts: tuple[str, str], names: list[str], averaging: Averaging
 ) -> None:
     files = write(folder, "qrels", texts[0]), [write(folder, "run", texts[1])]
-    small = evaluate_small_files(*files, parse_measures(names), missing)
+    small = evaluate_small_files(*files, parse_measures(names), averaging)
     if small is None:
         return
-    plain = evaluate_fully(*files, names, missing)
+    plain = evaluate_fully(*files, names, averaging)
     ours, theirs = small.evaluation, plain.evaluation
     assert [(name, run.path) for name, run in small.runs.items()] == [
         (name, run.path) for name, run in plain.runs.items()
@@ -256,10 +260,12 @@ def test_usual_clean_files_are_read_without_tables(folder: Path, text: str) -> N
     judged = "".join(f"{row[0]} 0 {row[2]} {2 - at % 2}\n" for at, row in enumerate(rows))
     files = write(folder, "qrels", judged), write(folder, "run", text)
     assert validate_small_run(files[1], PROFILES["default"]) == validate_run(files[1])
-    assert evaluate_small_files(files[0], [files[1]], parse_measures(["AP"]), "zero") is not None
+    assert (
+        evaluate_small_files(files[0], [files[1]], parse_measures(["AP"]), Averaging()) is not None
+    )
     # Line ends, first ranks, and ties in trec_eval's order do not change the figures.
     crlf = write(folder, "run", text.replace("\n", "\r\n").removesuffix("\n").removesuffix("\r"))
-    assert evaluate_small_files(files[0], [crlf], parse_measures(["AP"]), "zero") is not None
+    assert evaluate_small_files(files[0], [crlf], parse_measures(["AP"]), Averaging()) is not None
     assert validate_small_run(crlf, PROFILES["default"]) is None
 
 
@@ -272,6 +278,6 @@ def test_ids_that_pandas_changes_are_left_to_the_rule(folder: Path, doc_id: str)
 
 def test_errors_are_those_of_the_full_path(folder: Path) -> None:
     qrels, run = write(folder, "qrels", "1 0 a 1\n"), write(folder, "run", "1 Q0 a 1 high t\n")
-    assert evaluate_small_files(qrels, [run], parse_measures(["AP"]), "zero") is None
+    assert evaluate_small_files(qrels, [run], parse_measures(["AP"]), Averaging()) is None
     with pytest.raises(TrectoolsPlusError):
         evaluate_fully(qrels, [run], ["AP"], "zero")

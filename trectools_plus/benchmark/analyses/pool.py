@@ -13,7 +13,7 @@ from trectools_plus.benchmark.compare.method import EQUAL
 from trectools_plus.benchmark.report.analyses import Pool, PoolMode
 from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.definitions.base import SCORED_QUERY_LEVEL, FloatArray, Measure
+from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.measures.judged import JudgedQueries, JudgedRun
 from trectools_plus.measures.scoring.bounds import bound_by_unjudged
@@ -170,10 +170,7 @@ def _score(modes: _Modes, run: JudgedRun, removed: BoolArray, chosen: BoolArray)
         run.retrieved[chosen], places[run.query[left]], run.rank[left], run.grade[left]
     )
     ids = [modes.query_ids[place] for place in np.flatnonzero(chosen).tolist()]
-    values = score_judged([modes.measure], ids, rest)[:, 0]
-    has_relevant = rest.count(rest.grade >= SCORED_QUERY_LEVEL) > 0
-    without_relevant = 0.0 if modes.measure.higher_is_better else np.nan
-    return np.where(has_relevant, values, without_relevant)
+    return score_judged([modes.measure], ids, rest)[:, 0]
 
 
 def _rank_by(scores: Mapping[str, float | None], measure: Measure) -> dict[str, int | None]:

@@ -429,7 +429,7 @@ def _describe(
         "baseline": config.baseline and list(config.baseline),
         "correction": config.correction,
         "test": config.test,
-        "missing": evaluation.missing,
+        **evaluation.averaging._asdict(),
         **config.resampling,
     }
     return Manifest(

@@ -152,7 +152,7 @@ def _score(
     measures = config.bind_measures(config.measure_names)
     found: dict[Key, FloatArray] = {}
     for mode, runs in without.items():
-        rest = score_runs(qrels, dict(runs), measures, config.missing)
+        rest = score_runs(qrels, dict(runs), measures, config.averaging)
         ids = evaluation.query_ids[mode]
         found |= {
             (mode, component): rest.tables[component]
@@ -248,7 +248,7 @@ def _contributions_of_1_0(
     correction (Holm's instead of Tukey's, which is for modes).
     """
     measures = config.bind_measures(config.measure_names)
-    rest = score_runs(qrels, dict(without), measures, config.missing)
+    rest = score_runs(qrels, dict(without), measures, config.averaging)
     names = evaluation.measure_names
     ids = evaluation.query_ids[mode]
     components = [component for component in without if rest.query_ids[component] == ids]

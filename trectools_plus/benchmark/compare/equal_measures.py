@@ -9,7 +9,7 @@ import polars as pl
 
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.evaluation import Averaging, Evaluation, score_runs
 
 _DECIMALS = 10
 """Values that are equal to so many decimals differ only by rounding."""
@@ -52,7 +52,7 @@ def find_equal_measures(evaluation: Evaluation, qrels: Qrels) -> list[list[str]]
     measures = [one for one in evaluation.measures if one.requested_name in wanted]
     deepest = min(max(one.cutoff or 0 for one in measures), _DEEPEST)
     rankings = _draw_rankings(qrels, evaluation.query_ids[evaluation.run_names[0]], deepest)
-    drawn = score_runs(qrels, rankings, measures, "zero")
+    drawn = score_runs(qrels, rankings, measures, Averaging(no_relevant=evaluation.no_relevant))
     return [
         equal
         for group in candidates

@@ -70,14 +70,42 @@ def refuse_incomparable(
         found.append("a report has no hash of its qrels")
     if first_data.queries != second_data.queries:
         found.append(f"means over {first_data.queries} and {second_data.queries} queries")
-    rules = [report.manifest.config.get("missing", "zero") for report in (first, second)]
-    if rules[0] != rules[1]:
-        found.append(f"queries without results count as {rules[0]} and {rules[1]}")
-    if found:
+    _refuse(found + _differences_of_averaging(first, second), names)
+
+
+def refuse_different_averaging(
+    first: BenchmarkReport, second: BenchmarkReport, names: tuple[str, str]
+) -> None:
+    """Check that two reports average over queries in the same way.
+
+    Raises:
+        IncomparableError: If not.
+    """
+    _refuse(_differences_of_averaging(first, second), names)
+
+
+def _differences_of_averaging(first: BenchmarkReport, second: BenchmarkReport) -> list[str]:
+    """List the settings that count queries differently."""
+    found = []
+    one, other = first.manifest.averaging, second.manifest.averaging
+    if one.missing != other.missing:
+        found.append(f"queries without results count as {one.missing} and {other.missing}")
+    modes = (mode for report in (first, second) for mode in report.modes.values())
+    has_such = any(mode.diagnostics.queries_without_relevant for mode in modes)
+    if one.no_relevant != other.no_relevant and has_such:
+        found.append(
+            "queries without a relevant document count as "
+            f"{one.no_relevant} and {other.no_relevant} (no_relevant)"
+        )
+    return found
+
+
+def _refuse(differences: list[str], names: tuple[str, str]) -> None:
+    if differences:
         raise IncomparableError(
-            f"the reports cannot be compared: {'; '.join(found)}",
+            f"the reports cannot be compared: {'; '.join(differences)}",
             where=" and ".join(names),
-            remedy="make both with the same data",
+            remedy="make both with the same data and settings",
         )
 
 

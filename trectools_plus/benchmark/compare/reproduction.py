@@ -9,17 +9,20 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from trectools_plus.benchmark.analyses.similarity import find_similarity
 from trectools_plus.benchmark.compare.method import EQUAL
-from trectools_plus.benchmark.compare.preconditions import refuse_incomparable
+from trectools_plus.benchmark.compare.preconditions import (
+    refuse_different_averaging,
+    refuse_incomparable,
+)
 from trectools_plus.benchmark.report.analyses import Similarity
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.report.parts import none_if_nan
@@ -31,6 +34,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import (
     DEFAULT_MEASURES,
+    Averaging,
     Evaluation,
     refuse_unscorable,
     score_runs,
@@ -249,10 +253,12 @@ def compare_reproduction(
     )
     if baseline is None:
         first, second = _use_baseline_of_report(first, second)
-    if not replication:
-        _refuse_different(first, second)
+    _refuse_different(first, second, replication=replication)
     bound = _choose_measures(reports, measures)
-    scores = _score(first, bound[0]), _score(second, bound[1])
+    scores = (
+        score_runs(first.qrels, first.runs, bound[0], _averaging(first, second)),
+        score_runs(second.qrels, second.runs, bound[1], _averaging(second, first)),
+    )
     names = [one for one in scores[0].compared_names if one in scores[1].compared_names]
     if not names:
         raise IncomparableError(
@@ -452,13 +458,17 @@ def _with_baseline(side: _Side, mode: str) -> _Side:
     return _Side(side.name, side.labels, side.runs, side.qrels, mode, side.report)
 
 
-def _refuse_different(first: _Side, second: _Side) -> None:
-    """Check that both are over the same queries and judgments.
+def _refuse_different(first: _Side, second: _Side, *, replication: bool) -> None:
+    """Check that both are over the same queries and judgments; in a replication, only the settings.
 
     Raises:
         IncomparableError: If not.
     """
     names = first.name, second.name
+    if replication:
+        if first.report is not None and second.report is not None:
+            refuse_different_averaging(first.report.report, second.report.report, names)
+        return
     if first.report is not None and second.report is not None:
         try:
             refuse_incomparable(first.report.report, second.report.report, names)
@@ -491,11 +501,10 @@ def _choose_measures(
     return list(first), list(second)
 
 
-def _score(side: _Side, measures: Sequence[Measure]) -> Evaluation:
-    config: Mapping[str, Any] = {}
-    if side.report is not None:
-        config = side.report.report.manifest.config
-    return score_runs(side.qrels, side.runs, measures, config.get("missing", "zero"))
+def _averaging(side: _Side, other: _Side) -> Averaging:
+    """Return the treatment of queries in a report; in that of the other side for run files."""
+    known = (one.report.report.manifest for one in (side, other) if one.report is not None)
+    return next((manifest.averaging for manifest in known), Averaging())
 
 
 def _pair(first: _Side, second: _Side) -> list[tuple[str, str]]:
@@ -521,9 +530,15 @@ def _label(first: _Side, second: _Side, pair: tuple[str, str]) -> str:
     return one if one == other or pair[0] == pair[1] else f"{one} (A) and {other} (B)"
 
 
+def _queries(first: _Side, second: _Side) -> JudgedQueries:
+    """Return the judgments of the queries in the means."""
+    no_relevant = _averaging(first, second).no_relevant
+    return JudgedQueries.from_qrels(first.qrels).counted(no_relevant)
+
+
 def _find_similarity(first: _Side, second: _Side, pairs: Sequence[tuple[str, str]]) -> Similarity:
     """Compare each two of the matched runs of A and B."""
-    queries = JudgedQueries.from_qrels(first.qrels)
+    queries = _queries(first, second)
     runs = {f"A: {one}": first.runs[one] for one, _ in pairs}
     runs |= {f"B: {other}": second.runs[other] for _, other in pairs}
     return find_similarity(queries, runs)
@@ -532,7 +547,7 @@ def _find_similarity(first: _Side, second: _Side, pairs: Sequence[tuple[str, str
 def _compare_rankings(
     first: _Side, second: _Side, pair: tuple[str, str], similarity: Similarity
 ) -> RankingSimilarity:
-    queries = JudgedQueries.from_qrels(first.qrels)
+    queries = _queries(first, second)
     one, other = (
         _list_documents(queries, run) for run in (first.runs[pair[0]], second.runs[pair[1]])
     )

@@ -14,7 +14,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.mode_runs import ModeRun
 from trectools_plus.formats.tables import Run
-from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.evaluation import Averaging, Evaluation, NoRelevant, score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.text import plural
@@ -28,14 +28,14 @@ def find_diagnostics(
     """Return the diagnostics of each mode.
 
     A query is *shallow* if it has results, but fewer than the deepest cutoff of the measures and
-    fewer than the number of documents. A mode is ``incomplete`` if a query with a relevant document
-    has no results, if it was fetched to a smaller depth than the deepest cutoff, or if it is a
+    fewer than the number of documents. A mode is ``incomplete`` if a query of the means has no
+    results, if it was fetched to a smaller depth than the deepest cutoff, or if it is a
     given run file with shallow queries. A fetched mode that found fewer documents (for example a
     lexical one with few matches) is complete, because there is nothing more to fetch; it gets a
     note.
     """
     runs = {name: mode.run for name, mode in modes.items()}
-    judged = _score(dataset.judged, runs, JUDGED)
+    judged = _score(dataset.judged, runs, JUDGED, config.no_relevant)
     required = _required_depth(dataset, evaluation)
     results = {}
     for name, mode in modes.items():
@@ -60,7 +60,8 @@ def find_failing(
 ) -> list[FailingQuery]:
     """Find queries for which every mode scores 0 on the first measure, in the order of the qrels.
 
-    Empty if lower is better for the first measure.
+    Queries without a relevant document are not listed, because every mode scores 0 there. Empty if
+    lower is better for the first measure.
     """
     measure = evaluation.measures[0]
     if not measure.higher_is_better:
@@ -112,7 +113,9 @@ def _list_failing(
     """
     names = list(runs)
     table = np.column_stack([values[name] for name in names])
-    failing = np.flatnonzero((table == 0).all(axis=1))
+    without_relevant = {*dataset.judged.without_relevant}
+    can_succeed = np.array([query_id not in without_relevant for query_id in query_ids], bool)
+    failing = np.flatnonzero((table == 0).all(axis=1) & can_succeed)
     measure_name, level = measure
     first = _score(dataset.judged, runs, "MinRank" if level == 1 else f"MinRank(rel={level})")
     ranks = np.column_stack([first.tables[name][:, 0] for name in names])
@@ -134,9 +137,14 @@ def _list_failing(
     ]
 
 
-def _score(judged: JudgedQueries, runs: Mapping[str, Run], measure: str) -> Evaluation:
-    """Score checked runs with one more measure, over all queries with a relevant document."""
-    return score_runs(judged, runs, parse_measures([measure]), "zero")
+def _score(
+    judged: JudgedQueries,
+    runs: Mapping[str, Run],
+    measure: str,
+    no_relevant: NoRelevant = "zero",
+) -> Evaluation:
+    """Score checked runs with one more measure, also the queries without results."""
+    return score_runs(judged, runs, parse_measures([measure]), Averaging(no_relevant=no_relevant))
 
 
 def _required_depth(dataset: Dataset, evaluation: Evaluation) -> int:

@@ -38,7 +38,7 @@ from trectools_plus.validation.loading import load_qrels, load_run
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
-    from trectools_plus.measures.evaluation import Evaluation, Missing
+    from trectools_plus.measures.evaluation import Evaluation
 
 
 _NEAR = 1e-9
@@ -86,8 +86,11 @@ class ReportFolder:
         Raises:
             InputError: If this version does not support it.
         """
+        manifest = self.report.manifest
         try:
-            return BenchmarkConfig.model_validate(self.report.manifest.config)
+            return BenchmarkConfig.model_validate(
+                {**manifest.config, **manifest.averaging._asdict()}
+            )
         except ValidationError as error:
             raise InputError(
                 "this version does not support the report's configuration",
@@ -245,10 +248,10 @@ class ReportFolder:
 
         if runs is None:
             runs = self.read_runs(progress, allow_changed=allow_changed)
-        missing: Missing = self.report.manifest.config.get("missing", "zero")
+        averaging = self.report.manifest.averaging
         qrels = self.read_qrels(allow_changed=allow_changed)
         bound = self.config.bind_measures(measures)
-        evaluation = score_runs(qrels, runs, bound, missing, progress)
+        evaluation = score_runs(qrels, runs, bound, averaging, progress)
         progress("scoring", len(runs), len(runs))
         return evaluation
 

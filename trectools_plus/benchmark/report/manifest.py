@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from trectools_plus.benchmark.report.parts import FindingRecord, ReportModel, SourceFile
+from trectools_plus.choices import Averaging
 from trectools_plus.retrieval.index.models import ModelRecord
 
 
@@ -43,7 +44,7 @@ class DatasetInfo(ReportModel):
     version: str | None
     """The version that the data state, if any."""
     queries: int
-    """Number of queries with at least one relevant document, which the means include."""
+    """Number of queries in the means."""
     documents: int | None
     """Number of documents in the corpus; null if none was given."""
     sha256: str
@@ -66,7 +67,8 @@ class Manifest(ReportModel):
     """UTC, ISO 8601."""
     dataset: DatasetInfo
     config: dict[str, Any]
-    """The configuration with every default spelled out, without the output folder."""
+    """The configuration with every default spelled out, without the output folder. In reports
+    without ``no_relevant``, queries without a relevant document are left out (``drop``)."""
     config_hash: str
     """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
     index_snapshots: dict[str, str]
@@ -90,3 +92,11 @@ class Manifest(ReportModel):
     """SHA-256 over configuration, data and code; null if it is not known in advance."""
     cached_from: str | None = None
     """The experiment whose results, latencies included, are reused; null if all were computed."""
+
+    @property
+    def averaging(self) -> Averaging:
+        """The treatment of queries without results and without a relevant document.
+
+        Versions that did not record the latter left such queries out.
+        """
+        return Averaging(self.config.get("missing", "zero"), self.config.get("no_relevant", "drop"))

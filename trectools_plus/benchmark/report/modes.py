@@ -135,9 +135,9 @@ class Diagnostics(ReportModel):
     findings: list[FindingRecord]
     """Findings about its run file."""
     queries_without_relevant: list[str]
-    """Judged queries without a relevant document, which no mean includes."""
+    """Judged queries without a relevant document."""
     missing_queries: list[str]
-    """Queries with a relevant document for which the mode returned nothing."""
+    """Queries of the means for which the mode returned nothing."""
     judged: dict[str, float | None]
     """Mean share of judged documents among the first results, by measure name."""
     shallow_queries: list[str]

@@ -63,7 +63,7 @@ def score_modes(
     """
     runs = {name: mode.run for name, mode in modes.items()}
     measures = config.bind_measures(config.measure_names)
-    evaluation = score_runs(dataset.judged, runs, measures, config.missing, progress)
+    evaluation = score_runs(dataset.judged, runs, measures, config.averaging, progress)
     progress("scoring", len(runs), len(runs))
     refuse_different_queries(evaluation)
     if not evaluation.query_ids[next(iter(runs))]:
@@ -205,13 +205,14 @@ def _analyse(
     """Return the analyses of a report by their fields."""
     primary = report.primary_measure
     judged = {name: one.diagnostics.judged.get(JUDGED) for name, one in report.modes.items()}
+    queries = dataset.judged.counted(evaluation.no_relevant)
     return {
-        "pool": find_pool(dataset.qrels, runs, evaluation, primary, judged, dataset.judged),
+        "pool": find_pool(dataset.qrels, runs, evaluation, primary, judged, queries),
         "difficulty": find_difficulty(evaluation, primary),
         "discriminative_power": {}
         if report.manifest.config.get("baseline")
         else find_discriminative_power(every_pair, evaluation.compared_names, len(runs)),
-        "similarity": None if len(runs) < FEWEST_MODES else find_similarity(dataset.judged, runs),
+        "similarity": None if len(runs) < FEWEST_MODES else find_similarity(queries, runs),
     }
 
 

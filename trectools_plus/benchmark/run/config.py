@@ -30,9 +30,11 @@ from trectools_plus.benchmark.run.targets import (
 from trectools_plus.choices import (
     MODES,
     MOST_HEADLINES,
+    Averaging,
     Correction,
     IntervalMethod,
     Missing,
+    NoRelevant,
     TestName,
     UnknownTerms,
 )
@@ -304,6 +306,8 @@ class BenchmarkConfig(DataSettings):
             ``phenotype.hpoa``; by default the ontology's graph.
         depth: Results fetched per query; given runs are scored at their full depth.
         missing: ``zero`` counts a query without results as 0; ``drop`` leaves it out.
+        no_relevant: ``zero`` counts a query without a relevant document as 0, as trec_eval;
+            ``drop`` leaves it out.
         exclude_self: Drop a document whose id equals the query's, before the cutoff.
         baseline: Compare every other mode with this one, or with each of several, instead of
             every pair.
@@ -338,6 +342,7 @@ class BenchmarkConfig(DataSettings):
     annotations: FileName | None = None
     depth: WholeNumber = Field(default=100, ge=1)
     missing: Missing = "zero"
+    no_relevant: NoRelevant = "zero"
     exclude_self: Flag = False
     baseline: Names | None = None
     correction: Correction = "holm"
@@ -618,6 +623,11 @@ class BenchmarkConfig(DataSettings):
         if model and kind_of(mode) == "vector":
             return model
         return f"{DEFAULT_MODE_NAMES.get(kind, kind)} {model}".rstrip()
+
+    @property
+    def averaging(self) -> Averaging:
+        """The treatment of queries without results and without a relevant document."""
+        return Averaging(self.missing, self.no_relevant)
 
     def as_manifest(self) -> dict[str, Any]:
         """Return all settings as JSON values, defaults included, without the output folder."""

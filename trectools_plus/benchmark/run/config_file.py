@@ -102,6 +102,7 @@ class ConfigOptions(TypedDict, total=False):
     annotations: str | None
     depth: int | None
     missing: str | None
+    no_relevant: str | None
     exclude_self: bool | None
     baseline: Sequence[str] | None
     correction: str | None

@@ -22,6 +22,7 @@ from trectools_plus.benchmark.run.modes import prepare_modes
 from trectools_plus.benchmark.run.output_folder import OutputFolder, claim_folder
 from trectools_plus.display import Content, Displayed
 from trectools_plus.formats.tables import Run, Topics
+from trectools_plus.measures.evaluation import notes_without_relevant
 from trectools_plus.progress import Progress, notebook_progress
 from trectools_plus.provenance import Clock, format_time, utc_now
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
@@ -163,16 +164,18 @@ def _run(
 
 
 def input_notes(report: BenchmarkReport, config: BenchmarkConfig) -> list[str]:
-    """Return notes on findings on given runs, and then on their qrels, that change no figure.
+    """Return notes on queries without a relevant document, and on findings on given runs and qrels.
 
-    Fetched runs have no notes here: the report lists their findings.
+    The report lists the findings on fetched runs.
     """
+    without = next(iter(report.modes.values())).diagnostics.queries_without_relevant
+    notes = notes_without_relevant(without, report.manifest.averaging)
     if config.runs is None:
-        return []
+        return notes
     found = _input_findings(report, config)
     of_qrels = [finding for finding in found if finding.path == _qrels_path(report)]
     of_runs = [finding for finding in found if finding not in of_qrels]
-    return notes_on_findings(of_runs, of_qrels)
+    return notes + notes_on_findings(of_runs, of_qrels)
 
 
 def _input_findings(report: BenchmarkReport, config: BenchmarkConfig) -> list[Finding]:

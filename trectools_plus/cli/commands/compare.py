@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from trectools_plus import benchmark, measures, reporting
-from trectools_plus.choices import DEFAULT_MEASURES, Missing
+from trectools_plus.choices import DEFAULT_MEASURES, Averaging, Missing, NoRelevant
 from trectools_plus.cli.options.benchmark import (
     Confidence,
     Correction,
@@ -24,6 +24,7 @@ from trectools_plus.cli.options.benchmark import (
 from trectools_plus.cli.options.common import (
     FIGURES,
     MISSING_HELP,
+    NO_RELEVANT_HELP,
     USUAL_MEASURES,
     AnnotationsFile,
     LowMemory,
@@ -89,6 +90,10 @@ def compare_runs(
         Missing,
         typer.Option(help=MISSING_HELP, rich_help_panel=FIGURES),
     ] = "zero",
+    no_relevant: Annotated[
+        NoRelevant,
+        typer.Option(help=NO_RELEVANT_HELP, rich_help_panel=FIGURES),
+    ] = "zero",
     primary_measure: PrimaryMeasure = None,
     test: Test = None,
     correction: Correction = None,
@@ -149,7 +154,10 @@ def compare_runs(
             progress=progress,
         )
         tables = dict(zip(named, opened.runs, strict=True))
-        evaluation = measures.score_runs(opened.qrels, tables, chosen, missing, notes=opened.notes)
+        averaging = Averaging(missing, no_relevant)
+        evaluation = measures.score_runs(
+            opened.qrels, tables, chosen, averaging, notes=opened.notes
+        )
     found = benchmark.make_comparisons(evaluation, config, Path(judgments).name)
     reporting.write_comparisons(found, *(to or ()), layout=paper.layout())
     _print(found, output_format, paper, everything=everything)

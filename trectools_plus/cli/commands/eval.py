@@ -14,9 +14,10 @@ import typer
 
 from trectools_plus import measures, reporting
 from trectools_plus.blas import load_numpy_without_threads
-from trectools_plus.choices import DEFAULT_MEASURES, Missing
+from trectools_plus.choices import DEFAULT_MEASURES, Averaging, Missing, NoRelevant
 from trectools_plus.cli.options.common import (
     MISSING_HELP,
+    NO_RELEVANT_HELP,
     USUAL_MEASURES,
     AnnotationsFile,
     LowMemory,
@@ -62,6 +63,10 @@ def evaluate_runs(
         Missing,
         typer.Option(help=MISSING_HELP),
     ] = "zero",
+    no_relevant: Annotated[
+        NoRelevant,
+        typer.Option(help=NO_RELEVANT_HELP),
+    ] = "zero",
     low_memory: LowMemory = False,
     strict_input: StrictInput = False,
     ontology: OntologyFile = None,
@@ -79,8 +84,8 @@ def evaluate_runs(
     ] = None,
 ) -> None:
     """The files are validated first. Input is refused only if a figure would be wrong or ambiguous;
-    a note on stderr names all other findings. Means are over the queries that have a relevant
-    document; the table shows the number of these queries.
+    a note on stderr names all other findings. Means are over all queries of the qrels; the table
+    shows their number.
 
     \b
     Examples:
@@ -103,10 +108,11 @@ def evaluate_runs(
     if ontology is not None or annotations is not None:
         measures.check_files_used(chosen, ontology, annotations)
         chosen = measures.bind_files(chosen, ontology, annotations)
+    averaging = Averaging(missing, no_relevant)
     with use_scheduler(scheduler), show_progress() as progress:
         small = None
         if scheduler is None:
-            small = measures.evaluate_small_files(qrels, runs, chosen, missing, progress)
+            small = measures.evaluate_small_files(qrels, runs, chosen, averaging, progress)
         if small is None:
             load_numpy_without_threads()
             opened = measures.open_files(
@@ -120,7 +126,7 @@ def evaluate_runs(
             scored = measures.name_runs(opened.runs)
             named: Mapping[str, measures.NamedRun] = scored
             evaluation = measures.score_runs(
-                opened.qrels, scored, chosen, missing, notes=opened.notes
+                opened.qrels, scored, chosen, averaging, notes=opened.notes
             )
             count_relevant: _CountRelevant = partial(_count_relevant, opened.qrels)
         else:

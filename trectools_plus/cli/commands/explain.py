@@ -18,11 +18,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.text import sentences
 
 _CODE = re.compile(r"[FRQTP][0-9]{3}", re.IGNORECASE)
-_TREC_MEAN = "(its mean also counts queries without a relevant document, as 0)"
-_TREC_SUM = (
-    "(query by query, with -q; its line 'all' is the sum and includes queries without a relevant "
-    "document)"
-)
+_TREC_SUM = "(query by query, with -q; its line 'all' is the sum)"
 
 
 def explain_name(
@@ -89,7 +85,7 @@ def _definition_lines(definition: measures.Definition) -> Iterator[str]:
         "averaged over": definition.averaged_over,
         "provider": definition.provider,
         "trec_eval": definition.trec_eval_call or "no call prints this figure",
-        "": definition.trec_eval_call and (_TREC_SUM if definition.trec_eval_sums else _TREC_MEAN),
+        "": _TREC_SUM if definition.trec_eval_sums else None,
     }
     for key, text in parts.items():
         lines = textwrap.wrap(text or "", WIDTH - 17, break_on_hyphens=False)

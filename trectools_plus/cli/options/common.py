@@ -162,6 +162,10 @@ MISSING_HELP = (
     "Judged queries without results: zero counts them as 0 (trec_eval -c), drop leaves them out of "
     "the means."
 )
+NO_RELEVANT_HELP = (
+    "Judged queries without a relevant document: zero counts them as 0 (as trec_eval), drop leaves "
+    "them out of the means."
+)
 StrictInput = Annotated[
     bool,
     typer.Option(

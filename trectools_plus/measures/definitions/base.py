@@ -15,9 +15,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, cached_property
+from itertools import compress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
+    from trectools_plus.choices import NoRelevant
     from trectools_plus.measures.judged import RankedRun
 
     FloatArray = npt.NDArray[np.float64]
@@ -44,8 +46,9 @@ else:
 
 Aggregate = Literal["mean", "sum"]
 
-SCORED_QUERY_LEVEL = 1
-"""A query is scored if it has a document of this grade or more; the same for all measures."""
+RELEVANT = 1
+"""A query has a relevant document if it has one of this grade or more; the same for all measures,
+whatever their relevance level."""
 
 MAX_CUTOFF = 2**31 - 1
 """The deepest cutoff that trec_eval accepts on every platform."""
@@ -55,8 +58,8 @@ TIES = (
     "as trec_eval 9"
 )
 AVERAGED_OVER = (
-    "queries of the qrels with a document of grade 1 or more; a query without results counts 0 "
-    "(missing=zero) or is left out (missing=drop)"
+    "queries of the qrels; missing=drop leaves out those without results, no_relevant=drop those "
+    "without a document of grade 1 or more; otherwise a query without results counts 0"
 )
 
 
@@ -76,8 +79,7 @@ class Definition(Displayed):
         averaged_over: The queries that the mean is taken over.
         provider: The library that computes it, with its version.
         trec_eval_call: The trec_eval call that prints the same figure for each query (with ``-q``);
-            ``None`` if there is no such call. Its mean also counts queries without a relevant
-            document; see ``trec_eval_sums``.
+            ``None`` if there is no such call. See ``trec_eval_sums``.
         higher_is_better: Whether a higher value is better; false for costs and ranks.
         see_also: Another measure that some tools call by the same name; ``None`` if there is none.
         aggregate: The figure over all queries: the ``mean`` of their values, or the ``sum``.
@@ -127,17 +129,33 @@ class Definition(Displayed):
 
 @dataclass(frozen=True, eq=False)
 class ScoredQueries:
-    """The queries of the qrels.
+    """The queries of the qrels that are scored: all of them, or those with a relevant document.
 
     Attributes:
-        query_ids: Queries with a document of grade 1 or more, in the order of the qrels.
-        without_relevant: The other queries of the qrels, which are not scored.
+        query_ids: The scored queries, in the order of the qrels.
+        without_relevant: The queries of the qrels without a document of grade 1 or more, scored or
+            not.
         highest: The highest grade of each query of ``query_ids``.
     """
 
     query_ids: list[str]
     without_relevant: list[str]
     highest: list[int]
+
+    def counted(self, no_relevant: NoRelevant) -> Self:
+        """Return the queries of which means are made."""
+        return self if no_relevant == "zero" else self.with_relevant
+
+    @cached_property
+    def with_relevant(self) -> Self:
+        """The same without the queries that have no relevant document."""
+        if not self.without_relevant:
+            return self
+        has_relevant = [highest >= RELEVANT for highest in self.highest]
+        query_ids = list(compress(self.query_ids, has_relevant))
+        return replace(
+            self, query_ids=query_ids, highest=list(compress(self.highest, has_relevant))
+        )
 
 
 class Provider(Protocol):
@@ -188,7 +206,8 @@ class Measure(ABC):
         relevance_level: The lowest grade that counts as relevant.
         alias: The name as the user wrote it; ``None`` if it is ``name``.
         further_aliases: Other names that the user wrote for the same measure.
-        value_without_results: The value for a query for which a run returned nothing.
+        value_without_results: The value for a query for which a run returned nothing. For a measure
+            that is computed query by query, also that of a query without a relevant document.
         sees_unjudged: Whether it can score a run without judged documents.
         higher_is_better: Whether a higher value is better; false for costs and ranks. It
             determines best modes, gates, marks and plots.
@@ -276,7 +295,7 @@ class Measure(ABC):
             UsageError: If the figures would be meaningless for any run.
         """
         level = self.relevance_level
-        if level <= SCORED_QUERY_LEVEL or not queries.highest:
+        if level <= RELEVANT or not queries.highest:
             return []
         highest = max(queries.highest)
         if highest < level:

@@ -55,7 +55,7 @@ class TrecMeasure:
 
 TREC_EVAL_MEASURES: tuple[TrecMeasure, ...] = (
     TrecMeasure("runid", average="text", per_query=False),
-    TrecMeasure("num_q", average="queries", integer=True, per_query=False),
+    TrecMeasure("num_q", average="queries", integer=True, per_query=False, sees="length"),
     TrecMeasure("num_ret", average="sum", integer=True, sees="length"),
     TrecMeasure("num_rel", average="sum", integer=True),
     TrecMeasure("num_rel_ret", average="sum", integer=True),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from trectools_plus.errors import MissingExtraError, UsageError
 from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
+    RELEVANT,
     Definition,
     Measure,
     ScoredQueries,
@@ -25,13 +26,21 @@ from trectools_plus.measures.definitions.base import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from trectools_plus.measures.definitions.base import FloatArray
     from trectools_plus.measures.judged import RankedRun
 
-UNDEFINED = (
-    "queries of the qrels with a document of grade 1 or more for which a relevant and a "
-    "non-relevant document were retrieved; the others are undefined and counted aside"
-)
+_OTHERS = "the others are undefined and counted aside"
+UNDEFINED = {
+    "Accuracy": "queries of the qrels with a document of grade 1 or more for which a relevant and "
+    f"a non-relevant document were retrieved; {_OTHERS}",
+    "nNRBP": f"queries of the qrels with a document of grade 1 or more; {_OTHERS}; a query without "
+    "results counts 0",
+}
+"""The queries averaged over, of measures that are undefined for some: Accuracy compares relevant
+with non-relevant documents, and nNRBP divides by the value of the best ranking."""
 _EXTRA = ("cwl_eval", "pyndeval")
 """The providers that the extra ``measures`` installs."""
 _BY_SUBTOPIC = "pyndeval"
@@ -136,11 +145,20 @@ class IrMeasure(Measure):
         self.computed_by = _provider_of(self.bound)
         self.cutoff = self.bound.params.get("cutoff")
         self.relevance_level = self._level()
-        # Accuracy compares relevant with non-relevant documents; other measures are always defined.
-        self._may_be_undefined = self.bound.NAME == "Accuracy"
-        self.value_without_results = (
-            math.nan if self._may_be_undefined else float(self.bound.DEFAULT)
-        )
+        is_accuracy = self.bound.NAME == "Accuracy"
+        self.value_without_results = math.nan if is_accuracy else float(self.bound.DEFAULT)
+
+    def values_without_results(
+        self, query: npt.NDArray[np.integer], grade: npt.NDArray[np.integer], n_queries: int
+    ) -> FloatArray:
+        """Return the same value for all; ``nan`` where no ranking has one."""
+        import numpy as np
+
+        values = super().values_without_results(query, grade, n_queries)
+        if self.bound.NAME not in UNDEFINED:
+            return values
+        relevant = np.bincount(query[grade >= RELEVANT], minlength=n_queries)
+        return np.where(relevant > 0, values, math.nan)
 
     @property
     def counts_subtopics(self) -> bool:
@@ -180,7 +198,7 @@ class IrMeasure(Measure):
             denominator="as the formula says",
             relevance_level=self.relevance_level,
             provider=f"{provided_by('ir-measures')} ({self.computed_by.NAME})",
-            averaged_over=UNDEFINED if self._may_be_undefined else AVERAGED_OVER,
+            averaged_over=UNDEFINED.get(self.bound.NAME, AVERAGED_OVER),
         )
 
 

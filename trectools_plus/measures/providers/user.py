@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.definitions.base import (
+    RELEVANT,
     DeclaredMeasure,
     Definition,
     Measure,
@@ -76,18 +77,23 @@ class UserProvider:
         return construct(_checked_class(loaded, point.value), parameters, at)
 
     def score(self, measures: Sequence[BaseMeasure], run: RankedRun) -> list[FloatArray]:
-        """Score every query that has results; the values of other queries are ``nan``.
+        """Score every query that has results and a relevant document.
+
+        The value of a query without a relevant document is that of one without results.
 
         Raises:
             UsageError: If a measure fails, or returns something that is not a score.
         """
         import numpy as np
+        import polars as pl
 
         assert run.documents is not None
         queries, ranked = run.documents
         lists = ranked.group_by("query", maintain_order=True).agg("doc_id", "score")
         judged = queries.frame.group_by("query", maintain_order=True).agg("doc_id", "relevance")
-        rows = lists.join(judged, on="query", maintain_order="left", suffix="_judged")
+        rows = lists.join(judged, on="query", maintain_order="left", suffix="_judged").filter(
+            pl.col("relevance").list.max() >= RELEVANT
+        )
         numbers = rows["query"].to_numpy()
         pairs = zip(rows["doc_id_judged"].to_list(), rows["relevance"].to_list(), strict=True)
         rankings = Rankings(
@@ -98,7 +104,7 @@ class UserProvider:
         )
         columns = []
         for measure in measures:
-            values = np.full(len(queries.query_ids), np.nan)
+            values = np.full(len(queries.query_ids), _value_without_results(measure))
             values[numbers] = _scores(measure, rankings.cut(measure.cutoff))
             columns.append(values)
             _refuse_too_large(measure, values, queries)
@@ -143,7 +149,8 @@ class BaseMeasure(DeclaredMeasure):
         Args:
             ranked_doc_ids: The documents in canonical order, best first, cut at ``cutoff``; never
                 empty (a query without results gets ``value_without_results``).
-            qrels_of_query: The grade of every judged document; at least one is 1 or more.
+            qrels_of_query: The grade of every judged document; at least one is 1 or more (a query
+                without a relevant document gets ``value_without_results``).
 
         Returns:
             The value; ``nan`` if the measure is undefined for this query. Means leave out undefined
@@ -357,6 +364,10 @@ def _refuse_too_large(measure: BaseMeasure, values: FloatArray, queries: JudgedQ
             where=f"{measure.name}, query {queries.query_ids[query]}",
             remedy=f"fix its {measure._method}",
         )
+
+
+def _value_without_results(measure: BaseMeasure) -> float:
+    """Return the value of queries without results, or refuse one that is no number."""
     without = measure.value_without_results
     number = isinstance(without, int | float) and not isinstance(without, bool)
     if not number or abs(without) > LARGEST_VALUE:
@@ -364,6 +375,7 @@ def _refuse_too_large(measure: BaseMeasure, values: FloatArray, queries: JudgedQ
             f"expected a finite number (or nan, for undefined) but got {without!r}",
             where=f"value_without_results of {measure.name}",
         )
+    return without
 
 
 def _scores(measure: BaseMeasure, rankings: Rankings) -> FloatArray:

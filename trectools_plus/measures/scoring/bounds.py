@@ -109,9 +109,9 @@ def tie_bounds(qrels: Qrels, run: Run, measures: Iterable[str | Measure]) -> pl.
         measures: Measures that depend on grades and ranks only.
 
     Returns:
-        ``query_id, measure, worst, best`` for each query with a relevant document; ``null`` where
-        undefined. ``worst <= value <= best``, or ``worst >= value >= best`` for a measure with
-        lower values for better runs, for example ``MinRank``.
+        ``query_id, measure, worst, best`` for each query of the qrels; ``null`` where undefined.
+        ``worst <= value <= best``, or ``worst >= value >= best`` for a measure with lower values
+        for better runs, for example ``MinRank``.
 
     Raises:
         UsageError: If a measure depends on document ids.
@@ -146,8 +146,7 @@ def residual_bounds(qrels: Qrels, run: Run, measures: Iterable[str | Measure]) -
 
     Returns:
         ``query_id, measure, low, high, unjudged`` (the number of unjudged documents) for each query
-        with a relevant document; both values are 0 for a query without results. Undefined values
-        are ``null``.
+        of the qrels; both values are 0 for a query without results. Undefined values are ``null``.
 
     Raises:
         UsageError: If a measure depends on document ids.

@@ -8,7 +8,7 @@ chunks are read as a whole, which reports their errors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -147,15 +147,24 @@ class ScoredFile:
         name: The run's tag.
         path: The file, as the user named it.
         query_ids: Its queries, in file order.
-        table: Values of shape (scored queries, measures); ``nan`` is undefined.
+        judged_ids: The queries of the qrels, in their order.
+        table: Values of shape (queries of the qrels, measures); ``nan`` is undefined.
         findings: The findings that do not block scoring.
     """
 
     name: str
     path: str
     query_ids: list[str]
+    judged_ids: list[str]
     table: FloatArray
     findings: tuple[Finding, ...] = ()
+
+    def values(self, query_ids: Collection[str]) -> FloatArray:
+        """Return the rows of some queries of the qrels, in the order of the qrels."""
+        if len(query_ids) == len(self.judged_ids):
+            return self.table
+        wanted = {*query_ids}
+        return self.table[[query_id in wanted for query_id in self.judged_ids]]
 
 
 def deepest_rank_to_judge(measures: Sequence[Measure]) -> int | None:
@@ -165,7 +174,7 @@ def deepest_rank_to_judge(measures: Sequence[Measure]) -> int | None:
 
 
 def score_chunk(chunk: JudgedChunk, qrels: Grades, measures: Sequence[Measure]) -> ScoredChunk:
-    """Score the queries of a chunk that have a relevant document.
+    """Score the judged queries of a chunk.
 
     Args:
         chunk: The ranks of judged documents.
@@ -173,7 +182,6 @@ def score_chunk(chunk: JudgedChunk, qrels: Grades, measures: Sequence[Measure]) 
         measures: The measures, each once, that all ``depend_on_grades_only``.
     """
     known = np.flatnonzero(chunk.number >= 0)
-    known = known[qrels.is_scored[chunk.number[known]]]
     numbers, run = chunk.judged_run(qrels, known)
     ids = [qrels.query_ids[number] for number in numbers.tolist()]
     return ScoredChunk(chunk.summary, numbers, score_judged(measures, ids, run))
@@ -203,7 +211,7 @@ def join_chunks(
     query_ids = [query_id for one in summaries for query_id in one.query_ids]
     tag = next(tag for one in summaries for tag in one.tags)
     findings = tuple(join_findings(path, summaries, qrels))
-    return ScoredFile(tag, path, query_ids, table[qrels.is_scored], findings)
+    return ScoredFile(tag, path, query_ids, qrels.query_ids, table, findings)
 
 
 def refuse_split_queries(chunks: Iterable[JudgedChunk]) -> Iterator[JudgedChunk]:

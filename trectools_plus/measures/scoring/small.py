@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from trectools_plus.choices import Missing
+from trectools_plus.choices import Averaging
 from trectools_plus.measures.definitions.base import Measure, ScoredQueries
 from trectools_plus.measures.evaluation import (
     Counts,
@@ -64,7 +64,7 @@ def evaluate_small_files(
     qrels: str,
     runs: Sequence[str],
     measures: Sequence[Measure],
-    missing: Missing,
+    averaging: Averaging,
     progress: Progress = no_progress,
 ) -> SmallEvaluation | None:
     """Read and score small clean files.
@@ -73,7 +73,7 @@ def evaluate_small_files(
         qrels: The file of the judgments.
         runs: The files of the runs.
         measures: The measures, each once.
-        missing: The treatment of queries without results.
+        averaging: The treatment of queries without results.
         progress: Receives the number of finished runs, for the step ``scoring``.
 
     Returns:
@@ -102,7 +102,7 @@ def evaluate_small_files(
         values = _score(run, judged, standard)
         if values is None:
             return None
-        kept, counts[name] = choose_queries(query_ids, [], run.rankings, missing)
+        kept, counts[name] = choose_queries(query_ids, [], run.rankings, averaging.missing)
         rows[name] = [values[position] for position in kept]
         averaged[name] = [query_ids[position] for position in kept]
     highest = [max(grades.values()) for grades in judged.judgments.values()]
@@ -112,7 +112,7 @@ def evaluate_small_files(
         for one in standard
         for note in (*one.notes_on_names, *one.notes_on_qrels(queries))
     ]
-    evaluation = Evaluation([*standard], missing, averaged, counts, [], PlainTables(rows), notes)
+    evaluation = Evaluation([*standard], averaging, averaged, counts, [], PlainTables(rows), notes)
     for done in range(len(runs) + 1):
         progress("scoring", done, len(runs))
     return SmallEvaluation(judged, named, evaluation)

@@ -59,6 +59,7 @@ from trectools_plus.reporting.wording import (
     show_level,
     show_p,
     show_rank,
+    state_without_relevant,
     target_lines,
 )
 from trectools_plus.text import plural
@@ -397,19 +398,15 @@ def _diagnostics(report: BenchmarkReport) -> str:
     parts = [
         "## Diagnostics",
         markdown_table(header, rows),
-        "Missing: queries with a relevant document but without results. `missing: zero` counts "
+        "Missing: queries of the means without results. `missing: zero` counts "
         "them as 0. Shallow: queries with fewer results than the deepest cutoff, although there "
         "are more documents. Ties: neighbouring results with equal scores as 32-bit floats. "
         "Document ids decide their order. The scores in `runs/` decrease in this order.",
         _findings(report),
     ]
-    without = next(iter(report.modes.values())).diagnostics.queries_without_relevant
-    if without:
-        listed = ", ".join(without[:MOST_QUERIES]) + (" …" if len(without) > MOST_QUERIES else "")
-        parts.append(
-            f"Judged queries without a relevant document, omitted from every mean: "
-            f"{plural(len(without), 'query', 'queries')} ({escape(listed)})."
-        )
+    without = state_without_relevant(report, MOST_QUERIES)
+    if without is not None:
+        parts.append(escape(without))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -466,12 +463,12 @@ def _definitions(report: BenchmarkReport) -> str:
         call = f"; the same with trec_eval: `{what.trec_eval_call}`" if what.trec_eval_call else ""
         lines.append(f"- **{name}**{canonical}: {escape('; '.join(list_definition(what)))}{call}.")
     some = next(iter(first.measures.values())).definition
-    missing = report.manifest.config.get("missing", "zero")
     return (
         "## Definitions\n\n"
         + "\n".join(lines)
         + escape(
-            f"\n\nTies: {some.ties}. Averaged over: {some.averaged_over}; here missing={missing}."
+            f"\n\nTies: {some.ties}. Averaged over: {some.averaged_over}; here "
+            f"{report.manifest.averaging}."
         )
     )
 

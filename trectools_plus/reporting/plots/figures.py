@@ -187,7 +187,7 @@ def _score_curves(
     return score_curves(
         qrels,
         {mode: run for mode, run in runs.items() if mode in chosen.modes},
-        report.manifest.config.get("missing", "zero"),
+        report.manifest.averaging,
     )
 
 

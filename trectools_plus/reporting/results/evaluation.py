@@ -36,7 +36,7 @@ def evaluation_document(
             "queries": counts.n_qrels,
             "queries_without_relevant": evaluation.queries_without_relevant,
         },
-        "missing": evaluation.missing,
+        **evaluation.averaging._asdict(),
         "notes": evaluation.notes,
         "runs": [
             {

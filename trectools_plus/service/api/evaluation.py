@@ -19,7 +19,7 @@ from trectools_plus.benchmark.run.id_overlap import check_id_overlap
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.evaluation import Averaging, Evaluation, score_runs
 from trectools_plus.measures.parser import parse_measures, split_names
 from trectools_plus.progress import Progress
 from trectools_plus.provenance import format_time, utc_now
@@ -160,7 +160,7 @@ def evaluate_test_set(
         # /metrics has the measures that the shipped alerts and dashboard name, whatever is asked.
         monitored = parse_measures(DEFAULT_MEASURES)
         every = [*measures, *(one for one in monitored if one not in measures)]
-        evaluation = score_runs(queries.qrels, {mode: run}, every, "zero")
+        evaluation = score_runs(queries.qrels, {mode: run}, every, Averaging())
         progress("resampling", 0, 1)
         config = BenchmarkConfig(
             dataset=documents.name,

@@ -84,6 +84,11 @@ class ScoreParameters(_Parameters):
         description="Judged queries without results: `zero` scores them 0 (trec_eval -c), `drop` "
         "excludes them.",
     )
+    no_relevant: Literal["zero", "drop"] = Field(
+        default="zero",
+        description="Judged queries without a relevant document: `zero` scores them 0 (as "
+        "trec_eval), `drop` excludes them.",
+    )
     per_query: bool = Field(default=False, description="Include the value of every query.")
     strict_input: bool = Field(
         default=False,
@@ -209,6 +214,7 @@ class ScoreAnswer(BaseModel):
 
     qrels: dict[str, Any]
     missing: Literal["zero", "drop"]
+    no_relevant: Literal["zero", "drop"]
     notes: list[str]
     runs: list[ScoredRun]
     definitions: dict[str, dict[str, Any]]

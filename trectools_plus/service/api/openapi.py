@@ -68,6 +68,7 @@ VALIDATION_EXAMPLE: dict[str, Any] = {
 SCORE_EXAMPLE: dict[str, Any] = {
     "qrels": {"path": "qrels", "sha256": "5e88…", "queries": 1, "queries_without_relevant": []},
     "missing": "zero",
+    "no_relevant": "zero",
     "notes": [],
     "runs": [
         {

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.evaluation import name_runs, score_runs
+from trectools_plus.measures.evaluation import Averaging, name_runs, score_runs
 from trectools_plus.measures.scoring.files import open_files
 from trectools_plus.progress import Progress
 from trectools_plus.reporting.results.evaluation import evaluation_document
@@ -89,7 +89,7 @@ def score_parts(
     Args:
         parts: ``qrels``, and one ``run`` or more.
         measures: The measures.
-        parameters: The treatment of missing queries, and whether to include per-query values.
+        parameters: The treatment of queries in means, and whether to include per-query values.
         limits: The maximum number of queries.
         progress: Called with the progress; can raise an exception to stop.
 
@@ -111,7 +111,12 @@ def score_parts(
         by_name = name_runs(opened.runs)
         check_query_count(len(opened.qrels.query_ids), limits.queries)
         evaluation = score_runs(
-            opened.qrels, by_name, measures, parameters.missing, progress, notes=opened.notes
+            opened.qrels,
+            by_name,
+            measures,
+            Averaging(parameters.missing, parameters.no_relevant),
+            progress,
+            notes=opened.notes,
         )
         for counts in evaluation.counts.values():
             check_query_count(counts.n_run, limits.queries)

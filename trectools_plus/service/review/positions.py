@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.evaluation import score_runs
+from trectools_plus.measures.evaluation import Averaging, score_runs
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.service.review.store import Store
 
@@ -56,7 +56,7 @@ def find_positions(
     level = f"rel={grade}"
     names = f"MeanRank({level})", f"MinRank({level})", f"RelRet({level})@{_TOP}"
     tables = {mode: Run.from_dict(found, mode) for mode, found in runs.items() if found}
-    scores = score_runs(labels, tables, parse_measures(names), "zero")
+    scores = score_runs(labels, tables, parse_measures(names), Averaging())
     return {
         mode: ModePositions(
             average=_or_none(scores.mean(mode, names[0])),

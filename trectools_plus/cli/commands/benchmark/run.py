@@ -9,7 +9,7 @@ from typing import Annotated, get_args
 import typer
 
 from trectools_plus import benchmark, reporting
-from trectools_plus.choices import Missing
+from trectools_plus.choices import Missing, NoRelevant
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.backends import BackendOptions
 from trectools_plus.cli.options.benchmark import (
@@ -25,6 +25,7 @@ from trectools_plus.cli.options.benchmark import (
 from trectools_plus.cli.options.common import (
     FIGURES,
     MISSING_HELP,
+    NO_RELEVANT_HELP,
     SEARCH,
     WORK,
     AnnotationsFile,
@@ -105,6 +106,15 @@ def benchmark_run(
             autocompletion=completion.complete_words(get_args(Missing)),
         ),
     ] = None,
+    no_relevant: Annotated[
+        str | None,
+        typer.Option(
+            metavar="zero|drop",
+            help=f"{NO_RELEVANT_HELP}  [default: zero]",
+            rich_help_panel=FIGURES,
+            autocompletion=completion.complete_words(get_args(NoRelevant)),
+        ),
+    ] = None,
     output_dir: OutputDir = None,
     everything: Everything = False,
     output_format: TextOrJson = "text",
@@ -181,6 +191,7 @@ def benchmark_run(
         ontology=ontology,
         annotations=annotations,
         missing=missing,
+        no_relevant=no_relevant,
         baseline=None if baseline is None else split_list(baseline),
         retrieval=searching.values() or None,
         **figures.settings(),

@@ -73,8 +73,7 @@ class Bounds:
 
     Attributes:
         measure: Its name.
-        low: Its mean in the worst order, from 0 to 1, over all judged queries with a relevant
-            document.
+        low: Its mean in the worst order, from 0 to 1, over all judged queries.
         high: Its mean in the best order, over the same queries.
         n_queries: Number of queries in which the two differ.
     """
@@ -109,9 +108,11 @@ def find_bounds(run: RunView, qrels: QrelsView, judged: Rows) -> Iterator[Bounds
     for measure in ("AP", "nDCG"):
         worst, best = (table[measure] / ideal_sums[measure] for table in (low, high))
         n_queries = int((best - worst > 1e-9).sum())
-        yield Bounds(
-            measure, float(worst.to_numpy().mean()), float(best.to_numpy().mean()), n_queries
+        # A query without a relevant document counts 0.
+        low_mean, high_mean = (
+            float(one.sum()) / len(qrels.blocks.query_ids) for one in (worst, best)
         )
+        yield Bounds(measure, low_mean, high_mean, n_queries)
 
 
 def _relevant(qrels: QrelsView) -> pl.DataFrame:

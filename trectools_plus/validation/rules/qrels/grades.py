@@ -213,11 +213,12 @@ def grade_range(qrels: QrelsView) -> Hit | None:
     fix="no",
     tables=True,
     checks="query without a relevant document (one finding, with the ids)",
-    rationale="A query without a relevant document scores 0 for every system or is left out, "
-    "depending on the tool. This package leaves it out and lists it.",
-    example="qrels.txt:8: warning Q131: 1 of 3 queries has no relevant document: 3. They are left "
-    "out of every mean; judge more documents, or remove the queries.",
-    remedy="They are left out of every mean; judge more documents, or remove the queries",
+    rationale="A query without a relevant document scores 0 for every system, so it lowers the "
+    "means. C trec_eval, pytrec_eval, ir_measures and ranx count it, and so does this package.",
+    example="qrels.txt:8: warning Q131: 1 of 3 queries has no relevant document: 3. They count "
+    "as zero in the means; judge more documents, or leave them out with --no-relevant drop.",
+    remedy="They count as zero in the means; judge more documents, or leave them out with "
+    "--no-relevant drop",
 )
 def no_relevant(qrels: QrelsView) -> Hit | None:
     """A query has no relevant document."""
@@ -304,6 +305,7 @@ def remove_negative_queries(draft: Draft, job: Job) -> Draft:
     scope="file",
     severity="error",
     fix="no",
+    blocks_scoring=False,
     tables=True,
     checks="no query has a relevant document",
     rationale="Every system scores 0. The grades are in another column, or the file is the wrong "

@@ -137,8 +137,8 @@ def grade_scale(test_set: TestSetView) -> Hit | None:
     fix="no",
     blocks_scoring=False,
     checks="query without a grade above 0",
-    rationale="No result is right for such a query, so it is left out of every mean, and the set "
-    "is smaller than it seems.",
+    rationale="No result is right for such a query: it counts 0 for every system if terms are "
+    "judged, and is left out of every mean otherwise.",
     example="set.yaml:4: error T212: query 1 has no relevant term. Name the terms that it should "
     "find, or remove the query.",
     remedy="Name the terms that it should find, or remove the query",

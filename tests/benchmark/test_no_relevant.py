@@ -1,0 +1,181 @@
+"""Queries without a relevant document in reports: the setting, and reports that lack it."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus.benchmark.compare.compare_reports import compare_reports
+from trectools_plus.benchmark.compare.reproduction import compare_reproduction
+from trectools_plus.benchmark.gate import run_gate
+from trectools_plus.benchmark.merge import merge_run
+from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.report.manifest import hash_config
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.runner import input_notes, run_benchmark
+from trectools_plus.errors import IncomparableError
+from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.verification.verify import verify_report
+
+QUERIES, WITHOUT = 12, ("q3", "q7")
+MEASURES = ["nDCG@10", "RR@10", "MinRank"]
+
+
+def make(folder: Path, name: str, *, without: tuple[str, ...] = WITHOUT, **settings: Any) -> Path:
+    """Compare two runs; only the first finds the document of every second query."""
+    data = folder / "data"
+    data.mkdir(exist_ok=True)
+    ids = [f"q{number}" for number in range(QUERIES)]
+    qrels = data / f"qrels-{len(without)}.txt"
+    qrels.write_text(
+        "".join(f"{one} 0 good {int(one not in without)}\n{one} 0 b 0\n" for one in ids)
+    )
+    runs = {}
+    for mode, step in (("a", 1), ("b", 2), ("c", 3)):
+        rows = [
+            f"{one} Q0 {doc} {rank} {9 - rank} x\n"
+            for number, one in enumerate(ids)
+            for rank, doc in enumerate(["b", "good" if number % step == 0 else "other"], 1)
+        ]
+        runs[mode] = str(data / f"{mode}.run")
+        Path(runs[mode]).write_text("".join(rows))
+    options = {"measures": MEASURES, "resamples": 200, "qrels": str(qrels), **settings}
+    options |= {"runs": {one: runs[one] for one in "ab"}, "output_dir": str(folder / name)}
+    write_reports(run_benchmark(load_config(options=options)))
+    return folder / name
+
+
+def figures(folder: Path, mode: str = "a") -> dict[str, tuple[float | None, int]]:
+    report = ReportFolder(folder).report
+    return {name: (one.mean, one.n) for name, one in report.modes[mode].measures.items()}
+
+
+def as_before(folder: Path) -> None:
+    """Turn a report into one of a version without the setting, which left such queries out."""
+    for path in (folder / "BenchmarkReport.json", *(folder / "reports").glob("*.json")):
+        document = json.loads(path.read_text())
+        manifest = document["manifest"]
+        assert manifest["config"].pop("no_relevant") == "drop"
+        manifest["packages"]["trectools-plus"] = "0.0.9"
+        manifest["config_hash"] = hash_config(manifest["config"])
+        moment = manifest["experiment_id"].rpartition("-")[0]
+        manifest["experiment_id"] = f"{moment}-{manifest['config_hash'][:8]}"
+        path.write_text(json.dumps(document))
+    for name in ("BenchmarkComparison.md", "BenchmarkReport.html"):
+        (folder / name).unlink()
+    rest = sorted(one for one in folder.rglob("*") if one.is_file() and one.name != "SHA256SUMS")
+    lines = [f"{sha256_file(one)}  {one.relative_to(folder).as_posix()}\n" for one in rest]
+    (folder / "SHA256SUMS").write_text("".join(lines))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("no-relevant")
+    make(folder, "zero")
+    make(folder, "drop", no_relevant="drop")
+    as_before(shutil.copytree(make(folder, "again", no_relevant="drop"), folder / "before"))
+    return folder
+
+
+def test_the_report_records_the_setting_and_lists_the_queries(shared: Path) -> None:
+    for name, queries, effect in (
+        ("zero", QUERIES, "count 0, as in trec_eval"),
+        ("drop", QUERIES - 2, "are left out of every mean"),
+    ):
+        source = ReportFolder(shared / name)
+        report = source.report
+        assert report.manifest.config["no_relevant"] == name
+        assert report.manifest.dataset.queries == queries
+        assert figures(shared / name)["RR@10"] == (pytest.approx(0.5 * 10 / queries), queries)
+        assert figures(shared / name)["MinRank"] == (2.0, 10)  # undefined without a relevant one
+        assert report.modes["a"].diagnostics.queries_without_relevant == list(WITHOUT)
+        assert input_notes(report, source.config)[0] == (
+            f"2 queries of the qrels have no relevant document and {effect}: q3, q7"
+        )
+        assert {one.n for one in report.comparisons if one.measure == "RR@10"} == {queries}
+        text = (shared / name / "BenchmarkComparison.md").read_text()
+        page = (shared / name / "BenchmarkReport.html").read_text()
+        shown = "which count 0 in the means" if name == "zero" else "omitted from every mean"
+        for document in (text, page):
+            assert f"without a relevant document, {shown}: 2 queries (q3, q7)." in document
+            assert f"here missing=zero, no_relevant={name}." in document
+
+
+def test_such_queries_are_no_failing_queries(shared: Path) -> None:
+    """No mode can find anything for them."""
+    assert ReportFolder(shared / "zero").report.failing_queries == []
+
+
+@pytest.mark.parametrize("name", ["zero", "drop"])
+def test_a_report_with_the_setting_is_verified(shared: Path, name: str) -> None:
+    assert verify_report(shared / name).problems == []
+
+
+def test_a_report_without_the_setting_is_verified_with_its_queries(shared: Path) -> None:
+    """Its page and Markdown are written by another version, which this test does not have."""
+    problems = verify_report(shared / "before").problems
+    assert [line for line in problems if "file is missing" not in line] == []
+
+
+def test_a_run_is_merged_with_the_setting_of_the_report(shared: Path, tmp_path: Path) -> None:
+    run = str(shared / "data" / "c.run")
+    for name, queries in (("zero", QUERIES), ("drop", QUERIES - 2), ("before", QUERIES - 2)):
+        folder = shutil.copytree(shared / name, tmp_path / name)
+        report = merge_run(folder, "c", run).report
+        assert report.modes["c"].measures["RR@10"].n == queries
+        assert report.manifest.config.get("no_relevant") == (None if name == "before" else name)
+
+
+def test_further_measures_are_scored_with_the_setting_of_the_report(shared: Path) -> None:
+    for name, queries in (("zero", QUERIES), ("drop", QUERIES - 2), ("before", QUERIES - 2)):
+        assert ReportFolder(shared / name).score(["P@1"]).n("a", "P@1") == queries
+
+
+SAME = [("drop", "before"), ("before", "drop"), ("again", "drop")]
+OTHER = [("drop", "zero"), ("zero", "before"), ("before", "zero")]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_reports_with_the_same_setting_are_compared(shared: Path, one: str, other: str) -> None:
+    assert run_gate(shared / one, shared / other).passed
+    assert compare_reports(shared / one, shared / other)
+    (found, *_) = compare_reproduction(shared / one, shared / other).modes
+    assert found.scores[0].rmse == 0.0
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER)
+@pytest.mark.parametrize("compare", [run_gate, compare_reports, compare_reproduction])
+def test_reports_with_different_settings_are_not_compared(
+    shared: Path, compare: Any, one: str, other: str
+) -> None:
+    counted = [{"before": "drop"}.get(name, name) for name in (one, other)]
+    message = f"queries without a relevant document count as {counted[0]} and {counted[1]}"
+    with pytest.raises(IncomparableError, match=message) as refused:
+        compare(shared / one, shared / other)
+    assert refused.value.exit_code == 3
+
+
+def test_a_replication_needs_the_same_setting(shared: Path) -> None:
+    with pytest.raises(IncomparableError, match="count as drop and zero"):
+        compare_reproduction(shared / "before", shared / "zero", replication=True)
+    assert compare_reproduction(shared / "before", shared / "drop", replication=True).modes
+
+
+@pytest.mark.parametrize("name", ["zero", "drop", "before"])
+def test_run_files_are_scored_as_the_report_that_they_reproduce(shared: Path, name: str) -> None:
+    data = shared / "data"
+    found = compare_reproduction(shared / name, {"a": data / "a.run", "b": data / "b.run"})
+    assert found.queries[0] == found.queries[1] == (QUERIES if name == "zero" else QUERIES - 2)
+    assert {one.scores[0].rmse for one in found.modes} == {0.0}
+
+
+def test_the_setting_does_not_matter_if_every_query_has_a_relevant_document(tmp_path: Path) -> None:
+    zero = make(tmp_path, "zero", without=())
+    drop = make(tmp_path, "drop", without=(), no_relevant="drop")
+    assert figures(zero) == figures(drop)
+    assert run_gate(zero, drop).passed
+    assert compare_reports(drop, zero)
+    assert input_notes(ReportFolder(zero).report, ReportFolder(zero).config) == []

@@ -1,0 +1,258 @@
+"""Queries without a relevant document have the values of C trec_eval and ir_measures."""
+
+import math
+
+import ir_measures
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.choices import Averaging
+from trectools_plus.errors import MissingExtraError, UsageError
+from trectools_plus.formats.qrels import write_qrels
+from trectools_plus.formats.run import write_run
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures import (
+    evaluate,
+    name_runs,
+    open_files,
+    parse_measure,
+    parse_measures,
+    score_runs,
+)
+from trectools_plus.measures.providers.user import BaseMeasure
+from trectools_plus.measures.registry import ir_measures_labels, measure_labels
+
+QRELS = [
+    ("relevant", "1", "a", 1),
+    ("relevant", "2", "b", 1),
+    ("relevant", "1", "x", 0),
+    ("grade 0", "1", "a", 0),
+    ("grade 0", "2", "b", 0),
+    ("no results", "1", "a", 0),
+    ("negative", "1", "a", -1),
+    ("negative", "1", "b", -2),
+]
+"""Query, subtopic, document and grade."""
+NEGATIVE = "negative"
+RUN = {
+    query: {"x": 3.0, "a": 2.0, "b": 1.0, "y": 0.5} for query in ("relevant", "grade 0", NEGATIVE)
+}
+WITHOUT_RELEVANT = ("grade 0", "no results", NEGATIVE)
+OF_THIS_PACKAGE = {
+    "HitRate": 0.0,  # equals Success
+    "APcap": 0.0,
+    "F1": 0.0,
+    "RelRet": 0.0,
+    "MeanRank": math.nan,
+    "MinRank": math.nan,
+    "MaxOntSim": 0.0,
+    "ERR": 0.0,  # ir_measures runs Perl
+    "RBP": 0.0,  # ir_measures needs cwl-eval
+}
+"""The value of each measure that ir_measures does not have, or that needs more than Python."""
+
+
+def example_of(label):
+    """A name with this label, and the parameters that it needs; skip if a package is missing."""
+    for name in (
+        f"{label}@10",
+        f"{label}@0.1",
+        label,
+        f"{label}(max_rel=3)@10",
+        f"{label}(max_rel=3)",
+    ):
+        try:
+            return parse_measure(name)
+        except MissingExtraError as error:
+            pytest.skip(str(error))
+        except UsageError as error:
+            reason = str(error)
+    pytest.skip(reason)
+
+
+def theirs(name):
+    """The values of ir_measures; those of queries without results are its default."""
+    measure = ir_measures.parse_measure(name)
+    # pytrec_eval crashes at a query with negative grades only.
+    qrels = [
+        ir_measures.Qrel(query, doc, grade, topic)
+        for query, topic, doc, grade in QRELS
+        if query != NEGATIVE
+    ]
+    run = {query: scores for query, scores in RUN.items() if query != NEGATIVE}
+    found = {one.query_id: one.value for one in ir_measures.iter_calc([measure], qrels, run)}
+    return {query: found.get(query, math.nan) for query in ("relevant", *WITHOUT_RELEVANT[:2])}
+
+
+def values_of(measure):
+    import polars as pl
+
+    schema = ("query_id", "iteration", "doc_id", "relevance")
+    qrels = Qrels(pl.DataFrame(QRELS, schema=schema, orient="row"))
+    evaluation = score_runs(qrels, {"run": Run.from_dict(RUN)}, [measure], Averaging())
+    return dict(zip(evaluation.query_ids["run"], evaluation.values("run", measure), strict=True))
+
+
+@pytest.mark.parametrize("label", sorted({*measure_labels(), *ir_measures_labels()}))
+def test_the_value_is_that_of_the_library(label):
+    measure = example_of(label)
+    if isinstance(measure, BaseMeasure):  # it needs an ontology
+        assert measure.value_without_results == OF_THIS_PACKAGE[label]
+        return
+    found = values_of(measure)
+    if label in OF_THIS_PACKAGE:
+        expected = dict.fromkeys(WITHOUT_RELEVANT, OF_THIS_PACKAGE[label])
+    else:
+        expected = theirs(measure.name)
+        # No value depends on the grades if none is relevant.
+        expected[NEGATIVE] = expected["grade 0"]
+        if label == "NumQ":  # as trec_eval -c
+            expected["no results"] = 1.0
+        if label == "nNRBP":  # 0 / 0; ir_measures gives 0 without results
+            expected["no results"] = math.nan
+    np.testing.assert_equal(found, {**found, **expected})
+    if label not in OF_THIS_PACKAGE:
+        assert found["relevant"] == pytest.approx(expected["relevant"], nan_ok=True)
+
+
+BY_NAME = {
+    "AP": "map",
+    "AP@3": "map_cut_3",
+    "nDCG": "ndcg",
+    "nDCG@3": "ndcg_cut_3",
+    "RR": "recip_rank",
+    "P@5": "P_5",
+    "R@2": "recall_2",
+    "Success@1": "success_1",
+    "Rprec": "Rprec",
+    "Bpref": "bpref",
+    "infAP": "infAP",
+    "IPrec@0.1": "iprec_at_recall_0.10",
+    "SetP": "set_P",
+    "SetR": "set_recall",
+    "SetF": "set_F",
+    "SetAP": "set_map",
+}
+SUMS = {"NumRet": "num_ret", "NumRel": "num_rel", "NumQ": "num_q"}
+
+QUERIES = st.sampled_from(["1", "2", "3", "4", "5"])
+DOCUMENTS = st.sampled_from("abcdefgh")
+
+
+@st.composite
+def pairs(draw):
+    """A run without ties, and qrels of which every second query has no relevant document."""
+    grades = st.one_of(
+        st.dictionaries(DOCUMENTS, st.just(0), min_size=1),
+        st.dictionaries(DOCUMENTS, st.integers(-1, 0), min_size=1),
+        st.dictionaries(DOCUMENTS, st.integers(-1, 3), min_size=1),
+    )
+    qrels = {
+        query: docs if max(docs.values()) >= 0 else {**docs, "a": 0}
+        for query, docs in draw(st.dictionaries(QUERIES, grades, min_size=1)).items()
+    }
+    rankings = st.lists(DOCUMENTS, min_size=1, unique=True)
+    run = draw(st.dictionaries(QUERIES, rankings, min_size=1))
+    scores = {
+        query: {doc: -float(at) for at, doc in enumerate(docs)} for query, docs in run.items()
+    }
+    return qrels, scores
+
+
+def scored(qrels, run, names, **averaging):
+    return score_runs(
+        Qrels.from_dict(qrels),
+        {"run": Run.from_dict(run)},
+        parse_measures(names),
+        Averaging(**averaging),
+    )
+
+
+def mean(values):
+    return math.fsum(values) / len(values)
+
+
+@given(pairs())
+def test_means_are_those_of_pytrec_eval_over_all_queries_of_the_qrels(pair):
+    qrels, run = pair
+    names = {**BY_NAME, **SUMS}
+    results = pytrec_eval.RelevanceEvaluator(qrels, {*names.values()}).evaluate(run)
+    evaluation = scored(qrels, run, names)
+    for name, key in BY_NAME.items():
+        expected = mean([results.get(query, {}).get(key, 0.0) for query in qrels])
+        assert evaluation.mean(name) == expected, name
+        assert evaluation.n(name) == len(qrels)
+    assert evaluation.mean("NumRet") == sum(one["num_ret"] for one in results.values())
+    assert evaluation.mean("NumQ") == len(qrels)
+
+
+@given(pairs())
+def test_means_are_those_of_ir_measures(pair):
+    qrels, run = pair
+    measures = [ir_measures.parse_measure(name) for name in (*BY_NAME, "RR@3", "Judged@3", "NumQ")]
+    expected = ir_measures.calc_aggregate(measures, qrels, run)
+    evaluation = scored(qrels, run, measures)
+    for measure in measures:
+        # pytrec_eval leaves the NumQ of a query without results out.
+        if measure != ir_measures.NumQ:
+            assert evaluation.mean(repr(measure)) == pytest.approx(expected[measure], abs=1e-12)
+
+
+@given(pairs())
+def test_without_such_queries_the_means_are_over_the_others(pair):
+    qrels, run = pair
+    with_relevant = {query: docs for query, docs in qrels.items() if max(docs.values()) >= 1}
+    if not with_relevant:
+        return
+    for missing in ("zero", "drop"):
+        names = [*BY_NAME, *SUMS, "MinRank", "Judged@3", "ERR@3", "APcap@2"]
+        dropped = scored(qrels, run, names, missing=missing, no_relevant="drop")
+        alone = scored(with_relevant, run, names, missing=missing)
+        assert dropped.query_ids == alone.query_ids
+        assert dropped.tables["run"].tobytes() == alone.tables["run"].tobytes()
+        assert set(dropped.queries_without_relevant) == qrels.keys() - with_relevant.keys()
+
+
+@pytest.mark.parametrize("low_memory", [False, True])
+@pytest.mark.parametrize("no_relevant", ["zero", "drop"])
+@pytest.mark.parametrize("grade", [0, -1, -2])
+def test_files_give_the_figures_of_tables(tmp_path, grade, no_relevant, low_memory):
+    qrels = {
+        str(query): {"a": 1 if query % 3 else grade, "b": min(0, grade)} for query in range(40)
+    }
+    run = {str(query): {"a": 1.0, "x": 2.0 - query % 2, "b": 0.5} for query in range(5, 50)}
+    write_qrels(Qrels.from_dict(qrels), tmp_path / "qrels")
+    write_run(Run.from_dict(run), tmp_path / "run")
+    names = ["RR", "nDCG@10", "Judged@3", "MinRank", "NumQ", "NumRet"]
+    opened = open_files(
+        str(tmp_path / "qrels"),
+        [str(tmp_path / "run")],
+        parse_measures(names),
+        low_memory=low_memory,
+    )
+    averaging = Averaging(no_relevant=no_relevant)
+    found = score_runs(opened.qrels, name_runs(opened.runs), parse_measures(names), averaging)
+    plain = evaluate(qrels, run, names, no_relevant=no_relevant)
+    paths = evaluate(tmp_path / "qrels", tmp_path / "run", names, no_relevant=no_relevant)
+    for evaluation in (found, paths):
+        assert [*evaluation.query_ids.values()] == [*plain.query_ids.values()]
+        assert [*evaluation.counts.values()] == [*plain.counts.values()]
+        (table,), (expected,) = evaluation.tables.values(), plain.tables.values()
+        assert table.tobytes() == expected.tobytes()
+    assert len(plain.query_ids["run"]) == {"zero": 40, "drop": 26}[no_relevant]
+
+
+def test_a_relevance_level_leaves_no_query_out():
+    """As -l 2 of trec_eval, and rel=2 of ir_measures."""
+    qrels = {"1": {"a": 2}, "2": {"a": 1}, "3": {"a": 0}}
+    run = {query: {"a": 1.0} for query in qrels}
+    results = pytrec_eval.RelevanceEvaluator(qrels, {"map"}, relevance_level=2).evaluate(run)
+    by_pytrec_eval = mean([one["map"] for one in results.values()])
+    by_ir_measures = ir_measures.calc_aggregate([ir_measures.AP(rel=2)], qrels, run)
+    evaluation = evaluate(qrels, run, ["AP(rel=2)"])
+    assert evaluation.mean("AP(rel=2)") == by_pytrec_eval == 1 / 3
+    assert list(by_ir_measures.values()) == [1 / 3]
+    assert evaluate(qrels, run, ["AP(rel=2)"], no_relevant="drop").mean("AP(rel=2)") == 0.5
