@@ -365,17 +365,21 @@ def _detectable_difference(
     else:
         return None
     # Rounded, so that all pairs of a family have the same level.
-    return found.spread * _detectable_per_deviation(found.n, float(f"{level:.9g}"))
+    return found.spread * detectable_per_deviation(found.n, float(f"{level:.9g}"))
 
 
 _TESTS_OF_THE_MEAN = ("randomisation", "paired_bootstrap", "t_test")
 
 
 @lru_cache(maxsize=64)
-def _detectable_per_deviation(queries: int, level: float) -> float:
-    """Return the smallest detectable difference for a standard deviation of 1.
+def detectable_per_deviation(queries: int, level: float) -> float:
+    """Return the difference that a t-test detects at a level, for a standard deviation of 1.
 
     The difference is proportional to the standard deviation.
+
+    Args:
+        queries: The number of queries, at least 2.
+        level: The test's significance level, between 0 and 1.
     """
     return smallest_detectable_difference(1.0, queries, level=level)
 
