@@ -185,9 +185,8 @@ def holm(p_values: list[float]) -> list[float]:
     return adjusted
 
 
-def detectable(deviation: float, queries: int, alpha: float) -> float:
-    """Return the difference that a paired t-test detects with a power of 80%."""
-    critical = stats.t.ppf(1 - alpha / 2, queries - 1)
+def detectable(deviation: float, queries: int, critical: float) -> float:
+    """Return the difference at which t exceeds a critical value with a probability of 80%."""
     low, high = 0.0, 10.0
     for _ in range(200):
         middle = (low + high) / 2
@@ -297,6 +296,20 @@ class Checker:
         self.found.add(f"{path}.difference", values.mean())
         add_interval(self.found, f"{path}.ci", entry["ci"], values, binary=False)
 
+    def add_detectable(self, path: str, entry: dict[str, Any], values: np.ndarray) -> None:
+        """Add the detectable difference: with max-t at its critical value, else Bonferroni's."""
+        n, spread = len(values), values.std(ddof=1)
+        if entry["correction"] == "max_t":
+            ends = entry["ci"]["low"], entry["ci"]["high"]
+            half = min(abs(entry["difference"] - end) for end in ends)
+            critical = half / spread * math.sqrt(n)
+        else:
+            family = [
+                one for one in self.report["comparisons"] if one["measure"] == entry["measure"]
+            ]
+            critical = stats.t.isf(self.alpha / len(family) / 2, n - 1)
+        self.found.add(path, detectable(spread, n, critical), 1e-6)
+
     def add_comparisons(self) -> None:
         p_values: dict[str, dict[int, float]] = {}
         for place, entry in enumerate(self.report["comparisons"]):
@@ -310,8 +323,7 @@ class Checker:
             self.found.add(f"{path}.losses", losses)
             self.found.add(f"{path}.ties", len(values) - wins - losses)
             self.found.add(f"{path}.effect_size", values.mean() / values.std(ddof=1))
-            least = detectable(values.std(ddof=1), len(values), self.alpha)
-            self.found.add(f"{path}.detectable_difference", least, 1e-6)
+            self.add_detectable(f"{path}.detectable_difference", entry, values)
             self.add_tests(path, entry, values)
             p_values.setdefault(label, {})[place] = entry[entry["test"]]["p"]
         for found in p_values.values():

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.compare import differences
+from trectools_plus.benchmark.compare import compare, differences
 from trectools_plus.benchmark.compare.compare_reports import compare_reports
 from trectools_plus.benchmark.compare.differences import find_differences_of_1_0
 from trectools_plus.benchmark.report import load_report
@@ -161,6 +161,26 @@ def test_a_report_without_the_number_of_timed_queries_is_verified(
     edit(out, as_before)
     problems = [line for line in verify_report(out).problems if "BenchmarkReport.json: m" in line]
     assert problems == []
+
+
+def test_a_report_with_detectable_differences_of_one_t_test_is_verified(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Versions before 0.2 ignored the correction."""
+    modes = {"a": {n: 1 + n % 4 for n in range(60)}, "b": {7: 0}, "c": {8: 0, 9: 2}}
+
+    def of_one_test(found: Any, *_: Any) -> float | None:
+        return found.spread and found.spread * compare.detectable_per_deviation(found.n, 0.05)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(compare, "_detectable_difference", of_one_test)
+        report = bench.make("out", modes, correction="holm")
+    assert any("detectable_difference" in one for one in verify_report(report).problems)
+    monkeypatch.setattr("trectools_plus.benchmark.rebuild.is_by_this_version", lambda _: False)
+    monkeypatch.setattr(
+        "trectools_plus.reporting.verification.verify.is_by_this_version", lambda _: False
+    )
+    assert verify_report(report).problems == []
 
 
 def test_latencies_are_those_of_each_query(small: Any, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from scipy import stats
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics import bootstrap_intervals, mean_intervals
 from trectools_plus.statistics.bootstrap import GEOMETRIC_FLOOR, LOCATIONS
-from trectools_plus.statistics.intervals import FEW_NOTE
+from trectools_plus.statistics.intervals import FEW_NOTE, SMALL_NOTE
 
 STATISTICS = {"mean": np.mean, "median": np.median, "geometric_mean": stats.gmean}
 VALUES = arrays(
@@ -220,6 +220,18 @@ def test_few_values_that_differ_get_a_note(n, other, noted, interval):
     column = np.where(np.arange(n) < other, np.linspace(0.1, 0.9, n), 0.95)
     result = mean_intervals(column, interval=interval, resamples=300)
     assert (result.notes[0] == FEW_NOTE) == noted
+
+
+@pytest.mark.parametrize(("n", "note"), [(10, FEW_NOTE), (19, SMALL_NOTE), (20, None)])
+def test_few_values_get_a_note_up_to_the_size_with_93_percent_coverage(n, note):
+    rng = np.random.default_rng(n)
+    scores = rng.beta(0.5, 2.0, (n, 2_000))
+    result = mean_intervals(scores, resamples=1_000)
+    assert set(result.notes) == {note}
+    covered = float(((result.low <= 0.2) & (result.high >= 0.2)).mean())
+    assert covered > 0.92 if note is None else covered < 0.94
+    undefined = np.vstack([scores[:, :1], [[np.nan]] * 5])
+    assert mean_intervals(undefined, resamples=100).notes == (note,)
 
 
 def test_t_equals_scipy_and_stays_in_the_unit_interval():

@@ -1,6 +1,5 @@
 """Simultaneous intervals: they agree with the p-values, and cover the whole family."""
 
-import re
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -13,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from trectools_plus import compare
 from trectools_plus.statistics import compare_columns, pairwise_differences
+from trectools_plus.statistics.resamples import draw_counts, map_chunks
 from trectools_plus.statistics.systems import compare_simultaneously
 
 ROOT = Path(__file__).parents[2]
@@ -117,19 +117,18 @@ def simulate():
     del sys.modules["simulate"]
 
 
-def documented(label: str, column: str) -> float:
-    """Read a figure of the tables in docs/statistics.md."""
+def documented(corner: str, label: str, column: str) -> str:
+    """Read a cell of a table in docs/statistics.md, by its first cell, row and column."""
     page = (ROOT / "docs" / "statistics.md").read_text("utf-8").splitlines()
-    for place, line in enumerate(page):
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if column in cells and re.match(r"\|---", page[min(place + 1, len(page) - 1)]):
-            for row in page[place + 2 :]:
-                values = [cell.strip() for cell in row.strip("|").split("|")]
-                if not row.startswith("|"):
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page]
+    for place, header in enumerate(rows):
+        if header[0] == corner and column in header:
+            for row in rows[place + 2 :]:
+                if len(row) != len(header):
                     break
-                if values[0] == label:
-                    return float(values[cells.index(column)].rstrip("%")) / 100
-    raise AssertionError(f"no figure {label}, {column}")
+                if row[0] == label:
+                    return row[header.index(column)]
+    raise AssertionError(f"no figure {corner}, {label}, {column}")
 
 
 @pytest.mark.parametrize("size", [25, 50])
@@ -138,12 +137,54 @@ def test_documented_coverage_agrees_with_a_small_simulation(simulate, kind, size
     draws = 500
     found = simulate.coverage(size, draws, simulate.SCORES[kind], proportions=True)
     for method, share in found.items():
-        expected = documented(f"{kind}, n = {size}", method)
+        expected = float(documented("scores", f"{kind}, n = {size}", method).rstrip("%")) / 100
         assert share == pytest.approx(expected, abs=4 * (expected * (1 - expected) / draws) ** 0.5)
 
 
-def test_documented_families_agree_with_a_small_simulation(simulate):
-    found = simulate.family(25, 150)
-    for column, share in found.items():
-        expected = documented("n = 25", column.replace("_", " "))
-        assert share == pytest.approx(expected, abs=4 * (expected * (1 - expected) / 150) ** 0.5)
+def in_the_order_of_compare_simultaneously(differences):
+    """Return the queries in the order by values in which resamples count them."""
+    means = differences.mean(axis=0)
+    positive = np.where(means < 0, -differences, differences)
+    largest_first = np.argsort(-np.abs(means), kind="stable")
+    return differences[np.lexsort(positive[:, largest_first].T[::-1])]
+
+
+@pytest.mark.parametrize("kind", ["nDCG-like", "skewed"])
+@pytest.mark.parametrize("systems", [2, 4])
+def test_the_simulation_has_the_intervals_of_the_package(simulate, kind, systems):
+    rng = np.random.default_rng(systems)
+    scores, _ = simulate.VALUES[kind].draw(rng, (1, 30, systems), "unequal variances")
+    first, second = np.triu_indices(systems, 1)
+    differences = scores[0][:, second] - scores[0][:, first]
+    differences = in_the_order_of_compare_simultaneously(differences)
+    options = {"resamples": 999, "seed": 7}
+    counts = np.concatenate(map_chunks(lambda size, draw: draw_counts(30, size, draw), 30, 999, 7))
+    comparisons = compare_columns(differences, interval="bca", tests=(), **options)
+    found, adjusted = compare_simultaneously(differences, comparisons, **options)
+    assert (adjusted > 0.1).all()  # no pair needs more resamples
+    (halves,) = simulate.max_t_half_widths(counts, differences, [len(found)])
+    assert [one.high - one.difference for one in found] == pytest.approx(halves.tolist())
+    for column, one in enumerate(comparisons):
+        step = (one.high - one.low) / 50
+        for truth, inside in (
+            (one.low - step, False),
+            (one.low + step, True),
+            (one.high - step, True),
+            (one.high + step, False),
+        ):
+            values = differences[:, [column]]
+            assert simulate.bca_covers(counts, values, np.array([truth]), [1]) == [inside]
+
+
+@pytest.mark.parametrize("table", ["intervals", "decisions"])
+def test_documented_families_agree_with_a_small_simulation(simulate, table):
+    families = 200
+    found = simulate.compare_families("skewed", "unequal variances", 25, 8, families)
+    names = ("bca", "max_t") if table == "intervals" else ("any holm", "any max_t")
+    for family, column in (("all pairs", "8 runs"), ("baseline", "8 runs, baseline")):
+        label = "unequal variances, skewed, n = 25"
+        expected = documented(table, label, column).split(" → ")
+        for name, figure in zip(names, expected, strict=True):
+            share = float(figure) / 100
+            error = (share * (1 - share) / families) ** 0.5
+            assert found[family][name] == pytest.approx(share, abs=4 * error)

@@ -7,6 +7,7 @@ unchanged. Everything else is taken from the report, and listed as unproven.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.benchmark.compare.compare import detectable_per_deviation
 from trectools_plus.benchmark.compare.differences import find_differences_of_1_0
+from trectools_plus.benchmark.compare.method import alpha_of
 from trectools_plus.benchmark.compare.significance import (
     find_best,
     find_groups,
@@ -371,7 +374,27 @@ def _remake(
                 report, config, replace(dataset, corpus=None), first, evaluation, one
             )
     progress("comparing", 1, 1)
+    if not is_by_this_version(source):
+        report = _adopt_detectable(old, report)
     return _adopt_counts(old, report), evaluation
+
+
+def _adopt_detectable(old: BenchmarkReport, report: BenchmarkReport) -> BenchmarkReport:
+    """Keep the detectable differences of one uncorrected t-test of versions before 0.2."""
+    pairs = {(one.baseline, one.contrast, one.measure): one for one in old.comparisons}
+    level = alpha_of(report.confidence)
+    entries = []
+    for entry in report.comparisons:
+        reported = pairs.get((entry.baseline, entry.contrast, entry.measure))
+        stated = single = reported and reported.detectable_difference
+        if entry.difference and entry.effect_size:
+            spread = entry.difference / entry.effect_size
+            single = spread * detectable_per_deviation(entry.n, level)
+        # Without a mean difference, the report does not contain the spread.
+        if stated and single and math.isclose(stated, single, rel_tol=1e-6):
+            entry = entry.model_copy(update={"detectable_difference": single})
+        entries.append(entry)
+    return report.model_copy(update={"comparisons": entries})
 
 
 def _adopt_counts(old: BenchmarkReport, report: BenchmarkReport) -> BenchmarkReport:

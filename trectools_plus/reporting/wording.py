@@ -424,6 +424,20 @@ def describe_difference_intervals(entry: Comparison) -> str:
     return "The intervals are not adjusted for the number of comparisons."
 
 
+def describe_detectable(entry: Comparison) -> str:
+    """Return a sentence on the detectable differences.
+
+    Args:
+        entry: One comparison of the family.
+    """
+    least = "" if entry.correction == "max_t" else "at least "
+    return (
+        "Detectable is the smallest true difference that this test and correction find in "
+        f"{least}80 of 100 sets of queries, for this number of queries and this spread of the "
+        "differences."
+    )
+
+
 def describe_test(entry: Comparison, confidence: float) -> str:
     """Describe the test of significance: ``randomisation test, p ≤ 0.05 after Holm over 3 …``.
 

@@ -50,6 +50,10 @@ and ``auto`` uses Wilson's interval for values of 0 and 1."""
 FEW_NOTE = (
     f"fewer than {FEW} values differ from the most common one: the interval may be too narrow"
 )
+SMALL = 20
+"""With fewer values, a bootstrap or t interval gets a note: with skewed values, 95% intervals of
+the mean contain the true one in less than 93% of the simulation of docs/statistics.md."""
+SMALL_NOTE = f"fewer than {SMALL} values: the interval may be too narrow"
 
 
 def mean_intervals(
@@ -77,7 +81,8 @@ def mean_intervals(
     Returns:
         One interval per column; ``nan`` without a valid one: for a single value, and for equal
         values, unless Wilson's method applies. A resample without a defined value of a column is
-        left out for that column. ``notes`` has :data:`FEW_NOTE` where it applies.
+        left out for that column. ``notes`` has :data:`FEW_NOTE` or :data:`SMALL_NOTE` where it
+        applies.
 
     Raises:
         UsageError: If there is no row, a value is infinite, or an option is out of range.
@@ -127,7 +132,6 @@ def mean_intervals(
     # A resampled mean is never outside the values, but its rounding error may be.
     low, high = (np.where(clipped, np.clip(ends, *bounds), ends) for ends in (low, high))
     mean = np.clip(first + shift, lowest, highest)
-    few = has_few(table)
     return Intervals(
         np.where(n > 0, mean, np.nan),
         low,
@@ -138,10 +142,7 @@ def mean_intervals(
         settings.seed,
         interval,
         methods=tuple(methods),
-        notes=tuple(
-            FEW_NOTE if noted and method not in ("", "wilson", OF_1_0) else None
-            for noted, method in zip(few.tolist(), methods, strict=True)
-        ),
+        notes=tuple(map(_note_on, methods, has_few(table).tolist(), n.tolist())),
     )
 
 
@@ -163,6 +164,15 @@ def _choose_methods(
     constant = (spread <= ROUNDING) & (interval != OF_1_0)
     chosen = np.where(wilson, "wilson", np.where(constant, "", other))
     return [str(name) for name in np.where(n < MIN_VALUES, "", chosen)]
+
+
+def _note_on(method: str, few: bool, n: int) -> str | None:
+    """Return the note on an interval that may be too narrow."""
+    if method in ("", "wilson", OF_1_0):
+        return None
+    if few:
+        return FEW_NOTE
+    return SMALL_NOTE if n < SMALL else None
 
 
 def has_few(table: FloatArray) -> BoolArray:

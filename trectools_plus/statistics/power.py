@@ -116,6 +116,21 @@ def smallest_detectable_difference(
     return spread * find_root(excess_power, 0.0, highest)
 
 
+def level_of_t(critical: float, queries: int) -> float:
+    """Return the level of a two-sided paired t-test with a given critical value.
+
+    Args:
+        critical: The value that ``abs(t)`` exceeds if a difference is significant, above 0.
+        queries: The number of queries, at least 2.
+
+    Returns:
+        The level, between 0 and 1.
+    """
+    from scipy.special import stdtr
+
+    return float(2.0 * stdtr(queries - 1, -critical))
+
+
 def find_root(function: Callable[[float], float], low: float, high: float) -> float:
     """Return a root between two values of different sign, by Brent's method.
 

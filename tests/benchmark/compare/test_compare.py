@@ -86,16 +86,83 @@ def test_one_query_proves_nothing() -> None:
     assert (entry.significant, entry.effect_size) == (False, None)
 
 
-def test_a_detectable_difference_is_found_in_eight_of_ten_sets() -> None:
+@pytest.mark.parametrize("modes", [2, 3, 8])  # 1, 3 and 28 pairs
+def test_max_t_detects_the_detectable_difference_in_eight_of_ten_sets(modes: int) -> None:
+    n, sets = 50, 500
+    random = np.random.default_rng(modes)
+
+    def draw(shift: float) -> np.ndarray:
+        """Draw scores of which those of the last mode are better."""
+        return random.normal(0.5, 0.1, (n, modes)) + shift * (np.arange(modes) == modes - 1)
+
+    def half_widths(scores: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        first, last = np.triu_indices(modes, 1)
+        differences = scores[:, last] - scores[:, first]
+        means, errors = differences.mean(axis=0), stats.sem(differences)
+        table = differences - means
+        resampled = counts @ table / n
+        deviations = np.sqrt((counts @ table**2 / n - resampled**2) / (n - 1))
+        maxima = np.abs(resampled / deviations).max(axis=1)
+        return means, np.quantile(maxima, 0.95) * errors
+
+    names = [f"m{number}" for number in range(modes)]
+    stated = []
+    for seed in range(5):
+        values = dict(zip(names, draw(0.0).T.tolist(), strict=True))
+        entries = compare_evaluation(
+            evaluation_of(values), correction="max_t", resamples=4_000, seed=seed
+        )
+        for entry in entries:
+            assert entry.detectable_difference is not None
+            assert entry.effect_size is not None
+            assert entry.difference is not None
+            # The spread is estimated from each set; the true one is 0.1 √2.
+            spread = entry.difference / entry.effect_size
+            stated.append(entry.detectable_difference * 0.1 * 2**0.5 / spread)
+    shift = float(np.mean(stated))
+    found = []
+    for number in range(sets):
+        if number % 20 == 0:
+            counts = random.multinomial(n, [1 / n] * n, 500).astype(float)
+        means, halves = half_widths(draw(shift), counts)
+        found.append(abs(means[-1]) > halves[-1])
+    assert np.mean(found) == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "benjamini_hochberg"])
+def test_corrected_tests_detect_the_detectable_difference_in_at_least_eight_of_ten_sets(
+    correction: str,
+) -> None:
     random = np.random.default_rng(5)
-    n, spread = 40, 0.2
-    values = random.normal(0, spread, n)
-    (entry,) = compare_evaluation(evaluation_of({"a": [0.0] * n, "b": values.tolist()}), **FAST)
-    assert entry.detectable_difference is not None
-    # By simulation, with SciPy's test: differences of that size at the spread that was seen.
-    drawn = random.normal(entry.detectable_difference, values.std(ddof=1), (n, 20_000))
-    found = (stats.ttest_1samp(drawn, 0.0).pvalue <= 0.05).mean()
-    assert found == pytest.approx(0.8, abs=0.01)
+    n = 40
+    values = {name: random.normal(0.5, 0.2, n).tolist() for name in "abc"}
+    entries = compare_evaluation(evaluation_of(values), correction=correction, **FAST)
+    for entry in entries:
+        assert entry.detectable_difference is not None
+        assert entry.effect_size is not None
+        assert entry.difference is not None
+        spread = entry.difference / entry.effect_size
+        drawn = random.normal(entry.detectable_difference, spread, (n, 20_000))
+        found = (stats.ttest_1samp(drawn, 0.0).pvalue <= 0.05 / 3).mean()
+        assert found == pytest.approx(0.8, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "options", [{"correction": "tukey_hsd"}, {"test": "wilcoxon"}, {"test": "sign_test"}]
+)
+def test_tests_that_do_not_compare_a_t_statistic_state_no_detectable_difference(
+    options: dict[str, str],
+) -> None:
+    random = np.random.default_rng(5)
+    values = {name: random.normal(0.5, 0.2, 40).tolist() for name in "abc"}
+    for entry in compare_evaluation(evaluation_of(values), **options, **FAST):
+        assert entry.detectable_difference is None
+
+
+def test_a_test_that_is_never_significant_detects_nothing() -> None:
+    values = {"a": [0.1, 0.5, 0.3, 0.2], "b": [0.2, 0.7, 0.9, 0.5]}  # p is at least 2 / 2^4
+    (entry,) = compare_evaluation(evaluation_of(values), correction="holm", **FAST)
+    assert entry.detectable_difference is None
 
 
 @pytest.mark.parametrize("values", [[0.9], [0.1, 0.1, 0.1]])

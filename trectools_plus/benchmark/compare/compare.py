@@ -40,6 +40,7 @@ from trectools_plus.statistics.arrays import IntervalOptions, Resampling
 from trectools_plus.statistics.correction import CORRECTIONS
 from trectools_plus.statistics.intervals import METHOD_NAMES, RESAMPLED
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS
+from trectools_plus.statistics.power import level_of_t
 
 
 def compare_evaluation(
@@ -145,6 +146,7 @@ def compare_pairs(
             float(adjusted[column]),
             resamples,
             facts,
+            pairs=len(pairs),
             higher_is_better=evaluation.definition(case[2]).higher_is_better,
         )
         for column, case in enumerate(cases)
@@ -276,6 +278,7 @@ def make_comparison(
     resamples: int,
     facts: dict[str, str],
     *,
+    pairs: int,
     higher_is_better: bool,
 ) -> Comparison:
     """Make an entry of the report.
@@ -286,6 +289,7 @@ def make_comparison(
         p_adjusted: For the family; ``nan`` where nothing is defined.
         resamples: Number of resamples.
         facts: ``test``, ``correction`` and ``family``.
+        pairs: The number of comparisons in the family.
         higher_is_better: The measure's direction, which decides between wins and losses.
     """
     baseline, contrast, measure = case
@@ -303,9 +307,9 @@ def make_comparison(
         p_adjusted=none_if_nan(p_adjusted),
         significant=bool(p_adjusted <= alpha_of(found.level)),
         effect_size=found.effect_size,
-        detectable_difference=found.spread * _detectable_per_deviation(found.n, found.level)
-        if found.spread
-        else None,
+        detectable_difference=_detectable_difference(
+            found, facts["test"], facts["correction"], pairs
+        ),
         wins=wins,
         ties=found.ties,
         losses=losses,
@@ -336,13 +340,48 @@ def add_probabilities(
     return entry.model_copy(update={"bayes": bayes})
 
 
+def _detectable_difference(
+    found: PairedComparison, test: str, correction: str, pairs: int
+) -> float | None:
+    """Return the true difference that is detected with a probability of 80%; ``None`` if unknown.
+
+    The t statistic is noncentral t. With max-t, its critical value is that of the whole family.
+    The other corrections detect at least what Bonferroni's detects: p is at most the level divided
+    by the number of pairs. Wilcoxon's, the sign and Tukey's test do not compare a t statistic.
+    """
+    if not found.spread or found.difference is None:
+        return None
+    if correction == MAX_T:
+        if found.low is None or found.high is None:
+            return None
+        # The other end may be moved to 0.
+        half = min(found.difference - found.low, found.high - found.difference)
+        level = level_of_t(half / found.spread * math.sqrt(found.n), found.n)
+    elif test in _TESTS_OF_THE_MEAN:
+        level = alpha_of(found.level) / (1 if correction == "none" else pairs)
+        # With n differences of the same sign, resampling tests have p = 2 / 2^n.
+        if test != "t_test" and level < 2.0 ** (1 - found.n):
+            return None
+    else:
+        return None
+    # Rounded, so that all pairs of a family have the same level.
+    return found.spread * detectable_per_deviation(found.n, float(f"{level:.9g}"))
+
+
+_TESTS_OF_THE_MEAN = ("randomisation", "paired_bootstrap", "t_test")
+
+
 @lru_cache(maxsize=64)
-def _detectable_per_deviation(queries: int, confidence: float) -> float:
-    """Return the smallest detectable difference for a standard deviation of 1.
+def detectable_per_deviation(queries: int, level: float) -> float:
+    """Return the difference that a t-test detects at a level, for a standard deviation of 1.
 
     The difference is proportional to the standard deviation.
+
+    Args:
+        queries: The number of queries, at least 2.
+        level: The test's significance level, between 0 and 1.
     """
-    return smallest_detectable_difference(1.0, queries, level=alpha_of(confidence))
+    return smallest_detectable_difference(1.0, queries, level=level)
 
 
 def _tests(found: PairedComparison) -> dict[str, Any]:

@@ -385,6 +385,7 @@ def _compare(
             adjusted[case],
             options["resamples"],
             facts,
+            pairs=sum(measure == case[1] for _, measure in cases),
             higher_is_better=a.report.higher_is_better(case[1]),
         )
         for case in cases

@@ -105,9 +105,11 @@ class Comparison(WithoutUnset):
     """Cohen's d_z: mean difference divided by the standard deviation (ddof = 1) of the
     differences."""
     detectable_difference: float | None = None
-    """The smallest true difference that a two-sided t-test at this level detects with a probability
-    of 80%, for as many queries with the same standard deviation; null for fewer than two queries,
-    or if all differences are equal."""
+    """The smallest true difference that the test and the correction detect with a probability of
+    80% (``max_t``) or at least 80% (others), for as many queries and comparisons with the same
+    standard deviation. Null without a formula (``wilcoxon``, ``sign_test``, ``tukey_hsd``), for too
+    few queries, and if all differences are equal. In reports of versions before 0.2, that of one
+    uncorrected t-test."""
     wins: int
     """Number of queries where the contrast is better."""
     ties: int

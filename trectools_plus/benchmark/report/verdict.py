@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import Field
 
-from trectools_plus.benchmark.compare.method import EQUAL
+from trectools_plus.benchmark.compare.method import EQUAL, MAX_T
 from trectools_plus.benchmark.report.modes import BayesianResult, Comparison
 from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel, WithoutUnset
 from trectools_plus.choices import DEFAULT_MEASURES, MOST_HEADLINES
@@ -406,9 +406,11 @@ def list_next_steps(
     """
     steps = describe_judged(report)
     if entry is not None and not entry.significant and entry.detectable_difference is not None:
+        least = "" if entry.correction == MAX_T else "at least "
         steps.append(
             f"With {plural(entry.n, 'query', 'queries')}, a true difference of "
-            f"{_show(entry.detectable_difference)} on {measure} is detected in 80 of 100 cases."
+            f"{_show(entry.detectable_difference)} on {measure} is detected in {least}80 of 100 "
+            "cases."
         )
     failing = report.failing_queries
     if failing:

@@ -39,6 +39,7 @@ from trectools_plus.reporting.wording import (
     collect_findings,
     component_label,
     describe_components_test,
+    describe_detectable,
     describe_difference_intervals,
     describe_test,
     equal_line,
@@ -268,9 +269,8 @@ def _differences(report: BenchmarkReport) -> str:
         markdown_table(header, rows),
         "Each row compares two modes query by query. Won, tied and lost count the queries on which "
         "the first mode is better, equal or worse. d_z is the mean difference divided by the "
-        "standard deviation of the differences. Detectable is the smallest true difference that a "
-        "t-test finds in 80 of 100 sets of queries, for this number of queries and this spread of "
-        f"the differences. {describe_difference_intervals(entries[0])} "
+        f"standard deviation of the differences. {describe_detectable(entries[0])} "
+        f"{describe_difference_intervals(entries[0])} "
         f"Significant: {describe_test(entries[0], report.confidence)}. Nothing corrects for the "
         "number of measures, so choose one measure before looking at the results."
         + (f" {further:,} more are in `BenchmarkReport.json`." if further else ""),

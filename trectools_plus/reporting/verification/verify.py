@@ -57,8 +57,8 @@ _NEW_IN_1_1 = frozenset(
     }
 )
 """The keys that reports of schema version 1.0 do not have."""
-_GIVEN_UP = ("size", "diagnosis[few-queries")
-"""Parts of earlier reports that this version does not make."""
+_GIVEN_UP = ("size", "diagnosis[few-queries", "verdict.next_steps")
+"""Parts of earlier reports that this version does not make, or words in another way."""
 _OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER, ANNOTATED_FOLDER, COMPONENTS_FOLDER)
 """Folders in which only a benchmark writes."""
 
