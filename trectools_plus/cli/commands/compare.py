@@ -148,7 +148,7 @@ def compare_runs(
             strict_input=strict_input,
             progress=progress,
         )
-        tables = dict(zip(named, opened.runs, strict=True))
+        tables = measures.name_given_runs(named, opened.runs)
         evaluation = measures.score_runs(opened.qrels, tables, chosen, missing, notes=opened.notes)
     found = benchmark.make_comparisons(evaluation, config, Path(judgments).name)
     reporting.write_comparisons(found, *(to or ()), layout=paper.layout())

@@ -41,8 +41,8 @@ from trectools_plus.validation.views.runs import RunView
 def duplicate_document(run: RunView) -> Hit | None:
     """A document occurs twice in a query."""
     repeats = run.repeats
-    if repeats.is_empty():
-        return None
+    if repeats.is_empty() or run.unclear_systems is not None:
+        return None  # R151 reports the column of which documents may be repeated
     row, first = repeats["row"][0], repeats["first"][0]
     n_queries = len(np.unique(run.blocks.query[repeats["row"].to_numpy()]))
     queries = f" in {plural(n_queries, 'query', 'queries')}"
