@@ -550,15 +550,23 @@ def choose_queries(
 
 
 def name_runs(runs: Sequence[_Named]) -> dict[str, _Named]:
-    """Return runs by tag, or by path if several have the same tag.
+    """Return runs by tag, by path if several have the same tag, or by both.
+
+    Both are needed for two tables of the same systems.
 
     Raises:
         UsageError: If a run is given twice.
     """
     tags = [run.name for run in runs]
+    tags_of: dict[str | None, set[str]] = {}
+    for run in runs:
+        tags_of.setdefault(run.path, set()).add(run.name)
     named: dict[str, _Named] = {}
     for run in runs:
-        name = run.name if tags.count(run.name) == 1 else run.path or run.name
+        name = run.name
+        if tags.count(name) > 1:
+            is_table = len(tags_of[run.path]) > 1
+            name = f"{run.path or ''} {name}".strip() if is_table else run.path or name
         if name in named:
             raise UsageError(f"{name} is given twice", remedy="pass each run file once")
         named[name] = run

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.interchange.frames import (
     QRELS,
@@ -25,7 +25,6 @@ from trectools_plus.formats.interchange.frames import (
 from trectools_plus.formats.interchange.names import GRADES, ColumnNames, find_fields
 from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
-from trectools_plus.text import listed
 from trectools_plus.validation.engine import (
     open_qrels,
     open_run,
@@ -95,13 +94,6 @@ def as_run(run: Input, name: str | None = None, load: Callable[[str], Run] = loa
     if isinstance(run, Qrels) or _is_list_of_runs(run):
         raise unexpected(run, RUN, name)
     _refuse_empty(run, "results", name)
-    if is_frame(run) and (systems := split_systems(run)):
-        raise InputError(
-            f"the table has the results of {len(systems):,} systems ({listed([*systems])}), but "
-            "one run is needed here",
-            where=name or "run",
-            remedy="pass the rows of one system, or the table without a name",
-        )
     try:
         return Run(run, name or "run")
     except (UsageError, InputError) as error:
@@ -171,9 +163,10 @@ def _runs_of(
         return load(os.fsdecode(run))
     run = rename_columns(run, columns)
     if is_frame(run):
-        systems = split_systems(run, names_systems=columns is not None and "tag" in columns)
-        if systems:
-            return [Run(rows, system) for system, rows in systems.items()]
+        names_systems = columns is not None and "tag" in columns
+        _, parts = split_systems(run, names_systems=names_systems)
+        if parts:
+            return [Run(rows, system) for system, rows in parts.items()]
     return [as_run(run, name)]
 
 
@@ -232,12 +225,24 @@ def _is_qrels_file(data: Input) -> bool:
         return False
     if is_catalogue_name(data):
         return True
-    run, qrels = open_run(data, None), open_qrels(data)
+    try:
+        qrels = open_qrels(data)
+        run = open_run(data, None)
+    except FormatError:  # a Parquet file of the other kind
+        return _is_readable_qrels(data)
     if isinstance(run, FileReport) or isinstance(qrels, FileReport):
         return False
     is_run, is_qrels = (one.n_rows > 0 and one.shape.has_rows for one in (run, qrels))
     _, header = qrels.shape.header or (0, "")
     return is_qrels and (not is_run or "corpus" in header)  # BEIR calls the grade a score
+
+
+def _is_readable_qrels(path: str) -> bool:
+    try:
+        open_qrels(path)
+    except FormatError:
+        return False
+    return True
 
 
 def _has_grades(data: Input) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from trectools_plus import benchmark, measures, reporting
+from trectools_plus import benchmark, formats, measures, reporting
 from trectools_plus.choices import DEFAULT_MEASURES, Missing
 from trectools_plus.cli.options.benchmark import (
     Confidence,
@@ -26,6 +26,7 @@ from trectools_plus.cli.options.common import (
     MISSING_HELP,
     USUAL_MEASURES,
     AnnotationsFile,
+    Columns,
     LowMemory,
     OntologyFile,
     Scheduler,
@@ -99,6 +100,7 @@ def compare_runs(
     seed: Seed = None,
     paper: TableOptions,
     everything: Everything = False,
+    columns: Columns = None,
     strict_input: StrictInput = False,
     low_memory: LowMemory = False,
     ontology: OntologyFile = None,
@@ -146,6 +148,7 @@ def compare_runs(
             chosen,
             low_memory=low_memory,
             strict_input=strict_input,
+            columns=formats.column_names(columns),
             progress=progress,
         )
         tables = measures.name_given_runs(named, opened.runs)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from trectools_plus import measures, reporting
+from trectools_plus import formats, measures, reporting
 from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.choices import DEFAULT_MEASURES, Missing
 from trectools_plus.cli.options.common import (
     MISSING_HELP,
     USUAL_MEASURES,
     AnnotationsFile,
+    Columns,
     LowMemory,
     OntologyFile,
     Scheduler,
@@ -32,8 +33,6 @@ from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from trectools_plus import formats
 
 _CountRelevant = Callable[[int], Mapping[str, int]]
 _LONGEST_NAME = 40
@@ -62,6 +61,7 @@ def evaluate_runs(
         Missing,
         typer.Option(help=MISSING_HELP),
     ] = "zero",
+    columns: Columns = None,
     low_memory: LowMemory = False,
     strict_input: StrictInput = False,
     ontology: OntologyFile = None,
@@ -79,8 +79,8 @@ def evaluate_runs(
     ] = None,
 ) -> None:
     """The files are validated first. Input is refused only if a figure would be wrong or ambiguous;
-    a note on stderr names all other findings. Means are over the queries that have a relevant
-    document; the table shows the number of these queries.
+    a note on stderr names all other findings. A table of several systems is several runs. Means are
+    over the queries that have a relevant document; the table shows the number of these queries.
 
     \b
     Examples:
@@ -90,6 +90,7 @@ def evaluate_runs(
       trectools-plus eval qrels.txt bm25.run --per-query --format parquet -o scores.parquet
       trectools-plus eval qrels.txt runs/*.run --scheduler tcp://10.0.0.1:8786
       trectools-plus eval s3://trec/qrels.txt s3://trec/bm25.run
+      trectools-plus eval qrels.txt hits.csv --columns query=q,doc_id=_id,score=_score
       trectools-plus eval qrels.txt a.run -m "MaxOntSim(formula='lin')@10" --ontology hp.obo
     """
     if output_format == "parquet" and output is None and sys.stdout.isatty():
@@ -105,7 +106,8 @@ def evaluate_runs(
         chosen = measures.bind_files(chosen, ontology, annotations)
     with use_scheduler(scheduler), show_progress() as progress:
         small = None
-        if scheduler is None:
+        names_of_columns = formats.column_names(columns)
+        if scheduler is None and names_of_columns is None:
             small = measures.evaluate_small_files(qrels, runs, chosen, missing, progress)
         if small is None:
             load_numpy_without_threads()
@@ -115,6 +117,7 @@ def evaluate_runs(
                 chosen,
                 low_memory=low_memory,
                 strict_input=strict_input,
+                columns=names_of_columns,
                 progress=progress,
             )
             scored = measures.name_runs(opened.runs)

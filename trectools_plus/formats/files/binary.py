@@ -30,7 +30,8 @@ class BinaryFormat:
 
 
 PARQUET = BinaryFormat(
-    "a Parquet file", "runs and qrels are read from Parquet; convert other tables to CSV"
+    "a Parquet file",
+    "convert a run with `runs convert`, qrels with `qrels convert`, and other tables to CSV",
 )
 _ZIP = BinaryFormat("a zip archive", _UNPACK)
 _ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")

@@ -99,6 +99,13 @@ def frame_of(value: object, kind: Kind) -> pl.DataFrame:
     """
     if isinstance(value, pl.LazyFrame):
         value = value.collect()
+    systems, _ = split_systems(value) if kind is RUN and is_frame(value) else (None, {})
+    if systems is not None:
+        raise InputError(
+            f"{systems}, but one run is needed here",
+            where=kind.name,
+            remedy="pass the rows of one system; evaluate and compare accept the whole table",
+        )
     if isinstance(value, pl.DataFrame):
         frame = _renamed(value, kind)
     elif is_pandas(value):
@@ -147,8 +154,10 @@ def rename_columns(value: Any, columns: ColumnNames | None) -> Any:
     return table
 
 
-def split_systems(value: Any, *, names_systems: bool = False) -> dict[str, Any]:
-    """Return the rows of each system of a data frame; empty if it has the results of one.
+def split_systems(
+    value: Any, *, names_systems: bool = False
+) -> tuple[Systems | None, dict[str, Any]]:
+    """Return the systems of a data frame, and the rows of each; ``None`` if there is only one.
 
     Args:
         value: A frame of Polars or pandas.
@@ -164,7 +173,7 @@ def split_systems(value: Any, *, names_systems: bool = False) -> dict[str, Any]:
     used = {place for field, place in fields.items() if field != "tag"}
     further = [place for place in range(len(names)) if place not in used]
     if not further or not {"query_id", "doc_id"} <= fields.keys():
-        return {}
+        return None, {}
     texts = {field: _texts_at(value, fields[field]) for field in ("query_id", "doc_id")}
     texts |= {f"c{place}": _texts_at(value, place) for place in further}
     rows = pl.DataFrame(texts)
@@ -175,7 +184,7 @@ def split_systems(value: Any, *, names_systems: bool = False) -> dict[str, Any]:
         values = tuple(rows[column].unique(maintain_order=True).to_list())
         systems = Systems((names[fields["tag"]],), values, is_clear=len(values) > 1)
     if systems is None or (names_systems and not systems.is_clear):
-        return {}
+        return None, {}
     if not systems.is_clear:
         raise InputError(
             str(systems),
@@ -185,9 +194,11 @@ def split_systems(value: Any, *, names_systems: bool = False) -> dict[str, Any]:
         )
     column = candidates[systems.columns[0]]
     masks = {one: rows[column] == one for one in systems.values}
+    kept = sorted(used)
     if isinstance(value, pl.DataFrame):
-        return {one: value.filter(mask) for one, mask in masks.items()}
-    return {one: value[mask.to_numpy()] for one, mask in masks.items()}
+        table = value.select(value.columns[place] for place in kept)
+        return systems, {one: table.filter(mask) for one, mask in masks.items()}
+    return systems, {one: value.iloc[mask.to_numpy(), kept] for one, mask in masks.items()}
 
 
 def _texts_at(value: Any, place: int) -> pl.Series:

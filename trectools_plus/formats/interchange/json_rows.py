@@ -242,13 +242,20 @@ def _is_record(item: Value, fields: Fields) -> bool:
     """Return whether an object is one record, not a dictionary of queries."""
     if not isinstance(item, _Object):
         return False
-    names = [normalize(key) for key, _ in item]
-    has_results = any(name in _RESULTS for name in names)
+    has_results = _results_of(item) is not None
     found = find_fields((key for key, _ in item), fields)
     flat = {"query_id", "doc_id"} <= found.keys() and not any(
         isinstance(value, list) for value in item.values
     )
     return flat or (has_results and _query_of(item) is not None)
+
+
+def _results_of(item: _Object) -> Value:
+    """Return the results of a record, which may be inside the response of a search engine."""
+    for key, value in item:
+        if normalize(key) in _RESULTS or (key in _ENVELOPES and isinstance(_unwrap(value), list)):
+            return value
+    return None
 
 
 def _query_of(item: _Object) -> str | None:
@@ -280,7 +287,10 @@ def _read_records(records: Iterable[tuple[int, Value]], fields: Fields) -> JsonR
         )
         if not is_flat:
             _refuse_response(item)
-        form: Form = "records" if is_flat else "results"
+        given = None if is_flat else _results_of(item)
+        results = _unwrap(given)
+        is_response = isinstance(given, _Object) and isinstance(results, list)
+        form: Form = "records" if is_flat else "lists" if is_response else "results"
         rows = rows or JsonRows(form)
         if rows.form != form:
             raise UnknownFormError(f"the object on line {line} has other fields than the first")
@@ -307,8 +317,6 @@ def _read_records(records: Iterable[tuple[int, Value]], fields: Fields) -> JsonR
             )
             continue
         query_id = _query_of(item)
-        results = next((value for key, value in item if normalize(key) in _RESULTS), None)
-        results = _unwrap(results)
         if query_id is None or results is None:
             shown = ", ".join(names[:8])
             raise UnknownFormError(

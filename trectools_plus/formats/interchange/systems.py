@@ -118,9 +118,8 @@ class _Finder:
         for name in self.hinted:
             if self._is_row_number(name) or not self._answers_same_queries(name):
                 continue
-            if "rank" in self.rows.columns and self._restarts_ranks(name):
-                return self._clear(name)
-            return self._unclear([name])
+            certain = self._restarts_ranks(name) or self._is_grouped(name)
+            return self._clear(name) if certain else self._unclear([name])
         return None
 
     def _one_of(self, names: Sequence[str]) -> Systems:
@@ -178,10 +177,23 @@ class _Finder:
 
     def _restarts_ranks(self, name: str) -> bool:
         """Return whether ranks occur again in a query, but never for the same value."""
+        if "rank" not in self.rows.columns:
+            return False
         ranks = self.rows.select("query_id", "rank")
         if not ranks.is_duplicated().any():
             return False
         return not self.rows.select("query_id", "rank", self.places[name]).is_duplicated().any()
+
+    def _is_grouped(self, name: str) -> bool:
+        """Return whether the rows of a query are listed value by value, not merged by score."""
+        if self._coverage(name).min() < _MIN_COVERAGE:
+            return False
+        value = pl.col(self.places[name])
+        changes = (value != value.shift()).sum()
+        per_query = self.rows.group_by("query_id").agg(
+            is_grouped=changes == value.n_unique() - 1, is_list=pl.len() > value.n_unique()
+        )
+        return bool(per_query["is_grouped"].all() and per_query["is_list"].any())
 
     def _count(self, *names: str) -> int:
         """Count the different combinations of query, document and these columns."""

@@ -176,7 +176,8 @@ def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
         why = _why_not_fixable(draft)
     if why is None and draft.view.is_arranged:
         code = "R105" if draft.kind == "run" else "Q103"
-        job.notes.append(f"{code} not fixed: the table is copied; --fix {code} writes columns")
+        if code not in job.requested:
+            job.notes.append(f"{code} not fixed: the table is copied; --fix {code} writes columns")
     elif why is None:
         draft = _apply_rounds(draft, job)
         why = _why_not_fixable(draft)

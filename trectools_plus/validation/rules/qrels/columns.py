@@ -300,7 +300,7 @@ def grade_in_column_2(qrels: QrelsView) -> Hit | None:
 
 def grades_in_column_2(qrels: QrelsView) -> bool:
     """Return whether all grades are 0, and column 2 contains several small whole numbers."""
-    if qrels.n_rows < 2 or (qrels.grade != 0).any():
+    if qrels.n_rows < 2 or (qrels.grade != 0).any() or qrels.documents_in_column_2:
         return False
     distinct = qrels.frame["iteration"].unique()
     return distinct.len() > 1 and bool(distinct.str.contains(r"^-?[0-9]{1,3}$").all())

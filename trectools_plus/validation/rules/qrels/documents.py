@@ -134,7 +134,7 @@ def looks_diversity(qrels: QrelsView) -> Hit | None:
     )
 
 
-_MANY_SUBTOPICS = 100
+_MANY_SUBTOPICS = 20
 
 
 def _documents_may_be_in_column_2(qrels: QrelsView) -> bool:

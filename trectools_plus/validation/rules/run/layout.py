@@ -316,7 +316,7 @@ def readable_hit(table: TableView, layout: str) -> Hit:
         [shape.header[0] if shape.header else shape.first_line or 1],
         remedy="Every trectools-plus command reads it; for other tools, "
         + conversion_remedy(table).replace("Convert", "convert"),
-        fix="ask",
+        fix="ask" if origin.systems is None else "no",
         blocks_scoring=False,
     )
 
