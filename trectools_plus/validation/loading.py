@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 
 import polars as pl
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.interchange.names import ColumnNames, column_names
+from trectools_plus.formats.interchange.systems import refuse_systems
 from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run, Topics
 from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
@@ -182,12 +182,8 @@ def refuse_several_systems(view: RunView) -> None:
     if view.systems:
         assert view.columns is not None
         assert view.columns.origin is not None
-        raise FormatError(
-            f"{view.columns.origin.systems}, but one run is needed here",
-            path=view.path,
-            remedy=f"write a file for each: trectools-plus runs convert {quote(view.path)} "
-            "--output FOLDER",
-        )
+        assert view.columns.origin.systems is not None
+        raise refuse_systems(view.columns.origin.systems, view.path)
 
 
 def _run_frame(view: RunView) -> pl.DataFrame:

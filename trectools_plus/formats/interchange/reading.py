@@ -175,13 +175,8 @@ def convert_columns(
         assert found_directly is not None
         return found_directly
     formats = RUN_FORMATS if kind == "run" else QRELS_FORMATS
-    for one in formats.values() if name is None else (formats[name],):
-        if (read := one.read(source)) is not None:
-            return read
-    plain = _without_delimiters(source)
-    for one in _formats_without_header(formats, name) if plain is not None else ():
-        if plain is not None and (read := one.read(plain)) is not None:
-            return read
+    if (read := _find(source, formats, name)) is not None:
+        return read[1]
     remedy = f"see `{_COMMANDS[kind]} -h` for the formats"
     what, json_remedy = json_problem(source, kind) or (None, None)
     remedy = json_remedy or remedy
@@ -200,21 +195,32 @@ def convert_columns(
 def find_convertible(source: Source, kind: Kind) -> Format | None:
     """Return the format of a file that only ``runs convert`` and ``qrels convert`` read."""
     formats = RUN_FORMATS if kind == "run" else QRELS_FORMATS
-    for one in formats.values():
-        if not one.is_direct and one.name != "trec" and one.read(source) is not None:
-            return one
+    others = {name: one for name, one in formats.items() if not one.is_direct}
+    found = _find(source, others, None)
+    # TREC's columns are read by every command, unless they are separated by commas.
+    is_trec = found is not None and found[0].name == "trec" and found[1].source is source
+    return None if found is None or is_trec else found[0]
+
+
+def _find(
+    source: Source, formats: Mapping[str, Format], name: str | None
+) -> tuple[Format, Columns] | None:
+    """Return the format of a file, and its columns.
+
+    Values with delimiters, but without a header, have the formats of columns.
+    """
+    chosen = formats.values() if name is None else (formats[name],)
+    without_header = [one for one in formats.values() if not one.is_direct and one.name != "tsv"]
     plain = _without_delimiters(source)
-    for one in _formats_without_header(formats, None) if plain is not None else ():
-        if plain is not None and one.read(plain) is not None:
-            return one
+    tried = [(one, source) for one in chosen if one.is_direct]
+    if plain is not None:
+        is_any = name in (None, "csv", "tsv")
+        tried += [(one, plain) for one in (without_header if is_any else chosen)]
+    tried += [(one, source) for one in chosen if not one.is_direct]
+    for one, content in tried:
+        if (columns := one.read(content)) is not None:
+            return one, columns
     return None
-
-
-def _formats_without_header(formats: Mapping[str, Format], name: str | None) -> list[Format]:
-    """Return the formats that values with delimiters, but without a header, can have."""
-    if name not in (None, "csv", "tsv"):
-        return [formats[name]]
-    return [one for one in formats.values() if not one.is_direct and one.name != "tsv"]
 
 
 def _without_delimiters(source: Source) -> Source | None:

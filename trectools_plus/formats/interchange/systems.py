@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
 from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.text import quoted, visible
@@ -55,6 +57,15 @@ class Systems:
         return (
             f"{self.shown} may name systems{together}, because queries are repeated for its values"
         )
+
+
+def refuse_systems(systems: Systems, path: str) -> FormatError:
+    """Return the error for a table of several systems where one run is needed."""
+    return FormatError(
+        f"{systems}, but one run is needed here",
+        path=path,
+        remedy=f"write a file for each: trectools-plus runs convert {quote(path)} --output FOLDER",
+    )
 
 
 def find_systems(
