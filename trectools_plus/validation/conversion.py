@@ -87,6 +87,7 @@ def convert_runs(
     """
     view = RunView.of_file(_read(path, "run", source_format, columns), None)
     if not view.systems:
+        refuse_several_systems(view)
         converted = _convert_run(view, None)
         return {converted.table.name: converted}
     return {name: _convert_run(system, None) for name, system in view.systems.items()}

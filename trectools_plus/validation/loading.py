@@ -170,6 +170,8 @@ def _open_for_scoring(
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
         raise AssertionError("a report without a view must contain an error")
+    if not view.systems:
+        refuse_several_systems(view)
     return view
 
 
@@ -177,13 +179,11 @@ def refuse_several_systems(view: RunView) -> None:
     """Refuse a table of several systems where one run is needed.
 
     Raises:
-        FormatError: If a column names several systems.
+        FormatError: If a column names several systems, or may do so.
     """
-    if view.systems:
-        assert view.columns is not None
-        assert view.columns.origin is not None
-        assert view.columns.origin.systems is not None
-        raise refuse_systems(view.columns.origin.systems, view.path)
+    origin = None if view.columns is None else view.columns.origin
+    if origin is not None and origin.systems is not None:
+        raise refuse_systems(origin.systems, view.path)
 
 
 def _run_frame(view: RunView) -> pl.DataFrame:

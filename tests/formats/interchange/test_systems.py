@@ -167,11 +167,15 @@ def test_what_is_unclear_is_refused_with_the_column(
     assert find(path.read_text()) == Systems(
         columns, *(((("0", "1")),) if columns == ("fold",) else ())
     )
-    (error,) = (one for one in validate_run(path).findings if one.blocks_scoring)
-    assert error.code == "R151"
-    assert all(f"'{column}'" in error.message for column in columns)
-    with pytest.raises(Exception, match="may name systems"):
-        load_run(path)
+    found = {one.code: one for one in validate_run(path).findings if one.severity == "error"}
+    assert found.keys() == {"R105", "R131", "R151"}
+    assert all(f"'{column}'" in found["R151"].message for column in columns)
+    assert found["R131"].fix == "no"
+    assert "Keep one row" not in found["R131"].remedy
+    for read in (load_run, convert_run, convert_runs, lambda path: evaluate(QRELS, path)):
+        with pytest.raises(FormatError, match="may name systems") as caught:
+            read(path)
+        assert all(f"'{column}'" in str(caught.value) for column in columns)
     summary = fix_run(path, tmp_path / "out.run", codes=["R131", "R105"])
     assert [one.code for one in summary.applied] == []
     assert (tmp_path / "out.run").read_text() == path.read_text()

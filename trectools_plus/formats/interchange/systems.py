@@ -49,6 +49,16 @@ class Systems:
         values = ", ".join(visible(value) or "''" for value in self.values[:_SHOWN])
         return f"column {quoted(self.columns[0])} ({values}{more})"
 
+    @property
+    def remedy(self) -> str:
+        """What the user can do if it is unclear whether the column names systems."""
+        if len(self.columns) > 1:
+            return "keep the rows of one system, or write the names of the systems into one column"
+        return (
+            f"if each value is a run, add --columns {quote(f'system={self.columns[0]}')}; if not, "
+            "remove the column"
+        )
+
     def __str__(self) -> str:
         """Return what the column shows, as a clause."""
         if self.is_clear:
@@ -61,6 +71,8 @@ class Systems:
 
 def refuse_systems(systems: Systems, path: str) -> FormatError:
     """Return the error for a table of several systems where one run is needed."""
+    if not systems.is_clear:
+        return FormatError(str(systems), path=path, remedy=systems.remedy)
     return FormatError(
         f"{systems}, but one run is needed here",
         path=path,

@@ -153,8 +153,13 @@ def score_on_workers(
     found: dict[str, list[list[Opened] | ScoredChunk | None]] = {}
     for part, result in zip(parts, workers.map(scorer, parts, report), strict=True):
         found.setdefault(part.path, []).append(result)
-    opened = {path: _join_parts(path, results, scorer) for path, results in found.items()}
-    return {path: one for path, one in opened.items() if one is not None}
+    opened: dict[str, list[Opened]] = {}
+    for path, results in found.items():
+        if isinstance(results[0], list):
+            opened[path] = results[0]
+        elif (joined := _join_parts(path, results, scorer)) is not None:
+            opened[path] = [joined]
+    return opened
 
 
 def _parts(path: str, measures: Sequence[Measure]) -> Iterator[Part]:
@@ -171,10 +176,8 @@ def _parts(path: str, measures: Sequence[Measure]) -> Iterator[Part]:
 
 def _join_parts(
     path: str, results: Sequence[list[Opened] | ScoredChunk | None], scorer: PartScorer
-) -> list[Opened] | None:
-    first = results[0]
-    if not isinstance(first, ScoredChunk):
-        return first if len(results) == 1 else None
+) -> Opened | None:
+    """Join the chunks of a file; ``None`` if one could not be scored."""
     scored = [result for result in results if isinstance(result, ScoredChunk)]
     if len(scored) < len(results):
         return None
@@ -182,7 +185,7 @@ def _join_parts(
         run = join_chunks(path, scored, scorer.judgments.result(), scorer.measures)
     except NotInChunksError:
         return None
-    return [(run, run.findings)]
+    return run, run.findings
 
 
 def _completed(value: _T) -> Future[_T]:

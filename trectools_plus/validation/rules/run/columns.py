@@ -137,6 +137,7 @@ def swap_q0(draft: Draft, job: Job) -> Draft:
     severity="warning",
     fix=RuleFix("ask", "wrote one tag"),
     may_be_error=True,
+    blocks_scoring=False,
     checks="more than one tag, or a column of a table that names several systems (info); an error "
     "if it is unclear whether it does",
     rationale="The last column names the run. Two names in one file mean that two runs were "
@@ -172,15 +173,8 @@ def _several_systems(run: RunView, systems: Systems) -> Hit:
             f"{quote(run.path)} --output FOLDER",
             fix="no",
         )
-    if len(systems.columns) > 1:
-        remedy = "Keep the rows of one system, or write the names of the systems into one column"
-    else:
-        (column,) = systems.columns
-        remedy = (
-            f"If each value is a run, add --columns {quote(f'system={column}')}; otherwise keep "
-            "one row for each document of a query, and remove the column"
-        )
-    return Hit(str(systems), severity="error", remedy=remedy, fix="no")
+    remedy = systems.remedy
+    return Hit(str(systems), severity="error", remedy=remedy[:1].upper() + remedy[1:], fix="no")
 
 
 _NOT_IN_TAGS = r"[^A-Za-z0-9_.\-]"

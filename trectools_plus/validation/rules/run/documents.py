@@ -41,9 +41,10 @@ from trectools_plus.validation.views.runs import RunView
 def duplicate_document(run: RunView) -> Hit | None:
     """A document occurs twice in a query."""
     repeats = run.repeats
-    if repeats.is_empty() or run.unclear_systems is not None:
-        return None  # R151 reports the column of which documents may be repeated
+    if repeats.is_empty():
+        return None
     row, first = repeats["row"][0], repeats["first"][0]
+    systems = run.unclear_systems
     n_queries = len(np.unique(run.blocks.query[repeats["row"].to_numpy()]))
     queries = f" in {plural(n_queries, 'query', 'queries')}"
     more = f" ({repeats.height:,} rows{queries})" if repeats.height > 1 else ""
@@ -52,7 +53,8 @@ def duplicate_document(run: RunView) -> Hit | None:
         f"({run.at_line(first)}: score {_score(run, first)}; here: {_score(run, row)}){more}",
         repeats["row"].to_numpy(),
         3,
-        fix="safe" if _are_copies(run) else None,
+        remedy=None if systems is None else f"See R151: {systems.shown} may name systems",
+        fix="no" if systems else "safe" if _are_copies(run) else None,
         effect=f"deletes {repeats.height:,} of {plural(run.n_rows, 'row')}; the remaining row "
         "decides the rank of a document",
     )
