@@ -77,9 +77,21 @@ ProfileName = Literal["default", "trec", "submission"]
 MAX_TAG_LENGTH = 64
 """Default limit of the length of a run tag, in characters."""
 
-RunFormat = Literal["csv", "tsv", "json", "msmarco", "scores", "trec-rag", "trec"]
+RunFormat = Literal["csv", "tsv", "json", "msmarco", "scores", "trec-rag", "cast", "trec"]
 """The formats of ``runs convert``; see ``formats/interchange/reading.py``."""
-QrelsFormat = Literal["csv", "tsv", "beir", "json", "msmarco", "prels", "ntcir", "trec-rag", "trec"]
+QrelsFormat = Literal[
+    "csv",
+    "tsv",
+    "beir",
+    "json",
+    "msmarco",
+    "prels",
+    "five-columns",
+    "smart",
+    "ntcir",
+    "trec-rag",
+    "trec",
+]
 """The formats of ``qrels convert``."""
 TestSetForm = Literal["json", "yaml", "trec", "trec-jsonl", "beir"]
 StratumField = Literal["query_type", "category", "difficulty", "hpo_domain", "language"]

@@ -73,6 +73,7 @@ def evaluate(
     collapse: Collapse | None = None,
     timeout: float | None = None,
     strict_input: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> Evaluation:
     """Score runs against judgments, or a retrieval function against a test set.
 
@@ -103,6 +104,9 @@ def evaluate(
         timeout: Seconds for one call of the function, which then runs in another thread; a call
             that takes longer has failed. There is no limit by default.
         strict_input: Refuse every error of runs and judgments, also those that change no figure.
+        columns: The columns of tables, if their names are unusual, or their numbers:
+            ``{"query": "q", "doc_id": "_id", "score": "_score"}``. They are those of the judgments
+            too if ``relevance`` is among them.
 
     Returns:
         Values per query, means, and the numbers of queries in them. A function that finds nothing
@@ -121,7 +125,10 @@ def evaluate(
                 "depth, exclude_self, collapse and timeout are for retrieval functions",
                 remedy="leave them out; they have no effect on runs",
             )
-        judged = qrels if is_path(qrels) else as_qrels(qrels, "a function that retrieves")
+        # Frames of unknown type are refused here, with a hint at functions.
+        judged = qrels
+        if not is_path(qrels) and columns is None:
+            judged = as_qrels(qrels, "a function that retrieves")
         with notebook_progress() as progress:
             progress("evaluating", 0, 1)
             return evaluate_runs(
@@ -131,6 +138,7 @@ def evaluate(
                 missing=missing,
                 no_relevant=no_relevant,
                 strict_input=strict_input,
+                columns=columns,
                 progress=progress,
             )
     from trectools_plus.retrieval.fetch.answering import FetchOptions

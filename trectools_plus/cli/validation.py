@@ -61,6 +61,7 @@ class References:
         topic_options: The fields and the language of the topics.
         docids: A list of the ids of all documents.
         docid_pattern: A regular expression that document ids must match.
+        columns: The columns of some fields in tables.
     """
 
     qrels: str | None = None
@@ -69,6 +70,12 @@ class References:
     topic_options: formats.TopicOptions | None = None
     docids: Path | None = None
     docid_pattern: str | None = None
+    columns: formats.ColumnNames | None = None
+
+    def open_qrels(self) -> validation.QrelsView | validation.FileReport:
+        """Read the judgments, which must be given."""
+        assert self.qrels is not None
+        return validation.open_qrels(self.qrels, formats.columns_for_qrels(self.columns))
 
     def read_topics(
         self, choices: validation.Choices
@@ -102,6 +109,20 @@ class References:
             return None
         ids = None if self.docids is None else validation.read_document_ids(self.docids)
         return validation.DocumentIds(ids, self.docid_pattern)
+
+
+def refuse_columns_of_fixes(columns: formats.ColumnNames | None, output: FixOptions) -> None:
+    """Refuse names of columns together with fixes.
+
+    Raises:
+        UsageError: If both are given.
+    """
+    if columns is not None and output.fix:
+        raise UsageError(
+            "--fix does not read tables with other names of columns",
+            where="--columns",
+            remedy="convert the file: runs convert, qrels convert",
+        )
 
 
 def report_references(

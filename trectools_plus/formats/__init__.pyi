@@ -16,6 +16,10 @@ from trectools_plus.formats.files.atomic import write_new as write_new
 from trectools_plus.formats.files.opening import check_readable as check_readable
 from trectools_plus.formats.files.remote import is_address as is_address
 from trectools_plus.formats.files.remote import is_catalogue_name as is_catalogue_name
+from trectools_plus.formats.interchange.names import ColumnNames as ColumnNames
+from trectools_plus.formats.interchange.names import column_names as column_names
+from trectools_plus.formats.interchange.names import columns_for_qrels as columns_for_qrels
+from trectools_plus.formats.interchange.names import columns_for_run as columns_for_run
 from trectools_plus.formats.qrels import write_qrels as write_qrels
 from trectools_plus.formats.run import write_run as write_run
 from trectools_plus.formats.tables import Corpus as Corpus

@@ -49,7 +49,7 @@ def read_qrels(path: str | Path) -> Qrels:
     """
     if is_catalogue_name(path):
         return open_catalogue(str(path)).read_qrels()
-    return parse_qrels(lex_qrels(read_source(path, partial=True)))
+    return parse_qrels(lex_qrels(read_source(path, partial=True, tables=True)))
 
 
 def parse_qrels(columns: Columns) -> Qrels:

@@ -14,6 +14,7 @@ from trectools_plus.formats.columns.errors import find_field_error, raise_first_
 from trectools_plus.formats.columns.numbers import DECIMAL, parse_decimals, parse_ranks
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.interchange.reading import lex_run
+from trectools_plus.formats.interchange.systems import refuse_systems
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.writing import refuse_unwritable, write_rows
 from trectools_plus.text import shortened
@@ -51,7 +52,7 @@ def read_run(path: str | Path) -> Run:
             not a finite decimal number, the text is not UTF-8 or contains NUL or a CR without LF,
             or there is no data.
     """
-    return parse_run(lex_run(read_source(path, partial=True)))
+    return parse_run(lex_run(read_source(path, partial=True, tables=True)))
 
 
 def parse_run(columns: Columns) -> Run:
@@ -60,6 +61,8 @@ def parse_run(columns: Columns) -> Run:
     Raises:
         FormatError: See :func:`read_run`.
     """
+    if columns.origin is not None and columns.origin.systems is not None:
+        raise refuse_systems(columns.origin.systems, columns.source.path)
     frame = columns.typed(_SCHEMA, list(RUN_SCHEMA))
     if frame is None or not frame["score"].is_finite().all():
         frame = _parse_texts(columns)

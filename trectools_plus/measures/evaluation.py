@@ -427,6 +427,7 @@ def evaluate(
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     strict_input: bool = False,
+    columns: Mapping[str, str] | None = None,
     progress: Progress = no_progress,
 ) -> Evaluation:
     """Validate runs and qrels, then score every run with every measure.
@@ -447,6 +448,9 @@ def evaluate(
         no_relevant: ``zero``: a query without a document of grade 1 or more counts as 0; ``drop``:
             it is left out.
         strict_input: Refuse every error of the input, also those that change no figure.
+        columns: The columns of tables, if their names are unusual, or their numbers:
+            ``{"query": "q", "doc_id": "_id", "score": "_score"}``. They are those of the qrels too
+            if ``relevance`` is among them.
         progress: Receives the number of scored runs, for the step ``scoring``.
 
     Returns:
@@ -459,32 +463,41 @@ def evaluate(
             same name.
     """
     averaging = check_averaging(missing, no_relevant)
+    from trectools_plus.formats.interchange.names import (
+        column_names,
+        columns_for_qrels,
+        columns_for_run,
+    )
     from trectools_plus.validation.findings import notes_on_findings
     from trectools_plus.validation.inputs import as_qrels, as_runs
-    from trectools_plus.validation.loading import load_qrels_with_findings, load_run_with_findings
+    from trectools_plus.validation.loading import (
+        RunLoader,
+        load_qrels_with_findings,
+        load_runs_with_findings,
+    )
 
     parsed = parse_measures(measures)
+    given = column_names(columns)
+    of_run_tables, of_qrels_tables = columns_for_run(given), columns_for_qrels(given)
     of_runs: list[Finding] = []
     of_qrels: list[Finding] = []
 
     def load_judgments(path: str) -> Qrels:
-        table, findings = load_qrels_with_findings(path, strict_input=strict_input)
+        table, findings = load_qrels_with_findings(
+            path, strict_input=strict_input, columns=of_qrels_tables
+        )
         of_qrels.extend(findings)
         return table
 
-    judged = as_qrels(qrels, load=load_judgments)
+    judged = as_qrels(qrels, load=load_judgments, columns=of_qrels_tables)
+    loader = RunLoader(judged, accepts_unjudged=_accept_unjudged(parsed), strict_input=strict_input)
 
-    def load_results(path: str) -> Run:
-        run, findings = load_run_with_findings(
-            path,
-            qrels=judged,
-            accepts_unjudged=_accept_unjudged(parsed),
-            strict_input=strict_input,
-        )
-        of_runs.extend(findings)
-        return run
+    def load_results(path: str) -> list[Run]:
+        loaded = load_runs_with_findings(path, loader, of_run_tables)
+        of_runs.extend(finding for _, findings in loaded for finding in findings)
+        return [run for run, _ in loaded]
 
-    named = as_runs(runs, load_results)
+    named = as_runs(runs, load_results, of_run_tables)
     found = refuse_unscorable(judged, list(named.values()), parsed, strict_input=strict_input)
     notes = notes_on_findings([*of_runs, *found[0]], [*of_qrels, *found[1]])
     return score_runs(judged, named, parsed, averaging, progress, notes=notes)
@@ -562,15 +575,23 @@ def choose_queries(
 
 
 def name_runs(runs: Sequence[_Named]) -> dict[str, _Named]:
-    """Return runs by tag, or by path if several have the same tag.
+    """Return runs by tag, by path if several have the same tag, or by both.
+
+    Both are needed for two tables of the same systems.
 
     Raises:
         UsageError: If a run is given twice.
     """
     tags = [run.name for run in runs]
+    tags_of: dict[str | None, set[str]] = {}
+    for run in runs:
+        tags_of.setdefault(run.path, set()).add(run.name)
     named: dict[str, _Named] = {}
     for run in runs:
-        name = run.name if tags.count(run.name) == 1 else run.path or run.name
+        name = run.name
+        if tags.count(name) > 1:
+            is_table = len(tags_of[run.path]) > 1
+            name = f"{run.path or ''} {name}".strip() if is_table else run.path or name
         if name in named:
             raise UsageError(f"{name} is given twice", remedy="pass each run file once")
         named[name] = run

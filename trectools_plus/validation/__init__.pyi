@@ -7,6 +7,7 @@ from trectools_plus.validation.clean_reports import validate_clean_run as valida
 from trectools_plus.validation.conversion import Converted as Converted
 from trectools_plus.validation.conversion import convert_qrels as convert_qrels
 from trectools_plus.validation.conversion import convert_run as convert_run
+from trectools_plus.validation.conversion import convert_runs as convert_runs
 from trectools_plus.validation.draft import FixOptions as FixOptions
 from trectools_plus.validation.engine import check_pair as check_pair
 from trectools_plus.validation.engine import check_qrels as check_qrels

@@ -11,11 +11,13 @@ import polars as pl
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.interchange.reading import Kind, convert_columns
 from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run
 from trectools_plus.text import listed
 from trectools_plus.validation.engine import check_view, damaged_report
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
+from trectools_plus.validation.loading import refuse_several_systems
 from trectools_plus.validation.rules.run.columns import tag_for
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -44,7 +46,11 @@ class Converted(Generic[_Content]):
 
 
 def convert_run(
-    path: str | Path, *, source_format: str | None = None, tag: str | None = None
+    path: str | Path,
+    *,
+    source_format: str | None = None,
+    tag: str | None = None,
+    columns: ColumnNames | None = None,
 ) -> Converted[Run]:
     """Read a run in any supported format.
 
@@ -52,35 +58,64 @@ def convert_run(
         path: The file; ``-`` is standard input.
         source_format: A format of ``RUN_FORMATS``; ``None`` detects it.
         tag: The tag of the run; by default the first tag of the file, or a tag made from its name.
+        columns: The columns of some fields in a table.
 
     Returns:
         The run; its scores are the negated ranks if the file has no scores.
 
     Raises:
         FindingsError: If the file has errors that block scoring.
-        FormatError: If it has another format.
+        FormatError: If it has another format, or is a table of several systems.
         InputError: If it cannot be read.
         UsageError: If the tag is invalid.
     """
-    columns = _read(path, "run", source_format)
-    view = RunView.of_file(columns, None)
+    view = RunView.of_file(_read(path, "run", source_format, columns), None)
+    refuse_several_systems(view)
+    return _convert_run(view, tag)
+
+
+def convert_runs(
+    path: str | Path, *, source_format: str | None = None, columns: ColumnNames | None = None
+) -> dict[str, Converted[Run]]:
+    """Read a run in any supported format, or the runs of a table of several systems.
+
+    Returns:
+        The runs by the names of the systems; one run by its tag.
+
+    Raises:
+        As :func:`convert_run` does.
+    """
+    view = RunView.of_file(_read(path, "run", source_format, columns), None)
+    if not view.systems:
+        refuse_several_systems(view)
+        converted = _convert_run(view, None)
+        return {converted.table.name: converted}
+    return {name: _convert_run(system, None) for name, system in view.systems.items()}
+
+
+def _convert_run(view: RunView, tag: str | None) -> Converted[Run]:
     findings = _check(view)
+    columns, path = view.columns, view.path
+    assert columns is not None
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
     tags = view.frame["tag"].cast(pl.String).unique(maintain_order=True).to_list()
-    name = tags[0] if tag is None else tag_for(tag, str(path))
+    name = tags[0] if tag is None else tag_for(tag, path)
     notes = _notes(columns)
     if len(tags) > 1:
         notes = (*notes, f"the tag {name} replaces the tags {listed(tags)}")
-    run = Run(frame, name, str(path))
+    run = Run(frame, name, path)
     return Converted(run, _format_of(columns), (*notes, *notes_on_findings(findings)))
 
 
-def convert_qrels(path: str | Path, *, source_format: str | None = None) -> Converted[Qrels]:
+def convert_qrels(
+    path: str | Path, *, source_format: str | None = None, columns: ColumnNames | None = None
+) -> Converted[Qrels]:
     """Read qrels in any supported format; see :func:`convert_run`.
 
     Args:
         path: The file; ``-`` is standard input.
         source_format: A format of ``QRELS_FORMATS``; ``None`` detects it.
+        columns: The columns of some fields in a table.
 
     Returns:
         The judgments; identical repeated judgments once.
@@ -90,23 +125,25 @@ def convert_qrels(path: str | Path, *, source_format: str | None = None) -> Conv
         FormatError: If it has another format.
         InputError: If it cannot be read.
     """
-    columns = _read(path, "qrels", source_format)
-    view = QrelsView.of_file(columns)
+    view = QrelsView.of_file(_read(path, "qrels", source_format, columns))
     findings = _check(view)
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
     if not view.repeats.is_empty():  # the rules ensure that repeated judgments agree
         frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
-    notes = (*_notes(columns), *notes_on_findings((), findings))
-    return Converted(Qrels(frame, str(path)), _format_of(columns), notes)
+    assert view.columns is not None
+    notes = (*_notes(view.columns), *notes_on_findings((), findings))
+    return Converted(Qrels(frame, str(path)), _format_of(view.columns), notes)
 
 
-def _read(path: str | Path, kind: Kind, source_format: str | None) -> Columns:
-    return convert_columns(_source(path, kind), kind, source_format)
+def _read(
+    path: str | Path, kind: Kind, source_format: str | None, columns: ColumnNames | None
+) -> Columns:
+    return convert_columns(_source(path, kind), kind, source_format, columns)
 
 
 def _source(path: str | Path, kind: Kind) -> Source:
     try:
-        return read_source(path, partial=True)
+        return read_source(path, partial=True, tables=True)
     except FormatError as error:
         refuse_errors(damaged_report(error, kind).findings)
         raise

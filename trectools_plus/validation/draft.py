@@ -7,7 +7,7 @@ again does not change it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
@@ -40,6 +40,8 @@ class FixOptions:
         subtopic: For Q143: the subtopic (column 2) whose judgments to keep; ``None`` merges all
             subtopics and keeps the highest grade.
         max_tag_length: For R101, R151, R152: the longest tag, in characters.
+        before_deletion: Called before the file is written, with a text on each fix that deletes
+            rows.
     """
 
     encoding: str | None = None
@@ -48,6 +50,7 @@ class FixOptions:
     on_conflict: OnConflict = "max"
     subtopic: str | None = None
     max_tag_length: int = MAX_TAG_LENGTH
+    before_deletion: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +62,14 @@ class Applied:
         name: The rule's name.
         count: Number of places that broke the rule.
         what: A description of the change, in the past tense.
+        deleted: Number of rows that were deleted.
     """
 
     code: str | None
     name: str
     count: int
     what: str
+    deleted: int = 0
 
 
 @dataclass(slots=True)

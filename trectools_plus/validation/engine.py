@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -10,16 +10,19 @@ from typing import Any
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import FormatError
+from trectools_plus.formats.files.binary import BinaryFileError
 from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Qrels, Run, Topics
+from trectools_plus.text import visible
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.clean import IdFacts
 from trectools_plus.validation.clean_reports import validate_clean_run
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
-from trectools_plus.validation.registry import SCOPES, Hit, Scope, Subject
+from trectools_plus.validation.registry import SCOPES, FixName, Hit, Scope, Subject
 from trectools_plus.validation.rules.pair.documents import few_judged
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
@@ -71,13 +74,17 @@ def validate_run(
     run.every_line = every_line
     run.optional_rules = optional_rules
     run.max_tag_length = max_tag_length
-    findings = check_view(run)
     other = None if qrels is None else as_qrels_view(qrels)
-    if _has_ids(run) and not isinstance(other, FileReport):
-        qrels_view = other if other is None or _has_ids(other) else None
-        ids = None if topics is None else topics.query_ids
-        findings += check_pair_view(PairView(run, qrels_view, ids, collection=collection))
-    return _report(run, findings)
+
+    def check(one: RunView) -> list[Finding]:
+        findings = check_view(one)
+        if _has_ids(one) and not isinstance(other, FileReport):
+            qrels_view = other if other is None or _has_ids(other) else None
+            ids = None if topics is None else topics.query_ids
+            findings += check_pair_view(PairView(one, qrels_view, ids, collection=collection))
+        return findings
+
+    return _report(run, check_systems(run, check) if run.systems else check(run))
 
 
 def validate_qrels(
@@ -163,41 +170,77 @@ def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Fin
 
 
 def open_run(
-    path: str | Path, max_depth: int | None, *, for_scoring: bool = False
+    path: str | Path,
+    max_depth: int | None,
+    *,
+    for_scoring: bool = False,
+    columns: ColumnNames | None = None,
 ) -> RunView | FileReport:
-    """Read and lex a run; return a report if its compressed stream is damaged.
+    """Read and lex a run; return a report if it is not text or its compressed stream is damaged.
 
     Args:
         path: The run; ``-`` is standard input.
         max_depth: Results allowed per query; ``None`` for no limit.
         for_scoring: Ignore words after the tag, if nothing else can be meant.
+        columns: The columns of some fields in a table.
+
+    Raises:
+        FormatError: If a Parquet file cannot be read as a run, or a column does not exist.
     """
     try:
-        source = read_source(path, partial=True)
+        source = read_source(path, partial=True, tables=True)
     except FormatError as error:
         return damaged_report(error, "run")
-    columns = lex_run(source)
     make = RunView.for_scoring if for_scoring else RunView.of_file
-    return make(columns, max_depth)
+    return make(lex_run(source, columns), max_depth)
 
 
-def open_qrels(path: str | Path) -> QrelsView | FileReport:
-    """Read and lex qrels; return a report if their compressed stream is damaged.
+def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsView | FileReport:
+    """Read and lex qrels; see :func:`open_run`.
 
     Args:
         path: The qrels; ``-`` is standard input, and ``irds:<id>`` a dataset of ``ir_datasets``.
+        columns: The columns of some fields in a table.
     """
     if is_catalogue_name(path):
         return QrelsView.of_table(open_catalogue(str(path)).read_qrels())
     try:
-        source = read_source(path, partial=True)
+        source = read_source(path, partial=True, tables=True)
     except FormatError as error:
         return damaged_report(error, "qrels")
-    return QrelsView.of_file(lex_qrels(source))
+    return QrelsView.of_file(lex_qrels(source, columns))
 
 
 def check_view(view: TableView) -> list[Finding]:
-    """Run the rules for files of its kind over a view."""
+    """Run the rules for files of its kind over a view; over each system of a table of several."""
+    if isinstance(view, RunView) and view.systems:
+        return check_systems(view, check_view)
+    return _check_one(view)
+
+
+def check_systems(view: RunView, check: Callable[[RunView], Iterable[Finding]]) -> list[Finding]:
+    """Return the findings on each system of a table, with the name of the system.
+
+    Args:
+        view: The table.
+        check: Returns the findings on one system.
+    """
+    findings = [finding for finding in _check_one(view) if _is_on_form(finding)]
+    for name, system in view.systems.items():
+        findings += [
+            replace(finding, message=f"{finding.message} [{visible(name)}]")
+            for finding in check(system)
+            if not _is_on_form(finding)
+        ]
+    return sorted(findings, key=lambda finding: ("FRQTP".find(finding.code[0]), finding.code))
+
+
+def _is_on_form(finding: Finding) -> bool:
+    """Return whether a finding is about the file, not about the results of a system."""
+    return finding.code.startswith("F") or finding.code in ("R101", "R102", "R103", "R105", "R151")
+
+
+def _check_one(view: TableView) -> list[Finding]:
     kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
     return _without_impossible_fixes(view, run_rules(view, kinds, view))
 
@@ -327,6 +370,9 @@ def _report(view: TableView, findings: list[Finding]) -> FileReport:
 
 
 def damaged_report(error: FormatError, kind: str) -> FileReport:
-    """Return the report on a file whose compressed stream is damaged (F111)."""
-    hit = Hit(error.what, remedy=error.remedy and error.remedy[:1].upper() + error.remedy[1:])
-    return FileReport(error.path, kind, 0, 0, (CATALOGUE["F111"].finding(hit, error.path),))
+    """Return the report on a file that is not text (F103), or whose stream is damaged (F111)."""
+    code = "F103" if isinstance(error, BinaryFileError) else "F111"
+    fix: FixName | None = "no" if code == "F103" else None
+    remedy = error.remedy and error.remedy[:1].upper() + error.remedy[1:]
+    finding = CATALOGUE[code].finding(Hit(error.what, remedy=remedy, fix=fix), error.path)
+    return FileReport(error.path, kind, 0, 0, (finding,))

@@ -11,10 +11,18 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.corpus import load_corpus
-from trectools_plus.formats.interchange.frames import QRELS, RUN, is_frame, is_record, unexpected
-from trectools_plus.formats.interchange.names import GRADES, find_fields
+from trectools_plus.formats.interchange.frames import (
+    QRELS,
+    RUN,
+    is_frame,
+    is_record,
+    rename_columns,
+    split_systems,
+    unexpected,
+)
+from trectools_plus.formats.interchange.names import GRADES, ColumnNames, find_fields
 from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.validation.engine import (
@@ -24,7 +32,10 @@ from trectools_plus.validation.engine import (
     validate_run,
 )
 from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.loading import load_qrels, load_run, load_topics
+from trectools_plus.validation.loading import load_qrels, load_run, load_runs, load_topics
+
+LoadRuns = Callable[[str], list[Run]]
+"""Reads and validates the runs of a file."""
 
 Input = Any
 """A table, a path, a dictionary, a data frame or records."""
@@ -36,7 +47,10 @@ def is_path(value: object) -> bool:
 
 
 def as_qrels(
-    qrels: Input, or_else: str | None = None, load: Callable[[str], Qrels] = load_qrels
+    qrels: Input,
+    or_else: str | None = None,
+    load: Callable[[str], Qrels] = load_qrels,
+    columns: ColumnNames | None = None,
 ) -> Qrels:
     """Return judgments in any form as a table.
 
@@ -44,6 +58,7 @@ def as_qrels(
         qrels: The judgments.
         or_else: What the calling function accepts instead, for the error message.
         load: Reads and validates a file.
+        columns: The columns of some fields in a data frame.
 
     Raises:
         UsageError: If it is a value of another type, or empty.
@@ -58,7 +73,7 @@ def as_qrels(
     try:
         if isinstance(qrels, Run):
             raise unexpected(qrels, QRELS)
-        return Qrels(qrels)
+        return Qrels(rename_columns(qrels, columns))
     except UsageError as error:
         error.remedy = f"{error.remedy}; or give {or_else}" if or_else else error.remedy
         raise
@@ -86,11 +101,19 @@ def as_run(run: Input, name: str | None = None, load: Callable[[str], Run] = loa
         raise
 
 
-def as_runs(runs: Input, load: Callable[[str], Run] = load_run) -> dict[str, Run]:
+def as_runs(
+    runs: Input, load: LoadRuns = load_runs, columns: ColumnNames | None = None
+) -> dict[str, Run]:
     """Return one or several runs in any form, by name.
 
     A dictionary of dictionaries of numbers is one run. A dictionary of runs in any form, for
-    example with one more level, has names. Runs in a list have the names of their tags.
+    example with one more level, has names. Runs in a list have the names of their tags. A table of
+    several systems is several runs with the names of the systems.
+
+    Args:
+        runs: The runs.
+        load: Reads and validates a file.
+        columns: The columns of some fields in data frames.
 
     Raises:
         UsageError: If there is no run, two have the same name, or one has another type.
@@ -98,7 +121,7 @@ def as_runs(runs: Input, load: Callable[[str], Run] = load_run) -> dict[str, Run
         FindingsError: If a file has an error that makes scores wrong or ambiguous.
     """
     named: dict[str, Run] = {}
-    for name, run in list_runs(runs, load):
+    for name, run in list_runs(runs, load, columns):
         if name in named:
             raise UsageError(
                 f"two runs are named {name!r}",
@@ -109,20 +132,42 @@ def as_runs(runs: Input, load: Callable[[str], Run] = load_run) -> dict[str, Run
     return named
 
 
-def list_runs(runs: Input, load: Callable[[str], Run] = load_run) -> list[tuple[str, Run]]:
+def list_runs(
+    runs: Input, load: LoadRuns = load_runs, columns: ColumnNames | None = None
+) -> list[tuple[str, Run]]:
     """Return runs like :func:`as_runs`, with their names, which can be equal."""
     if isinstance(runs, Mapping) and not _is_one_run(runs):
-        return [(_name(name), as_run(run, _name(name), load)) for name, run in runs.items()]
+        named = [
+            (_name(name), _runs_of(run, _name(name), load, columns)) for name, run in runs.items()
+        ]
+        return [
+            (name if len(found) == 1 else run.name, run) for name, found in named for run in found
+        ]
     is_list = isinstance(runs, Iterable) and not isinstance(runs, Run | str | bytes | Mapping)
     if is_list and not is_frame(runs):
         items = list(runs)
         if not items:
             raise UsageError("no run is given", remedy="pass at least one run")
         if not all(map(is_record, items)):
-            return [(run.name, run) for run in (as_run(item, None, load) for item in items)]
+            found = (run for item in items for run in _runs_of(item, None, load, columns))
+            return [(run.name, run) for run in found]
         runs = items
-    run = as_run(runs, None, load)
-    return [(run.name, run)]
+    return [(run.name, run) for run in _runs_of(runs, None, load, columns)]
+
+
+def _runs_of(
+    run: Input, name: str | None, load: LoadRuns, columns: ColumnNames | None
+) -> list[Run]:
+    """Return the run of an input, or the runs of a table of several systems."""
+    if is_path(run):
+        return load(os.fsdecode(run))
+    run = rename_columns(run, columns)
+    if is_frame(run):
+        names_systems = columns is not None and "tag" in columns
+        _, parts = split_systems(run, names_systems=names_systems)
+        if parts:
+            return [Run(rows, system) for system, rows in parts.items()]
+    return [as_run(run, name)]
 
 
 def as_topics(topics: Input) -> Topics:
@@ -180,12 +225,24 @@ def _is_qrels_file(data: Input) -> bool:
         return False
     if is_catalogue_name(data):
         return True
-    run, qrels = open_run(data, None), open_qrels(data)
+    try:
+        qrels = open_qrels(data)
+        run = open_run(data, None)
+    except FormatError:  # a Parquet file of the other kind
+        return _is_readable_qrels(data)
     if isinstance(run, FileReport) or isinstance(qrels, FileReport):
         return False
     is_run, is_qrels = (one.n_rows > 0 and one.shape.has_rows for one in (run, qrels))
     _, header = qrels.shape.header or (0, "")
     return is_qrels and (not is_run or "corpus" in header)  # BEIR calls the grade a score
+
+
+def _is_readable_qrels(path: str) -> bool:
+    try:
+        open_qrels(path)
+    except FormatError:
+        return False
+    return True
 
 
 def _has_grades(data: Input) -> bool:

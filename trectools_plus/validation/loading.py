@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from trectools_plus.errors import FormatError
+from trectools_plus.formats.interchange.names import ColumnNames, column_names
+from trectools_plus.formats.interchange.systems import refuse_systems
 from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run, Topics
 from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
@@ -25,27 +28,37 @@ from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import MAX_EXACT, RunView
 
 
-def load_run(path: str | Path, *, qrels: Qrels | None = None, strict_input: bool = False) -> Run:
+def load_run(
+    path: str | Path,
+    *,
+    qrels: Qrels | None = None,
+    strict_input: bool = False,
+    columns: Mapping[str, str] | None = None,
+) -> Run:
     """Read a run and reject it if its figures would be wrong or ambiguous.
 
     Other findings are accepted. Words after the tag and a header line are skipped. If a rank is
     not a whole number, the ranks are the positions in the file: scoring uses the scores.
 
-    The file is in TREC form, a table with a header (CSV or TSV) or JSON: see ``docs/formats.md``.
+    The file is in TREC form, a table (CSV, TSV or Parquet) or JSON: see ``docs/formats.md``.
 
     Args:
         path: The run; ``-`` is standard input.
         qrels: The qrels for scoring; if given, the ids must match.
         strict_input: Reject every error, also those that change no figure.
+        columns: The columns of a table, if their names are unusual, or their numbers:
+            ``{"query": "q", "doc_id": "_id", "score": "_score"}``.
 
     Returns:
         The run; its name is the tag.
 
     Raises:
         FindingsError: If the file has an error that blocks scoring; see its ``findings``.
-        InputError: If the file cannot be read at all.
+        InputError: If the file cannot be read at all, or is a table of several systems.
     """
-    run, _ = load_run_with_findings(path, qrels=qrels, strict_input=strict_input)
+    run, _ = load_run_with_findings(
+        path, qrels=qrels, strict_input=strict_input, columns=column_names(columns)
+    )
     return run
 
 
@@ -57,6 +70,7 @@ def load_run_with_findings(
     inspect: Callable[[Run], None] | None = None,
     accepts_unjudged: bool = False,
     strict_input: bool = False,
+    columns: ColumnNames | None = None,
 ) -> tuple[Run, tuple[Finding, ...]]:
     """Read a run like :func:`load_run`, and also return findings that do not block scoring.
 
@@ -68,29 +82,108 @@ def load_run_with_findings(
         inspect: Called with the run before its ids are compared with the qrels; may raise an error.
         accepts_unjudged: Accept a run without judged documents.
         strict_input: Reject every error, also those that change no figure.
+        columns: The columns of some fields in a table.
     """
-    view = open_run(path, max_depth, for_scoring=True)
+    view = _open_for_scoring(path, max_depth, columns)
+    refuse_several_systems(view)
+    loader = RunLoader(qrels, inspect, accepts_unjudged, strict_input)
+    return loader.load(view, str(view.frame["tag"][0]) if view.n_rows else "")
+
+
+def load_runs_with_findings(
+    path: str | Path, loader: RunLoader, columns: ColumnNames | None = None
+) -> list[tuple[Run, tuple[Finding, ...]]]:
+    """Read a run, or each run of a table of several systems, with their findings.
+
+    Args:
+        path: The file; ``-`` is standard input.
+        loader: Checks and loads each run.
+        columns: The columns of some fields in a table.
+
+    Returns:
+        One run with its tag as its name, or several with the names of their systems.
+
+    Raises:
+        FindingsError: If a run has an error that blocks scoring.
+        InputError: If the file cannot be read at all.
+    """
+    view = _open_for_scoring(path, DEFAULT_MAX_DEPTH, columns)
+    if not view.systems:
+        return [loader.load(view, str(view.frame["tag"][0]) if view.n_rows else "")]
+    return [loader.load(system, name) for name, system in view.systems.items()]
+
+
+def load_runs(path: str | Path, columns: ColumnNames | None = None) -> list[Run]:
+    """Return the runs of a file, without findings; see :func:`load_runs_with_findings`."""
+    return [run for run, _ in load_runs_with_findings(path, RunLoader(), columns)]
+
+
+@dataclass(frozen=True, slots=True)
+class RunLoader:
+    """Checks and loads views of runs.
+
+    Attributes:
+        qrels: The qrels for scoring; if given, the ids must match.
+        inspect: Called with the run before its ids are compared with the qrels; may raise an error.
+        accepts_unjudged: Accept a run without judged documents.
+        strict_input: Reject every error, also those that change no figure.
+    """
+
+    qrels: Qrels | None = None
+    inspect: Callable[[Run], None] | None = None
+    accepts_unjudged: bool = False
+    strict_input: bool = False
+
+    def load(self, view: RunView, name: str) -> tuple[Run, tuple[Finding, ...]]:
+        """Return a run, and its findings that do not block scoring.
+
+        Raises:
+            FindingsError: If it has an error that blocks scoring.
+            FormatError: If it has no rows.
+        """
+        if self.qrels is not None:
+            view.other_query_ids = frozenset(self.qrels.query_ids)
+        findings = check_view(view)
+        refuse_errors(findings, strict_input=self.strict_input)
+        if view.frame.is_empty():  # JSON whose queries have no results
+            raise FormatError(
+                "no data rows",
+                path=view.path,
+                remedy="check whether the job stopped before writing",
+            )
+        run = Run(_run_frame(view), name=name, path=view.path)
+        if self.inspect is not None:
+            self.inspect(run)
+        if self.qrels is not None:
+            pair = check_pair_view(PairView(view, QrelsView.of_table(self.qrels)))
+            if self.accepts_unjudged:
+                pair = [finding for finding in pair if finding.code != NOTHING_JUDGED]
+            refuse_errors(pair, strict_input=self.strict_input)
+            findings += pair
+        return run, tuple(findings)
+
+
+def _open_for_scoring(
+    path: str | Path, max_depth: int | None, columns: ColumnNames | None
+) -> RunView:
+    view = open_run(path, max_depth, for_scoring=True, columns=columns)
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
         raise AssertionError("a report without a view must contain an error")
-    if qrels is not None:
-        view.other_query_ids = frozenset(qrels.query_ids)
-    findings = check_view(view)
-    refuse_errors(findings, strict_input=strict_input)
-    if view.frame.is_empty():  # JSON whose queries have no results
-        raise FormatError(
-            "no data rows", path=str(path), remedy="check whether the job stopped before writing"
-        )
-    run = Run(_run_frame(view), name=str(view.frame["tag"][0]), path=str(path))
-    if inspect is not None:
-        inspect(run)
-    if qrels is not None:
-        pair = check_pair_view(PairView(view, QrelsView.of_table(qrels)))
-        if accepts_unjudged:
-            pair = [finding for finding in pair if finding.code != NOTHING_JUDGED]
-        refuse_errors(pair, strict_input=strict_input)
-        findings += pair
-    return run, tuple(findings)
+    if not view.systems:
+        refuse_several_systems(view)
+    return view
+
+
+def refuse_several_systems(view: RunView) -> None:
+    """Refuse a table of several systems where one run is needed.
+
+    Raises:
+        FormatError: If a column names several systems, or may do so.
+    """
+    origin = None if view.columns is None else view.columns.origin
+    if origin is not None and origin.systems is not None:
+        raise refuse_systems(origin.systems, view.path)
 
 
 def _run_frame(view: RunView) -> pl.DataFrame:
@@ -102,35 +195,45 @@ def _run_frame(view: RunView) -> pl.DataFrame:
     return frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
 
 
-def load_qrels(path: str | Path, *, strict_input: bool = False) -> Qrels:
+def load_qrels(
+    path: str | Path,
+    *,
+    strict_input: bool = False,
+    columns: Mapping[str, str] | None = None,
+) -> Qrels:
     """Read qrels and reject them if figures would be wrong or ambiguous.
 
     Repeated judgments with the same grade are dropped, a grade of ``1.0`` is read as 1, and a
-    header line is skipped. A file is in TREC form, a table with a header (CSV or TSV, for example
-    BEIR's), or JSON: see ``docs/formats.md``.
+    header line is skipped. A file is in TREC form, a table (CSV, TSV or Parquet, for example
+    BEIR's TSV), or JSON: see ``docs/formats.md``.
 
     Args:
         path: The qrels; ``-`` is standard input.
         strict_input: Reject every error, also those that change no figure.
+        columns: The columns of a table, as in :func:`load_run`:
+            ``{"query": "q", "doc_id": "d", "relevance": "label"}``.
 
     Raises:
         FindingsError: If the file has an error that blocks scoring; see its ``findings``.
         InputError: If the file cannot be read at all.
     """
-    qrels, _ = load_qrels_with_findings(path, strict_input=strict_input)
+    qrels, _ = load_qrels_with_findings(
+        path, strict_input=strict_input, columns=column_names(columns)
+    )
     return qrels
 
 
 def load_qrels_with_findings(
-    path: str | Path, *, strict_input: bool = False
+    path: str | Path, *, strict_input: bool = False, columns: ColumnNames | None = None
 ) -> tuple[Qrels, tuple[Finding, ...]]:
     """Read qrels like :func:`load_qrels`, and also return findings that do not block scoring.
 
     Args:
         path: The qrels; ``-`` is standard input.
         strict_input: Reject every error, also those that change no figure.
+        columns: The columns of some fields in a table.
     """
-    view = open_qrels(path)
+    view = open_qrels(path, columns)
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
         raise AssertionError("a report without a view must contain an error")

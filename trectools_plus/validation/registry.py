@@ -110,6 +110,8 @@ class RuleFix:
             fix may do less than the same fix requested by name.
         cannot_apply: Returns whether the fix cannot be applied to a file that breaks the rule.
         comes_first: True if no other fix is applied before it.
+        interprets_columns: True if it gives columns another meaning, or splits lines into columns.
+            It is not applied if this would lose rows or document ids; see ``fixes/losses.py``.
     """
 
     kind: Literal["safe", "ask"]
@@ -119,6 +121,7 @@ class RuleFix:
     by_default: bool | None = None
     cannot_apply: Callable[[Any], bool] | None = None
     comes_first: bool = False
+    interprets_columns: bool = False
 
     @property
     def applied_by_default(self) -> bool:

@@ -282,6 +282,7 @@ def compare(
     baseline: str | Sequence[str] | None = None,
     correction: str = DEFAULT_CORRECTION,
     test: str = ADJUSTED_TEST,
+    columns: Mapping[str, str] | None = None,
     **options: Unpack[CompareOptions],
 ) -> Comparisons:
     """Compare systems query by query on every measure, with intervals and tests.
@@ -305,6 +306,7 @@ def compare(
             randomised Tukey HSD test.
         test: The test whose p-values are adjusted: ``randomisation``, ``t_test``,
             ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
+        columns: The columns of tables, as in :func:`evaluate`.
         **options: ``interval``, the method of the intervals: ``auto``, ``percentile``, ``bca``,
             ``t`` or ``wilson``; ``confidence``, their level between 0 and 1 (0.95);
             ``resamples``, their number (10,000); ``seed`` of the draws (42); ``primary_measure``,
@@ -333,8 +335,10 @@ def compare(
         evaluation = qrels
     else:
         source = Path(qrels).name if is_path(qrels) else ""
-        judged = qrels if is_path(qrels) else as_qrels(qrels, "an Evaluation")
-        evaluation = evaluate(judged, runs, measures)
+        judged = qrels
+        if not is_path(qrels) and columns is None:
+            judged = as_qrels(qrels, "an Evaluation")
+        evaluation = evaluate(judged, runs, measures, columns=columns)
     baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
     if unknown := set(options) - set(CompareOptions.__annotations__):
         raise UsageError(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from trectools_plus import benchmark, measures, reporting
+from trectools_plus import benchmark, formats, measures, reporting
 from trectools_plus.choices import DEFAULT_MEASURES, Averaging, Missing, NoRelevant
 from trectools_plus.cli.options.benchmark import (
     Confidence,
@@ -27,6 +27,7 @@ from trectools_plus.cli.options.common import (
     NO_RELEVANT_HELP,
     USUAL_MEASURES,
     AnnotationsFile,
+    Columns,
     LowMemory,
     OntologyFile,
     Scheduler,
@@ -104,6 +105,7 @@ def compare_runs(
     seed: Seed = None,
     paper: TableOptions,
     everything: Everything = False,
+    columns: Columns = None,
     strict_input: StrictInput = False,
     low_memory: LowMemory = False,
     ontology: OntologyFile = None,
@@ -151,9 +153,10 @@ def compare_runs(
             chosen,
             low_memory=low_memory,
             strict_input=strict_input,
+            columns=formats.column_names(columns),
             progress=progress,
         )
-        tables = dict(zip(named, opened.runs, strict=True))
+        tables = measures.name_given_runs(named, opened.runs)
         averaging = Averaging(missing, no_relevant)
         evaluation = measures.score_runs(
             opened.qrels, tables, chosen, averaging, notes=opened.notes

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from trectools_plus import measures, reporting
+from trectools_plus import formats, measures, reporting
 from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.choices import DEFAULT_MEASURES, Averaging, Missing, NoRelevant
 from trectools_plus.cli.options.common import (
@@ -20,6 +20,7 @@ from trectools_plus.cli.options.common import (
     NO_RELEVANT_HELP,
     USUAL_MEASURES,
     AnnotationsFile,
+    Columns,
     LowMemory,
     OntologyFile,
     Scheduler,
@@ -33,8 +34,6 @@ from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from trectools_plus import formats
 
 _CountRelevant = Callable[[int], Mapping[str, int]]
 _LONGEST_NAME = 40
@@ -67,6 +66,7 @@ def evaluate_runs(
         NoRelevant,
         typer.Option(help=NO_RELEVANT_HELP),
     ] = "zero",
+    columns: Columns = None,
     low_memory: LowMemory = False,
     strict_input: StrictInput = False,
     ontology: OntologyFile = None,
@@ -84,8 +84,8 @@ def evaluate_runs(
     ] = None,
 ) -> None:
     """The files are validated first. Input is refused only if a figure would be wrong or ambiguous;
-    a note on stderr names all other findings. Means are over all queries of the qrels; the table
-    shows their number.
+    a note on stderr names all other findings. A table of several systems is several runs. Means are
+    over all queries of the qrels; the table shows their number.
 
     \b
     Examples:
@@ -95,6 +95,7 @@ def evaluate_runs(
       trectools-plus eval qrels.txt bm25.run --per-query --format parquet -o scores.parquet
       trectools-plus eval qrels.txt runs/*.run --scheduler tcp://10.0.0.1:8786
       trectools-plus eval s3://trec/qrels.txt s3://trec/bm25.run
+      trectools-plus eval qrels.txt hits.csv --columns query=q,doc_id=_id,score=_score
       trectools-plus eval qrels.txt a.run -m "MaxOntSim(formula='lin')@10" --ontology hp.obo
     """
     if output_format == "parquet" and output is None and sys.stdout.isatty():
@@ -111,7 +112,8 @@ def evaluate_runs(
     averaging = Averaging(missing, no_relevant)
     with use_scheduler(scheduler), show_progress() as progress:
         small = None
-        if scheduler is None:
+        names_of_columns = formats.column_names(columns)
+        if scheduler is None and names_of_columns is None:
             small = measures.evaluate_small_files(qrels, runs, chosen, averaging, progress)
         if small is None:
             load_numpy_without_threads()
@@ -121,6 +123,7 @@ def evaluate_runs(
                 chosen,
                 low_memory=low_memory,
                 strict_input=strict_input,
+                columns=names_of_columns,
                 progress=progress,
             )
             scored = measures.name_runs(opened.runs)

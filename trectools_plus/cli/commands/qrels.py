@@ -9,6 +9,7 @@ import typer
 
 from trectools_plus import formats, validation
 from trectools_plus.choices import OnConflict, QrelsFormat
+from trectools_plus.cli.options.common import Columns
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.topics import TopicFieldOptions
 from trectools_plus.cli.options.validation import FIXES, FixOptions, RuleOptions, find_readable
@@ -17,9 +18,11 @@ from trectools_plus.cli.validation import (
     Output,
     References,
     finish,
+    refuse_columns_of_fixes,
     report_conversion,
     report_references,
 )
+from trectools_plus.cli.verbosity import note
 
 
 @with_groups
@@ -34,6 +37,7 @@ def qrels_validate(
     topics: Annotated[
         str | None, typer.Option(metavar="FILE", help="Check query ids against topics.")
     ] = None,
+    columns: Columns = None,
     fields: TopicFieldOptions,
     rules: RuleOptions,
     output: FixOptions,
@@ -70,12 +74,21 @@ def qrels_validate(
 
     def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
         options = validation.FixOptions(
-            encoding=output.encoding, on_conflict=on_conflict, subtopic=subtopic
+            encoding=output.encoding,
+            on_conflict=on_conflict,
+            subtopic=subtopic,
+            before_deletion=note,
         )
         return validation.fix_qrels(path, target, codes=codes, options=options, run=run)
 
     fixer = Fixer(output, qrels, fix, (run, topics, choices.settings_file))
-    references = References(topics=topics, topic_options=fields.options(), run=run)
+    references = References(
+        topics=topics,
+        topic_options=fields.options(),
+        run=run,
+        columns=formats.column_names(columns),
+    )
+    refuse_columns_of_fixes(references.columns, output)
     reports = _check(map(fixer.fixed, qrels), references, choices, every=output.every)
     finish(reports, choices, output, n_files=len(qrels), fixer=fixer, unread=unread)
 
@@ -86,11 +99,13 @@ def qrels_convert(
     source_format: Annotated[
         QrelsFormat | None, typer.Option("--from", help="Format of QRELS.  [default: detected]")
     ] = None,
+    columns: Columns = None,
 ) -> None:
     """csv, tsv and beir have a header with the names of the columns; json is {query_id: {doc_id:
     grade}}, a list of objects, or an object per line; msmarco is 'qid pid grade'; prels has five
-    columns, with the method and probability of sampling; ntcir has grades L0 to L3; trec-rag is the
-    JSON Lines of TREC RAG. Qrels with errors are refused.
+    columns, with the method and probability of sampling; five-columns is TREC's form and another
+    column; smart is qrels.text, 'qid docid 0 0'; ntcir has grades L0 to L3; trec-rag is the JSON
+    Lines of TREC RAG. Qrels with errors are refused.
 
     \b
     Examples:
@@ -99,7 +114,8 @@ def qrels_convert(
     """
     if output != "-":
         validation.refuse_overwriting(output, (qrels,))
-    converted = validation.convert_qrels(qrels, source_format=source_format)
+    names = formats.column_names(columns)
+    converted = validation.convert_qrels(qrels, source_format=source_format, columns=names)
     formats.write_qrels(converted.table, output)
     report_conversion(converted, qrels, output)
 
@@ -113,6 +129,11 @@ def _check(
     # The run is only a reference: do not check its depth.
     results = None if references.run is None else validation.open_run(references.run, None)
     view = results if isinstance(results, validation.RunView) else None
+    columns = references.columns
     for path in qrels:
-        yield validation.validate_qrels(path, run=view, topics=known, every_line=every)
+        opened = path if columns is None else validation.open_qrels(path, columns)
+        if isinstance(opened, validation.FileReport):
+            yield opened
+        else:
+            yield validation.validate_qrels(opened, run=view, topics=known, every_line=every)
     yield from report_references(results, topics, every=every)

@@ -166,6 +166,17 @@ NO_RELEVANT_HELP = (
     "Judged queries without a relevant document: zero counts them as 0 (as trec_eval), drop leaves "
     "them out of the means."
 )
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        metavar="FIELD=COLUMN",
+        help="Columns of a table with unusual names, or their numbers: "
+        "query=q,doc_id=_id,score=_score. Fields: query, doc_id, score, rank, system; in qrels "
+        "relevance.",
+        rich_help_panel=DATA,
+    ),
+]
 StrictInput = Annotated[
     bool,
     typer.Option(

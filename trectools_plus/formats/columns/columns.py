@@ -13,6 +13,7 @@ import random
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,9 @@ from trectools_plus.formats.columns.facts import FileFacts
 from trectools_plus.formats.columns.lexer import CHUNK_BYTES, CollectedLines, Lexer
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import Source
+
+if TYPE_CHECKING:
+    from trectools_plus.formats.interchange.systems import Systems
 
 # One of these replaces bare CRs while Polars splits the rows, because Polars removes CRs.
 _PLACEHOLDERS = tuple(bytes((byte,)) for byte in (*range(1, 9), *range(14, 32)))
@@ -41,6 +45,8 @@ class Origin:
         split: Splits a line of the file into its values; ``None`` if rows are not lines.
         column_of: Returns the column in characters, from 1, of a position in a line.
         has_lines: False if the lines of the rows are unknown.
+        systems: The column that names the system of each row, or in qrels the type of judgment, if
+            there are several.
     """
 
     format: str
@@ -52,6 +58,7 @@ class Origin:
     split: Callable[[str], list[str]] | None = None
     column_of: Callable[[str, int], int] | None = None
     has_lines: bool = True
+    systems: Systems | None = None
 
     @property
     def n_values(self) -> int:
@@ -79,6 +86,7 @@ class Columns:
         repeated: The word in each field that has the same word in every row, by the position of
             the field from 0.
         origin: The layout of a file in another form; ``None`` for a file in TREC form.
+        systems: The rows of each system, if a column names several; empty for a single run.
     """
 
     source: Source
@@ -92,6 +100,7 @@ class Columns:
     _separator: bytes = field(repr=False)
     _row_lines: npt.NDArray[np.uint32] | None = field(repr=False)
     origin: Origin | None = None
+    systems: Mapping[str, Columns] = field(default_factory=dict)
     _texts: dict[int, pl.Series] = field(repr=False, default_factory=dict)
 
     @cached_property

@@ -9,8 +9,8 @@ from typing import IO
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.binary import HEAD_BYTES, refuse_binary
 from trectools_plus.formats.files.compression import (
-    MAGIC_LENGTH,
     Compression,
     DamagedStreamError,
     decompress,
@@ -30,7 +30,8 @@ def iter_content(path: str | Path) -> Iterator[bytes]:
 
     Raises:
         InputError: If it does not exist, is a folder or is not readable.
-        FormatError: If a compressed stream ends early, is damaged or expands too much.
+        FormatError: If it is not text, or a compressed stream ends early, is damaged or expands too
+            much.
     """
     with opened(path) as stream:
         first = read_first(stream)
@@ -69,7 +70,7 @@ def iter_lines(path: str | Path) -> Iterator[bytes]:
 def read_first(stream: IO[bytes]) -> bytes:
     """Read a first chunk that includes the magic bytes; a pipe may return a few bytes at a time."""
     first = stream.read(CHUNK_BYTES)
-    while len(first) < MAGIC_LENGTH and (more := stream.read(CHUNK_BYTES)):
+    while len(first) < HEAD_BYTES and (more := stream.read(CHUNK_BYTES)):
         first += more
     return first
 
@@ -90,10 +91,11 @@ def decompressed(
         shown: The file as the user named it, for errors.
 
     Raises:
-        FormatError: If the stream ends early, is damaged or expands too much.
+        FormatError: If the content is not text, or the stream ends early, is damaged or expands
+            too much.
     """
     if compression is None:
-        yield from chunks
+        yield from _refuse_binary_start(chunks, shown)
         return
     n_lines = n_packed = n_bytes = 0
 
@@ -104,7 +106,7 @@ def decompressed(
             yield chunk
 
     try:
-        for content in decompress(counted(), compression):
+        for content in _refuse_binary_start(decompress(counted(), compression), shown):
             n_lines += content.count(b"\n")
             n_bytes += len(content)
             if n_bytes > limits.EXPANSION_FREE_BYTES and n_bytes > limits.MAX_EXPANSION * n_packed:
@@ -121,6 +123,20 @@ def decompressed(
             path=shown,
             remedy="copy or create the file again",
         ) from error
+
+
+def _refuse_binary_start(chunks: Iterable[bytes], shown: str) -> Iterator[bytes]:
+    """Yield chunks; refuse those of a file that is not text.
+
+    Raises:
+        BinaryFileError: Before the first chunk.
+    """
+    is_first = True
+    for chunk in chunks:
+        if is_first:
+            refuse_binary(chunk, shown)
+            is_first = False
+        yield chunk
 
 
 def decode_lines(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, str]]:

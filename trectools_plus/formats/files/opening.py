@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from trectools_plus.errors import InputError
+from trectools_plus.formats.files.binary import HEAD_BYTES, find_binary
 from trectools_plus.formats.files.compression import MAGIC_LENGTH, Compression, detect
 from trectools_plus.formats.files.remote import RemoteFile, is_address
 
@@ -36,7 +37,7 @@ def check_readable(path: str | Path) -> None:
 
 
 def is_plain_file(path: str | Path) -> bool:
-    """Return true for a regular, uncompressed file, from which any part can be read directly.
+    """Return true for a regular, uncompressed text, from which any part can be read directly.
 
     Raises:
         InputError: If it does not exist, is a folder or is not readable.
@@ -44,7 +45,10 @@ def is_plain_file(path: str | Path) -> bool:
     if is_address(path):
         return False
     with opened(path) as stream:
-        return regular_size(stream) is not None and detect(stream.read(MAGIC_LENGTH)) is None
+        if regular_size(stream) is None:
+            return False
+        head = stream.read(HEAD_BYTES)
+        return detect(head) is None and find_binary(head) is None
 
 
 def compression_of(path: str | Path) -> Compression | None:

@@ -9,6 +9,7 @@ from typing import IO
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.binary import PARQUET, find_binary, refuse_binary
 from trectools_plus.formats.files.compression import Compression, detect
 from trectools_plus.formats.files.content import chunks_of, decompressed, read_first
 from trectools_plus.formats.files.limits import HEAD_BYTES, Overlong, find_overlong
@@ -25,12 +26,14 @@ class Source:
             too long.
         compression: ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"``, or ``None`` for plain bytes.
         overlong: The line at which reading stopped; ``None`` if ``data`` is complete.
+        is_parquet: Whether the content is a Parquet file, not text.
     """
 
     path: str
     data: bytes = field(repr=False)
     compression: Compression | None = None
     overlong: Overlong | None = None
+    is_parquet: bool = False
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines without their LF; an LF at the end does not start another line."""
@@ -64,26 +67,30 @@ class Source:
             ) from None
 
 
-def read_source(path: str | Path, *, partial: bool = False) -> Source:
+def read_source(path: str | Path, *, partial: bool = False, tables: bool = False) -> Source:
     """Read a whole file, decompressed if it is compressed.
 
     Args:
         path: A file, an address (``s3://bucket/name``), or ``-`` for standard input.
         partial: If a line has more than ``limits.MAX_LINE_BYTES``, return the part before it with
             ``overlong`` set, instead of raising an error.
+        tables: Return the bytes of a Parquet file too, which is not text.
 
     Raises:
         InputError: If it does not exist, is a folder, is not readable, or is larger than
             ``limits.max_content_bytes()``.
-        FormatError: If a compressed stream ends early, is damaged or expands too much, or a line
-            is too long.
+        FormatError: If it is not text, a compressed stream ends early, is damaged or expands too
+            much, or a line is too long.
     """
     shown = str(path)
     with opened(path) as stream:
         first = read_first(stream)
         compression = detect(first)
+        if tables and find_binary(first) is PARQUET:
+            return Source(shown, _read_bytes(chunks_of(stream, first), shown), is_parquet=True)
         size = regular_size(stream) if compression is None else None
         if size is not None:
+            refuse_binary(first, shown)
             data, overlong = _read_plain(stream, first, size, shown)
         else:
             chunks = decompressed(chunks_of(stream, first), compression, shown)
@@ -128,6 +135,18 @@ def _read_up_to(stream: IO[bytes], n_bytes: int) -> bytes:
     while n_bytes > 0 and (part := stream.read(n_bytes)):
         parts.append(part)
         n_bytes -= len(part)
+    return b"".join(parts)
+
+
+def _read_bytes(chunks: Iterable[bytes], shown: str) -> bytes:
+    """Join a stream of any bytes."""
+    limit, size = limits.max_content_bytes(), 0
+    parts: list[bytes] = []
+    for chunk in chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        if size > limit:
+            raise _too_large(shown, size)
     return b"".join(parts)
 
 

@@ -6,7 +6,7 @@ findings have the lines of the file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,8 +16,16 @@ from trectools_plus.formats.columns.columns import Columns, Origin, scan_columns
 from trectools_plus.formats.columns.facts import Occurrences
 from trectools_plus.formats.columns.numbers import parse_decimals
 from trectools_plus.formats.files.source import Source
-from trectools_plus.formats.interchange.delimited import Header, Table, read_table
-from trectools_plus.formats.interchange.names import QRELS_FIELDS, RUN_FIELDS, find_fields
+from trectools_plus.formats.interchange.delimited import Header, Table
+from trectools_plus.formats.interchange.names import (
+    JUDGMENT_TYPES,
+    QRELS_FIELDS,
+    RUN_FIELDS,
+    SYSTEMS,
+    ColumnNames,
+    find_fields,
+)
+from trectools_plus.formats.interchange.systems import Systems, find_systems
 from trectools_plus.formats.writing import tag_of_path
 
 RUN_COLUMNS = ("query_id", "q0", "doc_id", "rank", "score", "tag")
@@ -37,42 +45,57 @@ def text_of(source: Source) -> str:
     return source.data.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
-def run_fields(names: Sequence[str]) -> dict[str, int] | None:
+def run_fields(names: Sequence[str], columns: ColumnNames | None = None) -> dict[str, int] | None:
     """Return the places of the fields in the header of a run; ``None`` for another header."""
-    found = find_fields(names, RUN_FIELDS)
+    found = find_fields(names, RUN_FIELDS, columns)
     complete = {"query_id", "doc_id"} <= found.keys() and bool({"score", "rank"} & found.keys())
     return found if complete else None
 
 
-def qrels_fields(names: Sequence[str]) -> dict[str, int] | None:
+def qrels_fields(names: Sequence[str], columns: ColumnNames | None = None) -> dict[str, int] | None:
     """Return the places of the fields in the header of qrels; ``None`` for another header."""
-    if "rank" in find_fields(names, RUN_FIELDS):
+    if columns is None and "rank" in find_fields(names, RUN_FIELDS):
         return None
-    found = find_fields(names, QRELS_FIELDS)
+    found = find_fields(names, QRELS_FIELDS, columns)
     return found if {"query_id", "doc_id", "relevance"} <= found.keys() else None
 
 
-def read_run_table(source: Source, header: Header) -> Columns:
-    """Read a run from a table with a header."""
-    table = read_table(text_of(source), header)
-    places = run_fields(header.names)
+def arrange_run_table(
+    source: Source, table: Table, label: str, columns: ColumnNames | None = None
+) -> Columns:
+    """Arrange a table with named columns as a run.
+
+    Args:
+        source: The file.
+        table: Its rows.
+        label: The name of the format.
+        columns: The columns of some fields.
+    """
+    places = run_fields(table.header.names, columns)
     assert places is not None
     value = "score" if "score" in places else "rank"
-    frame, misshapen = _complete(table, places, ("query_id", "doc_id", value))
+    required = ("query_id", "doc_id", value)
+    frame, misshapen = _complete(table, places, required)
     notes = [] if value == "score" else [RANK_AS_SCORE]
+    candidates = {table.header.names[places["tag"]]: "tag"} if "tag" in places else {}
+    candidates |= _further(table.header, places)
+    origin = _origin(table, places, required, RUN_COLUMNS, label)
     return arrange_run(
         source,
         frame,
         misshapen=misshapen,
         comments=table.comments,
-        origin=_origin(table, places, ("query_id", "doc_id", value), RUN_COLUMNS, notes),
+        origin=replace(origin, notes=tuple(notes)),
+        candidates=candidates,
+        system="tag" if columns is not None and "tag" in columns else None,
     )
 
 
-def read_qrels_table(source: Source, header: Header) -> Columns:
-    """Read qrels from a table with a header."""
-    table = read_table(text_of(source), header)
-    places = qrels_fields(header.names)
+def arrange_qrels_table(
+    source: Source, table: Table, label: str, columns: ColumnNames | None = None
+) -> Columns:
+    """Arrange a table with named columns as qrels; see :func:`arrange_run_table`."""
+    places = qrels_fields(table.header.names, columns)
     assert places is not None
     required = ("query_id", "doc_id", "relevance")
     frame, misshapen = _complete(table, places, required)
@@ -81,8 +104,19 @@ def read_qrels_table(source: Source, header: Header) -> Columns:
         frame,
         misshapen=misshapen,
         comments=table.comments,
-        origin=_origin(table, places, required, QRELS_COLUMNS, []),
+        origin=_origin(table, places, required, QRELS_COLUMNS, label),
+        candidates=_further(table.header, places),
     )
+
+
+def _further(header: Header, places: Mapping[str, int]) -> dict[str, str]:
+    """Return the columns of a table that stand for no field, by name."""
+    used = set(places.values())
+    return {
+        name: f"c{place + 1}"
+        for place, name in enumerate(header.names)
+        if place not in used and name
+    }
 
 
 def _complete(
@@ -90,7 +124,10 @@ def _complete(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the rows with all required values, by field, and all other rows."""
     texts = {field: f"c{place + 1}" for field, place in places.items()}
-    frame = table.rows.select("line", **{field: pl.col(name) for field, name in texts.items()})
+    further = [name for name in table.rows.columns[1:] if name not in texts.values()]
+    frame = table.rows.select(
+        "line", **{field: pl.col(name) for field, name in texts.items()}, **_same(further)
+    )
     is_empty = [pl.col(field) == "" for field in required]
     is_split = pl.any_horizontal(pl.col(field).str.contains(_UNWRITABLE) for field in texts)
     wrong = frame.select(pl.any_horizontal(*is_empty) | is_split).to_series()
@@ -98,7 +135,7 @@ def _complete(
         return frame, table.misshapen
     values = [f"c{number}" for number in range(1, len(table.header.names) + 1)]
     separator = table.header.separator
-    found = table.rows.filter(wrong).with_columns(frame.filter(wrong).drop("line"))
+    found = table.rows.filter(wrong).with_columns(frame.filter(wrong).select(list(texts)))
     too_few = found.select(
         "line",
         n_fields=pl.when(pl.any_horizontal(*is_empty))
@@ -109,24 +146,31 @@ def _complete(
     return frame.filter(~wrong), pl.concat([table.misshapen, too_few]).sort("line")
 
 
+def _same(names: Sequence[str]) -> dict[str, pl.Expr]:
+    return {name: pl.col(name) for name in names}
+
+
 def _origin(
     table: Table,
     places: dict[str, int],
     required: tuple[str, ...],
     columns: tuple[str, ...],
-    notes: list[str],
+    label: str,
 ) -> Origin:
     header = table.header
-    used = {place for field, place in places.items()}
-    return Origin(
-        header.format,
-        (header.line, header.text),
+    origin = Origin(
+        label,
+        (header.line, header.text) if header.line else None,
         tuple(header.names[places[field]] for field in required),
-        tuple(notes),
-        tuple(name for place, name in enumerate(header.names) if place not in used and name),
-        {columns.index(field) + 1: place for field, place in places.items()},
-        header.split,
-        header.column_of,
+        left_out=tuple(_further(header, places)),
+    )
+    if not header.separator:
+        return replace(origin, has_lines=False)
+    return replace(
+        origin,
+        places={columns.index(field) + 1: place for field, place in places.items()},
+        split=header.split,
+        column_of=header.column_of,
     )
 
 
@@ -137,20 +181,47 @@ def arrange_run(
     misshapen: pl.DataFrame | None = None,
     comments: pl.DataFrame | None = None,
     origin: Origin,
+    candidates: Mapping[str, str] | None = None,
+    system: str | None = None,
 ) -> Columns:
     """Arrange values as the six columns of a run.
 
     Without ranks, results are numbered by falling score. Without scores, the negated ranks are the
-    scores.
+    scores. If a further column names systems, the results of each are arranged as a run too.
 
     Args:
         source: The file.
         frame: Texts ``query_id``, ``doc_id``, ``score`` or ``rank`` or both, optionally ``tag``,
-            and ``line``.
+            and ``line``; and further columns.
         misshapen: ``line, n_fields, text`` of rows without a required value.
         comments: ``line, text`` of comments.
         origin: The layout of the file.
+        candidates: The names in the file of columns of ``frame`` that may name systems.
+        system: The column that names systems, if the user said so.
     """
+    candidates = candidates or {}
+    systems: Systems | None
+    if system is not None:
+        name = next(name for name, column in candidates.items() if column == system)
+        named = tuple(frame[system].unique(maintain_order=True).to_list())
+        systems = Systems((name,), named, is_clear=True) if len(named) > 1 else None
+    else:
+        systems = find_systems(frame, candidates, SYSTEMS)
+    parts: dict[str, Columns] = {}
+    if systems is not None:
+        origin = replace(origin, systems=systems)
+        if systems.is_clear:
+            (name,) = systems.columns
+            frame = frame.with_columns(tag=pl.col(candidates[name]))
+            origin = replace(origin, left_out=tuple(o for o in origin.left_out if o != name))
+            parts = {
+                value: arrange_run(
+                    source,
+                    frame.filter(pl.col("tag") == value),
+                    origin=replace(origin, systems=None),
+                )
+                for value in systems.values
+            }
     if "score" not in frame.columns:
         negated = pl.format("-{}", pl.col("rank").str.strip_chars_start("+"))
         frame = frame.with_columns(
@@ -169,7 +240,7 @@ def arrange_run(
     frame = frame.select(
         "line", "query_id", pl.lit("Q0").alias("q0"), "doc_id", "rank", "score", tag=written
     )
-    return _columns(source, frame, misshapen, comments, origin)
+    return replace(_columns(source, frame, misshapen, comments, origin), systems=parts)
 
 
 def arrange_qrels(
@@ -179,6 +250,7 @@ def arrange_qrels(
     misshapen: pl.DataFrame | None = None,
     comments: pl.DataFrame | None = None,
     origin: Origin,
+    candidates: Mapping[str, str] | None = None,
 ) -> Columns:
     """Arrange values as the four columns of qrels; see :func:`arrange_run`.
 
@@ -189,7 +261,11 @@ def arrange_qrels(
         misshapen: ``line, n_fields, text`` of rows without a required value.
         comments: ``line, text`` of comments.
         origin: The layout of the file.
+        candidates: The names in the file of columns of ``frame`` that may be types of judgment.
     """
+    types = find_systems(frame, candidates or {}, JUDGMENT_TYPES)
+    if types is not None and _has_conflicts(frame):
+        origin = replace(origin, systems=types)
     if "iteration" in frame.columns:
         written = pl.col("iteration").str.replace_all(r"[ \t\x0b\x0c]+", "_")
         iteration = pl.when(written == "").then(pl.lit("0")).otherwise(written)
@@ -197,6 +273,12 @@ def arrange_qrels(
         iteration = pl.lit("0")
     frame = frame.select("line", "query_id", "doc_id", "relevance", iteration=iteration)
     return _columns(source, frame.select("line", *QRELS_COLUMNS), misshapen, comments, origin)
+
+
+def _has_conflicts(frame: pl.DataFrame) -> bool:
+    """Return whether a document has several grades for a query."""
+    judged = frame.select("query_id", "doc_id", "relevance").hash_rows().n_unique()
+    return bool(judged > frame.select("query_id", "doc_id").hash_rows().n_unique())
 
 
 def _columns(
@@ -207,6 +289,8 @@ def _columns(
     origin: Origin,
 ) -> Columns:
     n_fields = len(frame.columns) - 1
+    if source.is_parquet:
+        source = replace(source, data=b"")
     facts = scan_columns(source, n_fields).facts
     is_quoted = origin.header is not None and '"' in origin.header[1]
     facts = replace(

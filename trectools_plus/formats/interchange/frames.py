@@ -22,10 +22,14 @@ from trectools_plus.formats.interchange.names import (
     CORPUS_FIELDS,
     QRELS_FIELDS,
     RUN_FIELDS,
+    SYSTEMS,
     TOPIC_FIELDS,
+    ColumnNames,
     Fields,
     find_fields,
+    place_of_column,
 )
+from trectools_plus.formats.interchange.systems import Systems, find_systems
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +99,13 @@ def frame_of(value: object, kind: Kind) -> pl.DataFrame:
     """
     if isinstance(value, pl.LazyFrame):
         value = value.collect()
+    systems, _ = split_systems(value) if kind is RUN and is_frame(value) else (None, {})
+    if systems is not None:
+        raise InputError(
+            f"{systems}, but one run is needed here",
+            where=kind.name,
+            remedy="pass the rows of one system; evaluate and compare accept the whole table",
+        )
     if isinstance(value, pl.DataFrame):
         frame = _renamed(value, kind)
     elif is_pandas(value):
@@ -106,6 +117,100 @@ def frame_of(value: object, kind: Kind) -> pl.DataFrame:
     if kind is RUN and "rank" not in frame.columns and "query_id" in frame.columns:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
     return frame
+
+
+def rename_columns(value: Any, columns: ColumnNames | None) -> Any:
+    """Return a data frame whose columns have the names of the fields that they stand for.
+
+    Args:
+        value: A frame of Polars or pandas; any other value is returned unchanged.
+        columns: The names of the columns, or their numbers, by field.
+
+    Raises:
+        InputError: If a column does not exist.
+    """
+    if columns is None or not is_frame(value):
+        return value
+    if isinstance(value, pl.LazyFrame):
+        value = value.collect()
+    names = [str(name) for name in value.columns]
+    places = {field: place_of_column(names, name) for field, name in columns.items()}
+    for field, place in places.items():
+        if place is None:
+            raise InputError(
+                f"there is no column {columns[field]!r}",
+                where="columns",
+                remedy=f"the table has {', '.join(names)}",
+            )
+    fields = {place: field for field, place in places.items()}
+    kept = [place for place, name in enumerate(names) if place in fields or name not in columns]
+    new = [fields.get(place, names[place]) for place in kept]
+    if isinstance(value, pl.DataFrame):
+        renamed = value.select(value.columns[place] for place in kept)
+        renamed.columns = new
+        return renamed
+    table = value.iloc[:, kept]
+    table.columns = new
+    return table
+
+
+def split_systems(
+    value: Any, *, names_systems: bool = False
+) -> tuple[Systems | None, dict[str, Any]]:
+    """Return the systems of a data frame, and the rows of each; ``None`` if there is only one.
+
+    Args:
+        value: A frame of Polars or pandas.
+        names_systems: Whether the user said that the column ``tag`` names systems.
+
+    Raises:
+        InputError: If it is unclear whether a column names systems.
+    """
+    if isinstance(value, pl.LazyFrame):
+        value = value.collect()
+    names = [str(name) for name in value.columns]
+    fields = find_fields(names, RUN_FIELDS)
+    used = {place for field, place in fields.items() if field != "tag"}
+    further = [place for place in range(len(names)) if place not in used]
+    if not further or not {"query_id", "doc_id"} <= fields.keys():
+        return None, {}
+    texts = {field: _texts_at(value, fields[field]) for field in ("query_id", "doc_id")}
+    texts |= {f"c{place}": _texts_at(value, place) for place in further}
+    rows = pl.DataFrame(texts)
+    candidates = {names[place]: f"c{place}" for place in further}
+    systems = find_systems(rows, candidates, SYSTEMS)
+    if names_systems:
+        column = f"c{fields['tag']}"
+        values = tuple(rows[column].unique(maintain_order=True).to_list())
+        systems = Systems((names[fields["tag"]],), values, is_clear=len(values) > 1)
+    if systems is None or (names_systems and not systems.is_clear):
+        return None, {}
+    if not systems.is_clear:
+        raise InputError(
+            str(systems),
+            where="run",
+            remedy="if each value is a run, add columns={'system': NAME}; otherwise remove the "
+            "column",
+        )
+    column = candidates[systems.columns[0]]
+    masks = {one: rows[column] == one for one in systems.values}
+    kept = sorted(used)
+    if isinstance(value, pl.DataFrame):
+        table = value.select(value.columns[place] for place in kept)
+        return systems, {one: table.filter(mask) for one, mask in masks.items()}
+    return systems, {one: value.iloc[mask.to_numpy(), kept] for one, mask in masks.items()}
+
+
+def _texts_at(value: Any, place: int) -> pl.Series:
+    """Return a column of a frame as texts; "" for missing values."""
+    if isinstance(value, pl.DataFrame):
+        column = value.to_series(place)
+        if column.dtype.is_nested() or column.dtype == pl.Object:
+            return pl.Series([""] * column.len(), dtype=pl.String)
+        return column.cast(pl.String, strict=False).fill_null("")
+    column = value.iloc[:, place]
+    pairs = zip(column.tolist(), column.isna().tolist(), strict=True)
+    return pl.Series(["" if missing else str(one) for one, missing in pairs], dtype=pl.String)
 
 
 def is_frame(value: object) -> bool:

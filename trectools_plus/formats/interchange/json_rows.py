@@ -8,6 +8,8 @@ The forms are::
     [{"query_id": …, "doc_id": …, "score": …}, …]     or one object per line
     {"topic_id": …, "references": [doc_id, …]}        answers of TREC RAG, one per line
     {"query": {"qid": …}, "candidates": [{"docid": …, "score": …}]}     retrieval for TREC RAG
+    {query_id: {"hits": {"hits": [{"_id": …}]}}}      answers of Elasticsearch
+    {"run_name": …, "turns": [{"turn_id": …}]}        runs of CAsT and iKAT
 
 Names of fields are those of :mod:`trectools_plus.formats.interchange.names`.
 """
@@ -27,12 +29,13 @@ from trectools_plus.formats.interchange.names import (
     QRELS_FIELDS,
     QUERY_IDS,
     RUN_FIELDS,
+    ColumnNames,
     Fields,
     find_fields,
     normalize,
 )
 
-Form = Literal["dictionary", "lists", "records", "results"]
+Form = Literal["dictionary", "lists", "records", "results", "turns"]
 Value: TypeAlias = "str | _Object | list[Value] | bool | None"
 
 _RESULTS = tuple(
@@ -40,6 +43,12 @@ _RESULTS = tuple(
         normalize,
         ("candidates", "references", "results", "hits", "ranking", "retrieved", "documents"),
     )
+)
+_ENVELOPES = ("hits", "response", "body", "docs", "results", "documents")
+"""The keys under which search engines put the list of results, outermost first."""
+_NO_QUERY = (
+    "write {query_id: response} for the response of each query, or fetch the run: "
+    "trectools-plus runs fetch --engine elasticsearch"
 )
 _NESTED = ("metadata", "query", "topic")
 _NESTED_IDS = (*map(normalize, QUERY_IDS[:12]), "narrativeid", "id")
@@ -63,7 +72,16 @@ class _Number(str):
 
 
 class UnknownFormError(ValueError):
-    """A document is JSON, but no run and no qrels in a known form."""
+    """A document is JSON, but no run and no qrels in a known form.
+
+    Args:
+        what: The reason.
+        remedy: What the user can do, if it is known.
+    """
+
+    def __init__(self, what: str, remedy: str | None = None) -> None:
+        self.remedy = remedy
+        super().__init__(what)
 
 
 @dataclass
@@ -76,42 +94,135 @@ class JsonRows:
             of the record; "" for what is missing.
         frame: The rows as a table, with ``line``.
         has_lines: False if the lines of the rows are unknown.
+        further: For records: the other texts and numbers of each row, by name.
+        tag_name: The key of the tags.
+        n_repeated: The number of results that were left out because they occur before.
     """
 
     form: Form
     rows: list[tuple[str, str, str, str, str, int]] = field(default_factory=list)
     has_lines: bool = True
+    further: list[dict[str, str]] = field(default_factory=list)
+    tag_name: str = "tag"
+    n_repeated: int = 0
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The rows as a table: ``query_id, doc_id, value, rank, tag`` and ``line``."""
+        """The rows as a table: ``query_id, doc_id, value, rank, tag``, ``line``, further columns.
+
+        Further columns are ``f0``, ``f1``, …, in the order of :attr:`further_names`.
+        """
         names = ("query_id", "doc_id", "value", "rank", "tag")
         schema: dict[str, type[pl.DataType]] = dict.fromkeys(names, pl.String)
-        return pl.DataFrame(self.rows, schema={**schema, "line": pl.UInt32}, orient="row")
+        frame = pl.DataFrame(self.rows, schema={**schema, "line": pl.UInt32}, orient="row")
+        return frame.with_columns(
+            pl.Series(f"f{at}", [one.get(name, "") for one in self.further], dtype=pl.String)
+            for at, name in enumerate(self.further_names)
+        )
+
+    @property
+    def further_names(self) -> list[str]:
+        """The names of further fields."""
+        return list(dict.fromkeys(name for one in self.further for name in one))
 
 
-def read_json_rows(text: str, kind: Literal["run", "qrels"]) -> JsonRows:
+def read_json_rows(
+    text: str, kind: Literal["run", "qrels"], columns: ColumnNames | None = None
+) -> JsonRows:
     """Read a run or qrels.
 
     Args:
         text: The document, or objects of which each is on one line.
         kind: The kind of file, which decides the names of fields.
+        columns: The keys of some fields; the document must then be a list of objects.
 
     Raises:
         UnknownFormError: If it is not JSON, or has another form; with the reason.
     """
     fields = RUN_FIELDS if kind == "run" else QRELS_FIELDS
+    if columns is not None:  # only these keys stand for the field
+        fields = {**fields, **{name: (key,) for name, key in columns.items() if name in fields}}
     try:
         root = _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         return _read_lines(text, fields, error)
     if isinstance(root, _Object):
-        if _is_record(root, fields):
+        _refuse_response(root)
+        turns = _member(root, "turns")
+        if isinstance(turns, list) and kind == "run":
+            return _read_turns(root, turns)
+        if _is_record(root, fields) or columns is not None:
             return _read_records([(1, root)], fields)
         return _read_dictionary(root, text, fields)
     if isinstance(root, list):
         return _with_lines(_read_records([(1, one) for one in root], fields), text)
     raise UnknownFormError("expected an object or a list")
+
+
+def _member(item: Value, name: str) -> Value:
+    """Return the value of a key of an object; ``None`` if there is none."""
+    if not isinstance(item, _Object):
+        return None
+    return next((value for key, value in item if key == name), None)
+
+
+def _is_response(item: Value) -> bool:
+    """Return whether an object is a response of Elasticsearch or OpenSearch."""
+    return isinstance(_member(_member(item, "hits"), "hits"), list)
+
+
+def _refuse_response(root: _Object) -> None:
+    """Refuse responses of a search engine that do not say for which query they are."""
+    responses = _member(root, "responses")
+    if isinstance(responses, list) and responses and all(map(_is_response, responses)):
+        raise UnknownFormError(
+            f"these are {len(responses):,} responses of Elasticsearch's _msearch, without query "
+            "ids",
+            _NO_QUERY,
+        )
+    if _is_response(root) and _query_of(root) is None:
+        raise UnknownFormError(
+            "this is a response of Elasticsearch's _search, without a query id", _NO_QUERY
+        )
+
+
+def _read_turns(root: _Object, turns: list[Value]) -> JsonRows:
+    """Read a run of CAsT or iKAT: the passages of the responses to each turn, in their order."""
+    rows = JsonRows("turns", has_lines=False)
+    tag = _member(root, "run_name")
+    for turn in turns:
+        turn_id, responses = _member(turn, "turn_id"), _member(turn, "responses")
+        if not isinstance(turn_id, str) or not isinstance(responses, list):
+            raise UnknownFormError("expected turn_id and responses in each of the turns")
+        seen: dict[str, None] = {}
+        for response in sorted(responses, key=_rank_of):
+            passages = _member(response, "passage_provenance") or _member(response, "provenance")
+            for passage in passages if isinstance(passages, list) else ():
+                doc_id = _member(passage, "id") if isinstance(passage, _Object) else passage
+                rows.n_repeated += isinstance(doc_id, str) and doc_id in seen
+                seen[_text(doc_id)] = None
+        name = tag if isinstance(tag, str) else ""
+        rows.rows += [(turn_id, one, "", str(at), name, 1) for at, one in enumerate(seen, 1)]
+    return rows
+
+
+def _rank_of(response: Value) -> float:
+    rank = _member(response, "rank")
+    try:
+        return float(rank) if isinstance(rank, str) else 0.0
+    except ValueError:
+        return 0.0
+
+
+def _unwrap(results: Value) -> Value:
+    """Return the list of results inside the response of a search engine."""
+    while isinstance(results, _Object):
+        inner = (_member(results, name) for name in _ENVELOPES)
+        found = next((one for one in inner if isinstance(one, list | _Object)), None)
+        if found is None:
+            return results
+        results = found
+    return results
 
 
 def _read_lines(text: str, fields: Fields, error: Exception) -> JsonRows:
@@ -131,13 +242,20 @@ def _is_record(item: Value, fields: Fields) -> bool:
     """Return whether an object is one record, not a dictionary of queries."""
     if not isinstance(item, _Object):
         return False
-    names = [normalize(key) for key, _ in item]
-    has_results = any(name in _RESULTS for name in names)
+    has_results = _results_of(item) is not None
     found = find_fields((key for key, _ in item), fields)
     flat = {"query_id", "doc_id"} <= found.keys() and not any(
         isinstance(value, list) for value in item.values
     )
     return flat or (has_results and _query_of(item) is not None)
+
+
+def _results_of(item: _Object) -> Value:
+    """Return the results of a record, which may be inside the response of a search engine."""
+    for key, value in item:
+        if normalize(key) in _RESULTS or (key in _ENVELOPES and isinstance(_unwrap(value), list)):
+            return value
+    return None
 
 
 def _query_of(item: _Object) -> str | None:
@@ -167,7 +285,12 @@ def _read_records(records: Iterable[tuple[int, Value]], fields: Fields) -> JsonR
         is_flat = {"query_id", "doc_id"} <= found.keys() and bool(
             {value_field, "rank"} & found.keys()
         )
-        form: Form = "records" if is_flat else "results"
+        if not is_flat:
+            _refuse_response(item)
+        given = None if is_flat else _results_of(item)
+        results = _unwrap(given)
+        is_response = isinstance(given, _Object) and isinstance(results, list)
+        form: Form = "records" if is_flat else "lists" if is_response else "results"
         rows = rows or JsonRows(form)
         if rows.form != form:
             raise UnknownFormError(f"the object on line {line} has other fields than the first")
@@ -183,9 +306,17 @@ def _read_records(records: Iterable[tuple[int, Value]], fields: Fields) -> JsonR
                     line,
                 )
             )
+            used = set(found.values())
+            rows.tag_name = names[found["tag"]] if "tag" in found else rows.tag_name
+            rows.further.append(
+                {
+                    name: _text(value)
+                    for at, (name, value) in enumerate(item)
+                    if at not in used and not isinstance(value, list | _Object)
+                }
+            )
             continue
         query_id = _query_of(item)
-        results = next((value for key, value in item if normalize(key) in _RESULTS), None)
         if query_id is None or results is None:
             shown = ", ".join(names[:8])
             raise UnknownFormError(
@@ -214,6 +345,10 @@ def _read_dictionary(root: _Object, text: str, fields: Fields) -> JsonRows:
     kinds = {type(value) for value in root.values}
     if not kinds <= {_Object, list}:
         raise UnknownFormError("expected {query_id: {doc_id: value}}")
+    unwrapped = [_unwrap(value) for value in root.values]
+    if all(isinstance(value, list) for value in unwrapped):
+        root = _Object(zip((key for key, _ in root), unwrapped, strict=True))
+        kinds = {list}
     if any(
         isinstance(inner, list | _Object)
         for value in root.values
@@ -234,6 +369,7 @@ def _read_dictionary(root: _Object, text: str, fields: Fields) -> JsonRows:
 def _results(results: Value, fields: Fields) -> Iterator[tuple[str, str, str]]:
     """Yield document, value and rank of each result of a query."""
     value_field = "relevance" if "relevance" in fields else "score"
+    fields = {**fields, "doc_id": (*fields["doc_id"], "id")}  # inside a query, an id is a document
     unscored = "1" if value_field == "relevance" else ""
     if isinstance(results, _Object):
         for doc_id, value in results:

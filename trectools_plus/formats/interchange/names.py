@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from trectools_plus.errors import UsageError
+
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(text.split())
@@ -30,6 +32,13 @@ GRADES = _names(
 SCORES = _names("score similarity sim similarity_score relevance_score rsv")
 RANKS = _names("rank ranking position pos rank_position")
 TAGS = _names("tag run run_tag run_id run_name system system_id system_name")
+SYSTEMS = _names(
+    "system system_name system_id system_number model model_name method method_name run run_name "
+    "run_id run_tag tag"
+)
+"""Names of the column that says which system found a document."""
+JUDGMENT_TYPES = _names("type judgment_type aspect criterion criteria dimension facet subtopic")
+"""Names of the column that says what was judged."""
 ITERATIONS = _names("iteration iter")
 TOPIC_IDS = _names(
     "query_id qid topic_id question_id search_id query_no topic_no query_number topic_number q_id "
@@ -93,7 +102,72 @@ def normalize(name: str) -> str:
     return _IGNORED.sub("", name).lower()
 
 
-def find_fields(names: Iterable[str], fields: Fields) -> dict[str, int]:
+ColumnNames = Mapping[str, str]
+"""The names of columns by field (:data:`MAPPED`), as the user gave them; numbers are positions."""
+
+MAPPED: Fields = {
+    "query_id": QUERY_IDS,
+    "doc_id": DOC_IDS,
+    "score": SCORES,
+    "rank": RANKS,
+    "relevance": GRADES[:-2],
+    "iteration": ITERATIONS,
+    "tag": SYSTEMS,
+}
+"""The fields that users can map to columns, with their names."""
+_OF_RUNS, _OF_QRELS = frozenset({"score", "rank", "tag"}), frozenset({"relevance", "iteration"})
+
+
+def column_names(given: Mapping[str, str] | Iterable[str] | None) -> ColumnNames | None:
+    """Return the columns that a user names, by field.
+
+    Args:
+        given: Fields with names of columns, or texts like ``query=q,doc_id=_id``.
+
+    Raises:
+        UsageError: If a field does not exist or occurs twice.
+    """
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        pairs = [(str(field), str(name)) for field, name in given.items()]
+    else:
+        texts = [given] if isinstance(given, str) else given
+        parts = [part.partition("=") for text in texts for part in text.split(",")]
+        pairs = [(field.strip(), name.strip()) for field, _, name in parts]
+    fields = {normalize(name): field for field, names in MAPPED.items() for name in names}
+    found: dict[str, str] = {}
+    for field, name in pairs:
+        known = fields.get(normalize(field))
+        if known is None or not name or known in found:
+            wrong = "is named twice" if known in found else "is not FIELD=COLUMN"
+            raise UsageError(
+                f"'{field}={name}' {wrong}",
+                where="columns",
+                remedy="write for example query=q,doc_id=_id,score=_score; the fields are query, "
+                "doc_id, score, rank, relevance, iteration and system",
+            )
+        found[known] = name
+    return found or None
+
+
+def columns_for_run(columns: ColumnNames | None) -> ColumnNames | None:
+    """Return the columns of a run; ``None`` if the columns are those of qrels."""
+    if columns is None or (_OF_QRELS & columns.keys() and not _OF_RUNS & columns.keys()):
+        return None
+    return {field: name for field, name in columns.items() if field not in _OF_QRELS}
+
+
+def columns_for_qrels(columns: ColumnNames | None) -> ColumnNames | None:
+    """Return the columns of the qrels of a run; ``None`` if no grade is named."""
+    if columns is None or "relevance" not in columns:
+        return None
+    return {field: name for field, name in columns.items() if field not in _OF_RUNS}
+
+
+def find_fields(
+    names: Iterable[str], fields: Fields, columns: ColumnNames | None = None
+) -> dict[str, int]:
     """Return the position of each field in a header, from 0.
 
     A column stands for one field, the first that can have it. Fields without a column are left out.
@@ -101,14 +175,34 @@ def find_fields(names: Iterable[str], fields: Fields) -> dict[str, int]:
     Args:
         names: The names of the columns, as written.
         fields: The fields, for example :data:`RUN_FIELDS`.
+        columns: The columns of some of the fields. If one does not exist, no field is found.
     """
+    names = list(names)
     places: dict[str, int] = {}
     for place, name in enumerate(names):
         places.setdefault(normalize(name), place)
     found: dict[str, int] = {}
+    for field, name in (columns or {}).items():
+        place_of = place_of_column(names, name)
+        if place_of is None:
+            return {}
+        found[field] = place_of
     for field, spellings in fields.items():
+        if field in found:
+            continue
         for spelling in map(normalize, spellings):
             if spelling in places and places[spelling] not in found.values():
                 found[field] = places[spelling]
                 break
     return found
+
+
+def place_of_column(names: Sequence[str], name: str) -> int | None:
+    """Return the position, from 0, of a column: its name as written, nearly so, or its number."""
+    if name in names:
+        return names.index(name)
+    near = [place for place, one in enumerate(names) if normalize(one) == normalize(name) != ""]
+    if near:
+        return near[0]
+    is_position = name.isascii() and name.isdigit() and 0 < int(name) <= len(names)
+    return int(name) - 1 if is_position else None

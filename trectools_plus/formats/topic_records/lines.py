@@ -1,4 +1,7 @@
-"""Find the records of topics in lines: ``id:text``, ``id|text``, ``id text``, SMART's ``.I 1``."""
+"""Find the records of topics in lines: ``id:text``, ``id|text``, ``id text``, SMART's ``.I 1``.
+
+The topics of the Million Query track have a priority: ``20001:1:text``.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from trectools_plus.formats.nodes.model import Scalar
 from trectools_plus.formats.topic_records.model import Record, Records, Report, TopicProblem
 from trectools_plus.text import plural
 
-LineForm = Literal["colon", "labelled", "comma", "semicolon", "pipe", "blank", "smart"]
+LineForm = Literal["priority", "colon", "labelled", "comma", "semicolon", "pipe", "blank", "smart"]
 
 _COLON = re.compile(r" *([^\s:#{}\[\]\"'<>,;|]+): *([^\s][^\t]*)")
 _LABELLED = re.compile(r"query\t([^\t]+)\t(.*)", re.IGNORECASE)
@@ -18,6 +21,7 @@ _LINES_CHECKED = 200
 _NOT_IDS = frozenset({"id", "qid", "text", "query", "title", "topic", "number", "http", "https"})
 
 _PATTERNS: dict[LineForm, re.Pattern[str]] = {
+    "priority": re.compile(r" *([0-9]+):[0-9]{1,2}: *([^\s][^\t]*)"),
     "colon": _COLON,
     "labelled": _LABELLED,
     "comma": re.compile(rf"{_NUMBERED} *, *([^\s][^\t]*)"),
@@ -26,6 +30,7 @@ _PATTERNS: dict[LineForm, re.Pattern[str]] = {
     "blank": re.compile(rf"{_NUMBERED} +([^\s][^\t]*)"),
 }
 NAMES: dict[LineForm, str] = {
+    "priority": "lines id:priority:text",
     "colon": "lines id:text",
     "labelled": "lines query TAB id TAB text",
     "comma": "lines id,text",
@@ -51,7 +56,7 @@ def form_of_lines(text: str) -> LineForm | None:
         ids = [match[1].lower() for match in found]
         if len(ids) < len(lines) or len(set(ids)) < len(ids) or _NOT_IDS.intersection(ids):
             continue
-        if form not in ("colon", "labelled") and not _are_numbered(found):
+        if form not in ("priority", "colon", "labelled") and not _are_numbered(found):
             continue
         if len(ids) > (form == "labelled"):  # one line can be an id and a text with a tab
             return form
@@ -96,7 +101,7 @@ def find_line_records(text: str, form: LineForm, report: Report) -> Records:
         if not found:
             report(_other_form(form, number))
         value = match[2].strip()
-        if form != "colon" and value[:1] == value[-1:] == '"' and len(value) > 1:
+        if form not in ("priority", "colon") and value[:1] == value[-1:] == '"' and len(value) > 1:
             value = value[1:-1].replace('""', '"')
         fields = {"text": Scalar(number, match.start(2) + 1, value)}
         found.append(Record(number, fields, match[1].strip()))

@@ -8,7 +8,7 @@ errors, as without workers.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -34,6 +34,7 @@ from trectools_plus.measures.scoring.ranking import depend_on_grades_only
 from trectools_plus.measures.scoring.views import (
     LoadedQrels,
     Opened,
+    OpenRuns,
     judge_chunks,
     view_clean_chunk,
 )
@@ -45,8 +46,6 @@ SPLIT_BYTES = 64 << 20
 CHUNK_BYTES = 16 << 20
 
 _T = TypeVar("_T")
-
-OpenRun = Callable[[str, "Future[LoadedQrels]", "Future[Judgments]", Sequence[Measure]], Opened]
 
 
 @dataclass(frozen=True)
@@ -71,19 +70,19 @@ class PartScorer:
     Attributes:
         qrels: The judgments.
         measures: The measures.
-        open_run: Opens a whole file.
+        open_runs: Opens a whole file.
     """
 
     qrels: Qrels
     measures: Sequence[Measure]
-    open_run: OpenRun
+    open_runs: OpenRuns
 
     @cached_property
     def judgments(self) -> Future[Judgments]:
         """The judgments as a completed future."""
         return _completed(Judgments.of(self.qrels))
 
-    def __call__(self, part: Part) -> Opened | ScoredChunk | None:
+    def __call__(self, part: Part) -> list[Opened] | ScoredChunk | None:
         """Score a part; return ``None`` if the caller has to score the file.
 
         Raises:
@@ -94,9 +93,14 @@ class PartScorer:
             if part.chunk is not None:
                 return self._score_chunk(part.place.path, part.chunk)
             qrels: Future[LoadedQrels] = _completed((self.qrels, ()))
-            run, findings = self.open_run(part.place.path, qrels, self.judgments, self.measures)
-            found = tuple(replace(finding, path=part.path) for finding in findings)
-            return replace(run, path=part.path), found
+            opened = self.open_runs(part.place.path, qrels, self.judgments, self.measures)
+            return [
+                (
+                    replace(run, path=part.path),
+                    tuple(replace(finding, path=part.path) for finding in findings),
+                )
+                for run, findings in opened
+            ]
         except NotInChunksError:
             return None
         except (CheckFailedError, InputError, MissingExtraError) as error:
@@ -116,9 +120,9 @@ def score_on_workers(
     paths: Sequence[str],
     qrels: Qrels,
     measures: Sequence[Measure],
-    open_run: OpenRun,
+    open_runs: OpenRuns,
     progress: Progress = no_progress,
-) -> dict[str, Opened]:
+) -> dict[str, list[Opened]]:
     """Score the run files that workers can read and that have no errors.
 
     Args:
@@ -126,18 +130,18 @@ def score_on_workers(
         paths: The run files, as the user named them.
         qrels: The judgments.
         measures: The measures, each once.
-        open_run: Scores or reads a whole file; a function that can be pickled.
+        open_runs: Scores or reads a whole file; a function that can be pickled.
         progress: Receives the number of finished files, for the step ``scoring``.
 
     Returns:
-        The results of ``open_run`` by path. The caller has to open the files that are missing
+        The results of ``open_runs`` by path. The caller has to open the files that are missing
         here: pipes, files with errors, and large files that are not clean.
 
     Raises:
         UsageError: If workers cannot find or read a file, or a measure cannot score this input.
         InputError: If the workers or the scheduler are lost.
     """
-    scorer = PartScorer(qrels, measures, open_run)
+    scorer = PartScorer(qrels, measures, open_runs)
     parts = [part for path in dict.fromkeys(paths) for part in _parts(path, measures)]
     last_part = {part.path: number for number, part in enumerate(parts, 1)}
     ends = sorted(last_part.values())
@@ -146,11 +150,16 @@ def score_on_workers(
         """Report the number of files completed with the first ``n_parts`` parts."""
         progress("scoring", bisect_right(ends, n_parts), len(ends))
 
-    found: dict[str, list[Opened | ScoredChunk | None]] = {}
+    found: dict[str, list[list[Opened] | ScoredChunk | None]] = {}
     for part, result in zip(parts, workers.map(scorer, parts, report), strict=True):
         found.setdefault(part.path, []).append(result)
-    opened = {path: _join_parts(path, results, scorer) for path, results in found.items()}
-    return {path: one for path, one in opened.items() if one is not None}
+    opened: dict[str, list[Opened]] = {}
+    for path, results in found.items():
+        if isinstance(results[0], list):
+            opened[path] = results[0]
+        elif (joined := _join_parts(path, results, scorer)) is not None:
+            opened[path] = [joined]
+    return opened
 
 
 def _parts(path: str, measures: Sequence[Measure]) -> Iterator[Part]:
@@ -166,11 +175,9 @@ def _parts(path: str, measures: Sequence[Measure]) -> Iterator[Part]:
 
 
 def _join_parts(
-    path: str, results: Sequence[Opened | ScoredChunk | None], scorer: PartScorer
+    path: str, results: Sequence[list[Opened] | ScoredChunk | None], scorer: PartScorer
 ) -> Opened | None:
-    first = results[0]
-    if not isinstance(first, ScoredChunk):
-        return first if len(results) == 1 else None
+    """Join the chunks of a file; ``None`` if one could not be scored."""
     scored = [result for result in results if isinstance(result, ScoredChunk)]
     if len(scored) < len(results):
         return None

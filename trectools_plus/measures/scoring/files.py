@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from trectools_plus.distributed import current_workers
@@ -14,6 +16,7 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.findings import Finding, Severity, notes_on_findings
 
 if TYPE_CHECKING:
+    from trectools_plus.formats.interchange.names import ColumnNames
     from trectools_plus.formats.tables import Qrels, Run
     from trectools_plus.measures.definitions.base import Measure
     from trectools_plus.measures.judged import Grades
@@ -40,6 +43,7 @@ def open_files(
     *,
     low_memory: bool = False,
     strict_input: bool = False,
+    columns: ColumnNames | None = None,
     progress: Progress = no_progress,
 ) -> OpenedFiles:
     """Read qrels and run files, and refuse those whose figures would be wrong or ambiguous.
@@ -53,10 +57,12 @@ def open_files(
         measures: The measures to compute, each once.
         low_memory: Read every run in chunks.
         strict_input: Refuse every error, also those that change no figure.
+        columns: The columns of some fields in tables.
         progress: Receives the number of finished runs, for the step ``scoring``.
 
     Returns:
-        The arguments of :func:`~trectools_plus.measures.evaluation.score_runs`.
+        The arguments of :func:`~trectools_plus.measures.evaluation.score_runs`. A table of several
+        systems is several runs, with its path and the names of the systems.
 
     Raises:
         FindingsError: If a file has errors that block scoring.
@@ -68,7 +74,8 @@ def open_files(
         require_grades_only(measures)
     scored: dict[str, ScoredFile] = {}
     judged = None
-    if not low_memory and current_workers() is None and depend_on_grades_only(measures):
+    may_be_clean = not low_memory and columns is None and current_workers() is None
+    if may_be_clean and depend_on_grades_only(measures):
         judged = load_clean_qrels(qrels)
     if judged is not None:
         for done, path in enumerate(dict.fromkeys(runs)):
@@ -79,12 +86,32 @@ def open_files(
     if judged is None or scored.keys() != {*runs}:
         from trectools_plus.measures.scoring.reading import FileReader
 
-        reader = FileReader(measures, low_memory, strict_input)
+        reader = FileReader(measures, low_memory, strict_input, columns)
         return reader.open_files(qrels, runs, scored, progress)
     progress("scoring", len(runs), len(runs))
     opened = [scored[path] for path in runs]
     of_runs = [finding for run in opened for finding in run.findings]
     return OpenedFiles(judged.grades, opened, notes_on_findings(of_runs, judged.findings))
+
+
+def name_given_runs(
+    given: Mapping[str, str], runs: Sequence[Run | ScoredFile]
+) -> dict[str, Run | ScoredFile]:
+    """Return runs by name; those of a table of several systems have the names of the systems.
+
+    Args:
+        given: The path of each name.
+        runs: The runs of these files, in their order.
+    """
+    n_runs, n_given = Counter(run.path for run in runs), Counter(given.values())
+    rest = iter(runs)
+    named: dict[str, Run | ScoredFile] = {}
+    for name, path in given.items():
+        n = n_runs[path] // n_given[path]
+        for run in islice(rest, n):
+            own = name if n == 1 else run.name if run.name not in {*named, *given} else ""
+            named[own or f"{name} {run.name}"] = run
+    return named
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:

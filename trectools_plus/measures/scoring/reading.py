@@ -9,17 +9,26 @@ from functools import partial
 from pathlib import Path
 
 from trectools_plus.distributed import current_workers
-from trectools_plus.errors import CheckFailedError, InputError, raise_all
+from trectools_plus.errors import CheckFailedError, InputError, UsageError, raise_all
+from trectools_plus.formats.interchange.names import (
+    ColumnNames,
+    columns_for_qrels,
+    columns_for_run,
+)
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.scoring.chunks import ScoredFile
 from trectools_plus.measures.scoring.files import OpenedFiles, has_errors
 from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.low_memory import score_large_file
 from trectools_plus.measures.scoring.ranking import depend_on_grades_only
-from trectools_plus.measures.scoring.views import LoadedQrels, Opened, score_file
+from trectools_plus.measures.scoring.views import LoadedQrels, Opened, OpenRuns, score_file
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.findings import notes_on_findings, refuse_errors
-from trectools_plus.validation.loading import load_qrels_with_findings, load_run_with_findings
+from trectools_plus.validation.loading import (
+    RunLoader,
+    load_qrels_with_findings,
+    load_runs_with_findings,
+)
 
 
 @dataclass(frozen=True)
@@ -30,11 +39,13 @@ class FileReader:
         measures: The measures to compute, each once.
         low_memory: Read every run in chunks.
         strict_input: Refuse every error, also those that change no figure.
+        columns: The columns of some fields in tables.
     """
 
     measures: Sequence[Measure]
     low_memory: bool
     strict_input: bool
+    columns: ColumnNames | None = None
 
     def open_files(
         self,
@@ -53,15 +64,22 @@ class FileReader:
         """
         with ThreadPoolExecutor(1) as pool:
             # The first run is read at the same time.
-            load = partial(load_qrels_with_findings, qrels, strict_input=self.strict_input)
+            load = partial(
+                load_qrels_with_findings,
+                qrels,
+                strict_input=self.strict_input,
+                columns=columns_for_qrels(self.columns),
+            )
             loaded = pool.submit(load) if Path(qrels).is_file() else _load_here(load)
             judgments = pool.submit(lambda: Judgments.of(loaded.result()[0]))
 
-            opener = partial(
-                _open_large if self.low_memory else _open_run, strict_input=self.strict_input
+            opener: OpenRuns = partial(
+                _open_large if self.low_memory else _open_runs,
+                strict_input=self.strict_input,
+                columns=columns_for_run(self.columns),
             )
-            scored: dict[str, Opened] = {
-                path: (run, run.findings) for path, run in scored_files.items()
+            scored: dict[str, list[Opened]] = {
+                path: [(run, run.findings)] for path, run in scored_files.items()
             }
             if (workers := current_workers()) is not None:
                 from trectools_plus.measures.scoring.distributed import score_on_workers
@@ -70,12 +88,12 @@ class FileReader:
                 scored |= score_on_workers(workers, runs, table, self.measures, opener, progress)
                 progress = no_progress
 
-            def open_run(path: str) -> Opened:
+            def open_runs(path: str) -> list[Opened]:
                 if path in scored:
                     return scored[path]
                 return opener(path, loaded, judgments, self.measures)
 
-            opened = _open_each(runs, open_run, loaded, progress)
+            opened = _open_each(runs, open_runs, loaded, progress)
             table, of_qrels = loaded.result()
             of_runs = [finding for _, findings in opened for finding in findings]
             notes = notes_on_findings(of_runs, of_qrels)
@@ -92,23 +110,26 @@ def _load_here(load: Callable[[], LoadedQrels]) -> Future[LoadedQrels]:
     return loaded
 
 
-def _open_run(
+def _open_runs(
     path: str,
     qrels: Future[LoadedQrels],
     judgments: Future[Judgments],
     measures: Sequence[Measure],
     *,
     strict_input: bool,
-) -> Opened:
-    scored = score_file(path, judgments, measures) if depend_on_grades_only(measures) else None
+    columns: ColumnNames | None,
+) -> list[Opened]:
+    """Open a run, or each run of a table of several systems."""
+    scored = None
+    if columns is None and depend_on_grades_only(measures):
+        scored = score_file(path, judgments, measures)
     if scored is not None and not (strict_input and has_errors(scored.findings)):
-        return scored, scored.findings
-    return load_run_with_findings(
-        path,
-        qrels=qrels.result()[0],
-        accepts_unjudged=any(measure.sees_unjudged for measure in measures),
-        strict_input=strict_input,
+        return [(scored, scored.findings)]
+    accepts_unjudged = any(measure.sees_unjudged for measure in measures)
+    loader = RunLoader(
+        qrels.result()[0], accepts_unjudged=accepts_unjudged, strict_input=strict_input
     )
+    return [(run, found) for run, found in load_runs_with_findings(path, loader, columns)]
 
 
 def _open_large(
@@ -118,15 +139,22 @@ def _open_large(
     measures: Sequence[Measure],
     *,
     strict_input: bool,
-) -> Opened:
+    columns: ColumnNames | None,
+) -> list[Opened]:
+    if columns is not None:
+        raise UsageError(
+            "--low-memory reads only TREC form",
+            where="--columns",
+            remedy="leave one of them out, or convert the run: runs convert",
+        )
     scored = score_large_file(path, judgments, measures)
     refuse_errors(scored.findings, strict_input=strict_input)
-    return scored, scored.findings
+    return [(scored, scored.findings)]
 
 
 def _open_each(
     paths: Sequence[str],
-    open_run: Callable[[str], Opened],
+    open_runs: Callable[[str], list[Opened]],
     qrels: Future[LoadedQrels],
     progress: Progress,
 ) -> list[Opened]:
@@ -136,7 +164,7 @@ def _open_each(
     for done, path in enumerate(paths):
         progress("scoring", done, len(paths))
         try:
-            opened.append(open_run(path))
+            opened += open_runs(path)
         except (CheckFailedError, InputError) as error:
             qrels.result()  # raises errors of the qrels first
             errors.append(error)

@@ -48,6 +48,11 @@ LoadedQrels = tuple[Qrels, tuple[Finding, ...]]
 Opened = tuple[Run | ScoredFile, tuple[Finding, ...]]
 """A run that was read or scored, and its findings that do not block scoring."""
 
+OpenRuns = Callable[
+    [str, "Future[LoadedQrels]", "Future[Judgments]", Sequence[Measure]], list[Opened]
+]
+"""Opens the runs of a file: one, or those of a table of several systems."""
+
 _MAX_CHUNKS_IN_PROGRESS = 8
 """The maximum number of chunks in progress, used while the qrels are read."""
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from trectools_plus.errors import FormatError, UsageError
+from trectools_plus.formats.files.binary import PARQUET, BinaryFileError
 from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.formats.writing import open_output
@@ -17,6 +18,7 @@ from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.draft import Draft, FixOptions, Job, LineNumbers
 from trectools_plus.validation.engine import as_qrels_view, as_run_view
 from trectools_plus.validation.findings import FileReport
+from trectools_plus.validation.fixes.losses import announce_deletions, apply_step
 from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.registry import Phase
@@ -163,21 +165,25 @@ def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
     try:
         source = read_source(path)
     except FormatError as error:
-        return replace(summary, refused=error.what)
+        convert = f"; use `{'runs' if job.kind == 'run' else 'qrels'} convert`"
+        is_table = isinstance(error, BinaryFileError) and error.found is PARQUET
+        return replace(summary, refused=error.what + (convert if is_table else ""))
     text = fix_bytes(source.data, job)
-    draft = Draft(str(path), job.kind, text, job.max_depth)
+    first = draft = Draft(str(path), job.kind, text, job.max_depth)
     why = _why_unreadable(draft)
     if why is None:
         draft = _apply_once(draft, job, "format")
         why = _why_not_fixable(draft)
     if why is None and draft.view.is_arranged:
         code = "R105" if draft.kind == "run" else "Q103"
-        job.notes.append(f"{code} not fixed: the table is copied; --fix {code} writes columns")
+        if code not in job.requested:
+            job.notes.append(f"{code} not fixed: the table is copied; --fix {code} writes columns")
     elif why is None:
         draft = _apply_rounds(draft, job)
         why = _why_not_fixable(draft)
     if why is not None:
         return replace(summary, refused=why, notes=tuple(job.notes))
+    announce_deletions(job, str(path), first.view.n_rows)
     return write_fixed(output, source, job, text, draft.data, draft.origin)
 
 
@@ -228,7 +234,7 @@ def fix_bytes(data: bytes, job: Job) -> bytes:
 
 def _apply_once(draft: Draft, job: Job, phase: Phase) -> Draft:
     for step in CATALOGUE.steps(job.kind, phase):
-        draft = step.apply(draft, job)
+        draft = apply_step(step, draft, job)
     return draft
 
 

@@ -93,7 +93,8 @@ class FixSummary(Displayed):
             lines = [f"{self.path}: nothing was fixed, {done} to {self.output}"]
         for one in self.applied if self.output is not None else ():
             label = f"{one.code} {one.name}" if one.code else one.name
-            lines.append(f"  {label}: {one.what} ({one.count:,})")
+            deleted = ", rows deleted" if one.deleted else ""
+            lines.append(f"  {label}: {one.what} ({one.count:,}{deleted})")
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines) + "\n"
 
@@ -106,7 +107,13 @@ class FixSummary(Displayed):
             "lines_before": self.lines_before,
             "lines_after": self.lines_after,
             "applied": [
-                {"code": one.code, "name": one.name, "count": one.count, "what": one.what}
+                {
+                    "code": one.code,
+                    "name": one.name,
+                    "count": one.count,
+                    "what": one.what,
+                    **({"deleted": one.deleted} if one.deleted else {}),
+                }
                 for one in self.applied
             ],
             "notes": list(self.notes),

@@ -217,6 +217,19 @@ class RunView(TableView):
         return cls(run.path or run.name, None, Shape(), run.frame, max_depth)
 
     @cached_property
+    def systems(self) -> dict[str, RunView]:
+        """The view of each system, if a column of a table names several; otherwise empty."""
+        if self.columns is None:
+            return {}
+        views = {}
+        for name, columns in self.columns.systems.items():
+            view = views[name] = RunView.of_file(columns, self.max_depth)
+            view.every_line, view.optional_rules = self.every_line, self.optional_rules
+            view.max_tag_length = self.max_tag_length
+            view.other_query_ids = self.other_query_ids
+        return views
+
+    @cached_property
     def grouped(self) -> Ordered:
         """Rows by query, in the order of the file within each query."""
         if not self.blocks.interleaved:

@@ -121,7 +121,8 @@ def other_format(data: bytes, n_rows: int) -> str | None:
     fields = lines[0].split()
     if all(len(field) > 1 and field[0] == field[-1] == '"' for field in fields):
         return "quoted fields"
-    for separator, name in _SEPARATORS.items():
+    is_json = re.match(r'[{\[]\s*(?:["\[{}\]]|-?\d|$)', head) is not None
+    for separator, name in () if is_json and not n_rows else _SEPARATORS.items():
         sample = lines[:-1] or lines
         if all(_is_separated(line, separator, strict=n_rows > 0) for line in sample):
             return name
@@ -129,9 +130,7 @@ def other_format(data: bytes, n_rows: int) -> str | None:
         return "JSON" if _is_json_object(lines[0]) else None
     if re.match(r"<(?:!doctype|html|head|body|\?xml|[a-z]+[ >])", head, re.IGNORECASE):
         return "HTML or XML"
-    if re.match(r'[{\[]\s*(?:["\[{}\]]|-?\d|$)', head):
-        return "JSON"
-    return None
+    return "JSON" if is_json else None
 
 
 def _is_json_object(line: str) -> bool:

@@ -22,6 +22,7 @@ import polars as pl
 from trectools_plus.formats.columns.columns import Columns, Origin
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
 from trectools_plus.formats.files.content import BOM
+from trectools_plus.formats.interchange.systems import Systems
 from trectools_plus.validation.registry import LINES_KEPT, FixName, Hit, SeverityName
 from trectools_plus.validation.views.order import QueryBlocks, Rows, find_blocks, find_repeats
 from trectools_plus.validation.views.shape import Shape, field_of, fields_of
@@ -138,6 +139,13 @@ class TableView:
     def is_arranged(self) -> bool:
         """Return whether the file is not in TREC form, and its values were arranged."""
         return self.columns is not None and self.columns.origin is not None
+
+    @property
+    def unclear_systems(self) -> Systems | None:
+        """The column of a table that may name several systems or types of judgment."""
+        origin = None if self.columns is None else self.columns.origin
+        systems = None if origin is None else origin.systems
+        return None if systems is None or (self.kind == "run" and systems.is_clear) else systems
 
     @property
     def name(self) -> str:

@@ -8,12 +8,20 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus import validation
+from trectools_plus import formats, validation
 from trectools_plus.choices import Dedup
+from trectools_plus.cli.options.common import Columns
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.topics import TopicFieldOptions
 from trectools_plus.cli.options.validation import FIXES, FixOptions, RuleOptions, find_readable
-from trectools_plus.cli.validation import Fixer, References, finish, report_references
+from trectools_plus.cli.validation import (
+    Fixer,
+    References,
+    finish,
+    refuse_columns_of_fixes,
+    report_references,
+)
+from trectools_plus.cli.verbosity import note
 
 _LIMITS = "Further checks and limits"
 
@@ -66,6 +74,7 @@ def runs_validate(
             rich_help_panel=_LIMITS,
         ),
     ] = None,
+    columns: Columns = None,
     fields: TopicFieldOptions,
     rules: RuleOptions,
     output: FixOptions,
@@ -107,11 +116,17 @@ def runs_validate(
         topic_options=None if topics is None else fields.options(),
         docids=docids,
         docid_pattern=docid_pattern,
+        columns=formats.column_names(columns),
     )
+    refuse_columns_of_fixes(references.columns, output)
 
     def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
         options = validation.FixOptions(
-            output.encoding, tag, dedup, max_tag_length=limits.max_tag_length
+            output.encoding,
+            tag,
+            dedup,
+            max_tag_length=limits.max_tag_length,
+            before_deletion=note,
         )
         depth = limits.max_depth
         return validation.fix_run(
@@ -130,12 +145,14 @@ def _check(
     topics, documents = references.read_topics(choices), references.read_documents()
     limits = choices.profile
     # Runs without findings need no tables.
-    may_be_clean = topics is None and documents is None and not (every or choices.optional_rules)
+    columns = references.columns
+    may_be_clean = topics is None and documents is None and columns is None
+    may_be_clean = may_be_clean and not (every or choices.optional_rules)
     judged_ids = judgments = None
     if references.qrels is not None:
         judged_ids = validation.load_judged_ids(references.qrels) if may_be_clean else None
         if judged_ids is None:
-            judgments, may_be_clean = validation.open_qrels(references.qrels), False
+            judgments, may_be_clean = references.open_qrels(), False
     for run in runs:
         report = None
         if may_be_clean:
@@ -147,12 +164,13 @@ def _check(
                 max_depth=limits.max_depth,
                 max_tag_length=limits.max_tag_length,
             )
-        opened = report or validation.open_run(run, limits.max_depth)
+        of_run = formats.columns_for_run(columns)
+        opened = report or validation.open_run(run, limits.max_depth, columns=of_run)
         if isinstance(opened, validation.FileReport):
             yield opened
             continue
         if references.qrels is not None and judgments is None:
-            judgments = validation.open_qrels(references.qrels)
+            judgments = references.open_qrels()
         yield validation.validate_run(
             opened,
             qrels=judgments if isinstance(judgments, validation.QrelsView) else None,

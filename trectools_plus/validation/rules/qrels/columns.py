@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from trectools_plus.formats.interchange.reading import find_convertible
+from trectools_plus.formats.interchange.reading import find_convertible, json_problem
 from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
 from trectools_plus.text import in_all, on, plural, quoted, visible
 from trectools_plus.validation.draft import Draft, Job
@@ -30,7 +30,7 @@ LAYOUT = "qid iter docid grade"
     on="qrels",
     scope="row",
     severity="error",
-    fix=RuleFix("ask", "inserted the iteration 0"),
+    fix=RuleFix("ask", "inserted the iteration 0", interprets_columns=True),
     checks="fewer than 4 fields",
     rationale="Without all four columns, a reader takes the document id for the grade, or stops.",
     example="qrels.txt:3: error Q101: 3 columns, need 4 (qid iter docid grade); the grade is "
@@ -52,17 +52,20 @@ def too_few_columns(qrels: QrelsView) -> Hit | None:
     same_width = qrels.n_rows == 0 and short["n_fields"].n_unique() == 1
     found = find_convertible(qrels.columns.source, "qrels") if same_width else None
     other = other_format(qrels.columns.source.head, qrels.n_rows)
+    problem = json_problem(qrels.columns.source, "qrels") if other == "JSON" else None
     guess = (
         f"; the file seems to be {other}" if other else _missing_column(fields_of(first["text"]))
     )
     if found is not None and found.name == "ntcir":
         guess = f"; this looks like {found.label}"
+    if problem is not None:
+        guess += f": {problem[0]}"
     return Hit(
         f"{plural(first['n_fields'], 'column')}, need {QRELS_FIELDS} ({LAYOUT}){guess}"
         f"{on(short.height, 'line')}",
         short["line"].to_list(),
         short.height,
-        remedy=conversion_remedy(qrels) if found else None,
+        remedy=conversion_remedy(qrels) if found else problem[1] if problem else None,
         fix=None if qrels.n_rows == 0 and "iteration" in guess else "no",
     )
 
@@ -103,13 +106,26 @@ def too_many_columns(qrels: QrelsView) -> Hit | None:
             "these look like prels with sampling columns, which trec_eval does not read as qrels"
         )
     source = None if qrels.columns is None or not everywhere else qrels.columns.source
-    is_prels = source is not None and find_convertible(source, "qrels") is not None
+    found = None if source is None else find_convertible(source, "qrels")
+    if found is not None and found.name != "prels":
+        guess = f"these look like {found.label} ({quoted(fields_of(first['text'])[4])})"
+    elif found is None and everywhere and _has_two_grades(long["text"]):
+        guess = "columns 4 and 5 could both be the grade; name it, for example with --columns "
+        guess += "query=1,doc_id=3,relevance=4"
     return Hit(
         f"{plural(first['n_fields'], 'column')}, need {QRELS_FIELDS}; {guess}"
         f"{on(long.height, 'line')}",
         long["line"].to_list(),
         long.height,
-        remedy=conversion_remedy(qrels) if is_prels else None,
+        remedy=conversion_remedy(qrels) if found else None,
+    )
+
+
+def _has_two_grades(texts: pl.Series) -> bool:
+    """Return whether columns 4 and 5 of all lines are small whole numbers."""
+    return all(
+        bool(field_of(texts, place).str.contains(r"^[+-]?[0-9]{1,3}$").fill_null(False).all())
+        for place in (4, 5)
     )
 
 
@@ -129,7 +145,11 @@ def _is_prels(fields: list[str]) -> bool:
     scope="file",
     severity="error",
     fix=RuleFix(
-        "ask", "left out the header line", by_default=True, cannot_apply=TableView.header_stays
+        "ask",
+        "left out the header line",
+        by_default=True,
+        cannot_apply=TableView.header_stays,
+        interprets_columns=True,
     ),
     checks="header line, or BEIR's TSV with three columns",
     rationale="Qrels have no header: trec_eval stops at it or counts one more query. BEIR's files "
@@ -242,6 +262,11 @@ def columns_swapped(qrels: QrelsView) -> Hit | None:
     """The document ids are in column 2."""
     if not qrels.documents_in_column_2:
         return None
+    assert qrels.columns is not None
+    found = find_convertible(qrels.columns.source, "qrels")
+    if found is not None and found.name == "smart":
+        message = f"this looks like {found.label}: query, relevant document, and two columns of 0"
+        return Hit(message, qrels.lines([0]), qrels.n_rows, remedy=conversion_remedy(qrels))
     constant = quoted(str(qrels.frame["doc_id"][0]))
     message = f"columns 2 and 3 look swapped; column 3 is always {constant}"
     return Hit(message, qrels.lines([0]), qrels.n_rows)
@@ -257,6 +282,7 @@ def columns_swapped(qrels: QrelsView) -> Hit | None:
         "ask",
         "swapped columns 2 and 4",
         effect="replaces the grades with column 2; every figure changes",
+        interprets_columns=True,
     ),
     checks="column 4 is always 0, and column 2 varies",
     rationale="Evaluators ignore column 2. If the grades are there, nothing is relevant and every "
@@ -274,7 +300,7 @@ def grade_in_column_2(qrels: QrelsView) -> Hit | None:
 
 def grades_in_column_2(qrels: QrelsView) -> bool:
     """Return whether all grades are 0, and column 2 contains several small whole numbers."""
-    if qrels.n_rows < 2 or (qrels.grade != 0).any():
+    if qrels.n_rows < 2 or (qrels.grade != 0).any() or qrels.documents_in_column_2:
         return False
     distinct = qrels.frame["iteration"].unique()
     return distinct.len() > 1 and bool(distinct.str.contains(r"^-?[0-9]{1,3}$").all())

@@ -88,9 +88,11 @@ def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
         "ask",
         "merged the subtopics",
         effect="deletes judgments; one subtopic or the highest grade of each document counts",
+        interprets_columns=True,
     ),
     tables=True,
-    checks="document judged twice for a query, with different values in column 2 (subtopics)",
+    checks="document judged twice for a query, with different values in column 2 (subtopics), or "
+    "in a further column of a table (types of judgment)",
     rationale="In qrels for diversity, column 2 is the subtopic, and a document is judged once "
     "for each. Measures of relevance ignore column 2 and use any one of the grades.",
     example="qrels.txt:2: error Q143: column 2 contains subtopics: d01 is judged for 1 and 2 in "
@@ -99,6 +101,24 @@ def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
 )
 def looks_diversity(qrels: QrelsView) -> Hit | None:
     """A document is judged for several subtopics of a query."""
+    types = qrels.unclear_systems
+    if types is not None:
+        verb = "distinguish" if len(types.columns) > 1 else "distinguishes"
+        return Hit(
+            f"{types.shown} {verb} several judgments of a document for a query, for example types "
+            "of judgment",
+            remedy="Keep the rows of one type of judgment",
+            fix="no",
+        )
+    if _documents_may_be_in_column_2(qrels):
+        second, third = qrels.frame["iteration"].n_unique(), qrels.frame["doc_id"].n_unique()
+        return Hit(
+            f"column 2 has {second:,} different values and column 3 only {third:,}: column 2 seems "
+            "to contain the documents, and column 3 the type of judgment",
+            qrels.lines([0]),
+            remedy="Write 'qid iter docid grade', with the rows of one type of judgment",
+            fix="no",
+        )
     again = qrels.repeats.filter(_of_other_subtopic(qrels))
     if again.is_empty():
         return None
@@ -114,6 +134,18 @@ def looks_diversity(qrels: QrelsView) -> Hit | None:
     )
 
 
+_MANY_SUBTOPICS = 20
+
+
+def _documents_may_be_in_column_2(qrels: QrelsView) -> bool:
+    """Return whether column 2 has many names, column 3 few, and documents are repeated."""
+    if qrels.columns is None or qrels.repeats.is_empty():
+        return False
+    second, third = qrels.frame["iteration"], qrels.frame["doc_id"]
+    n_second = second.n_unique()
+    return n_second > _MANY_SUBTOPICS and n_second > 2 * third.n_unique()
+
+
 def _of_other_subtopic(qrels: QrelsView) -> pl.Series:
     """Return, for each of ``repeats``, whether its column 2 differs from that of the first."""
     subtopics, again = qrels.frame["iteration"], qrels.repeats
@@ -124,6 +156,8 @@ def _repeats(qrels: QrelsView, *, agree: bool) -> pl.DataFrame:
     """Return those ``repeats`` whose grades are equal, or those whose grades differ."""
     again = qrels.repeats.filter(~_of_other_subtopic(qrels))
     here, there = qrels.grade[again["row"].to_numpy()], qrels.grade[again["first"].to_numpy()]
+    if qrels.unclear_systems is not None:
+        return again.clear()  # Q143 reports the type of judgment
     readable = ~(np.isnan(here) | np.isnan(there))
     return again.filter(pl.Series(readable & ((here == there) == agree), dtype=pl.Boolean))
 

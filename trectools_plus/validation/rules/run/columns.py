@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 import numpy as np
 import polars as pl
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.interchange.systems import Systems
 from trectools_plus.formats.writing import tag_of_path, valid_tag
 from trectools_plus.text import on, quoted
 from trectools_plus.validation.draft import Draft, Job
@@ -33,7 +36,7 @@ def may_hold_documents(run: RunView) -> bool:
     on="run",
     scope="row",
     severity="warning",
-    fix=RuleFix("safe", "wrote Q0 in column 2"),
+    fix=RuleFix("safe", "wrote Q0 in column 2", interprets_columns=True),
     checks="column 2 is not 'Q0' (once per file)",
     rationale="Evaluators ignore column 2, but submission checkers require 'Q0', and pyserini "
     "reads a run without it as MS MARCO's format.",
@@ -93,7 +96,7 @@ class _SwappedRows:
     on="run",
     scope="file",
     severity="error",
-    fix=RuleFix("ask", "swapped columns 2 and 3"),
+    fix=RuleFix("ask", "swapped columns 2 and 3", interprets_columns=True),
     checks="column 3 is 'Q0', or constant, while column 2 varies",
     rationale="Every tool reads column 3 as the document id: each query then has a single "
     "document, named Q0, many times.",
@@ -133,9 +136,13 @@ def swap_q0(draft: Draft, job: Job) -> Draft:
     scope="file",
     severity="warning",
     fix=RuleFix("ask", "wrote one tag"),
-    checks="more than one tag",
+    may_be_error=True,
+    blocks_scoring=False,
+    checks="more than one tag, or a column of a table that names several systems (info); an error "
+    "if it is unclear whether it does",
     rationale="The last column names the run. Two names in one file mean that two runs were "
-    "joined, or that a later step wrote only some rows.",
+    "joined, or that a later step wrote only some rows. In a table, each value of a column can "
+    "name a system, which is a run of its own.",
     example="run.txt:5: warning R151: tag 'other' after 'base'; two runs may have been joined. "
     "Keep one run per file, with one tag.",
     remedy="Keep one run per file, with one tag",
@@ -144,6 +151,8 @@ def several_tags(run: RunView) -> Hit | None:
     """The last column has more than one value."""
     if run.columns is None or run.n_rows == 0:
         return None
+    if run.columns.origin is not None and run.columns.origin.systems is not None:
+        return _several_systems(run, run.columns.origin.systems)
     tags = run.frame["tag"]
     rows = np.flatnonzero((tags != tags[0]).to_numpy())
     if len(rows) == 0:
@@ -153,6 +162,19 @@ def several_tags(run: RunView) -> Hit | None:
     several = f" ({distinct:,} tags in all)" if distinct > 2 else on(len(rows))
     message = f"tag {other} after {first}{several}; two runs may have been joined"
     return Hit(message, run.lines(rows), len(rows), run.column(rows[0], 6))
+
+
+def _several_systems(run: RunView, systems: Systems) -> Hit:
+    if systems.is_clear:
+        return Hit(
+            f"{systems}; each is read as a run",
+            severity="info",
+            remedy="For other tools, write a file for each: trectools-plus runs convert "
+            f"{quote(run.path)} --output FOLDER",
+            fix="no",
+        )
+    remedy = systems.remedy
+    return Hit(str(systems), severity="error", remedy=remedy[:1].upper() + remedy[1:], fix="no")
 
 
 _NOT_IN_TAGS = r"[^A-Za-z0-9_.\-]"

@@ -44,6 +44,7 @@ def duplicate_document(run: RunView) -> Hit | None:
     if repeats.is_empty():
         return None
     row, first = repeats["row"][0], repeats["first"][0]
+    systems = run.unclear_systems
     n_queries = len(np.unique(run.blocks.query[repeats["row"].to_numpy()]))
     queries = f" in {plural(n_queries, 'query', 'queries')}"
     more = f" ({repeats.height:,} rows{queries})" if repeats.height > 1 else ""
@@ -52,7 +53,8 @@ def duplicate_document(run: RunView) -> Hit | None:
         f"({run.at_line(first)}: score {_score(run, first)}; here: {_score(run, row)}){more}",
         repeats["row"].to_numpy(),
         3,
-        fix="safe" if _are_copies(run) else None,
+        remedy=None if systems is None else f"See R151: {systems.shown} may name systems",
+        fix="no" if systems else "safe" if _are_copies(run) else None,
         effect=f"deletes {repeats.height:,} of {plural(run.n_rows, 'row')}; the remaining row "
         "decides the rank of a document",
     )

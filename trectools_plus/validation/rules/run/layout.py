@@ -12,7 +12,7 @@ import polars as pl
 from trectools_plus.formats.columns.columns import Origin
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
 from trectools_plus.formats.files.source import Source
-from trectools_plus.formats.interchange.reading import find_convertible
+from trectools_plus.formats.interchange.reading import find_convertible, json_problem
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.text import on, plural, quoted
@@ -43,7 +43,7 @@ _COPY_AGAIN = "Copy or write the file again, because its end is missing"
     on="run",
     scope="row",
     severity="error",
-    fix=RuleFix("ask", "added the missing column"),
+    fix=RuleFix("ask", "added the missing column", interprets_columns=True),
     checks="fewer than 6 fields",
     rationale="trec_eval stops at such a line; other readers skip it or use a wrong column as the "
     "score. A short last line means that writing or copying the file was interrupted.",
@@ -177,7 +177,7 @@ def add_columns(draft: Draft, job: Job) -> Draft:
     on="run",
     scope="row",
     severity="error",
-    fix=RuleFix("ask", "joined the words of the tag with '_'"),
+    fix=RuleFix("ask", "joined the words of the tag with '_'", interprets_columns=True),
     scored_if="on every such line, column 4 is an integer, column 5 a score and column 6 not a "
     "number: the words after the tag are then ignored",
     checks="more than 6 fields",
@@ -267,7 +267,7 @@ def join_tags(draft: Draft, job: Job) -> Draft:
     on="run",
     scope="file",
     severity="error",
-    fix=RuleFix("ask", "wrote blanks for the delimiter"),
+    fix=RuleFix("ask", "wrote blanks for the delimiter", interprets_columns=True),
     checks="JSON, CSV, quoted fields or HTML in the first 4 KiB",
     rationale="A run has columns separated by blanks. trec_eval reads other formats as broken "
     "rows; quotes become part of the ids, which then match nothing in the qrels. Delimiters, "
@@ -291,6 +291,11 @@ def other_format(run: RunView) -> Hit | None:
     columns = run.columns
     found = None if columns is None else find_convertible(columns.source, "run")
     remedy = None if found is None else conversion_remedy(run)
+    problem = None if found or columns is None else json_problem(columns.source, "run")
+    if problem is not None:
+        why, remedy = problem
+        message = f"the format is JSON, but not one that is read: {why}"
+        remedy = remedy and remedy[:1].upper() + remedy[1:]
     return Hit(message, [run.shape.first_line or 1], remedy=remedy, fix=fix)
 
 
@@ -311,7 +316,7 @@ def readable_hit(table: TableView, layout: str) -> Hit:
         [shape.header[0] if shape.header else shape.first_line or 1],
         remedy="Every trectools-plus command reads it; for other tools, "
         + conversion_remedy(table).replace("Convert", "convert"),
-        fix="ask",
+        fix="ask" if origin.systems is None else "no",
         blocks_scoring=False,
     )
 
@@ -341,6 +346,10 @@ def write_arranged(draft: Draft, job: Job, code: str) -> Draft:
     blank = pl.any_horizontal(pl.all().str.contains(UNWRITABLE))
     if columns.misshapen.height or rows.filter(blank).height:
         job.skip(code, "a value is missing, or an id contains a blank")
+        return draft
+    if columns.origin is not None and columns.origin.systems is not None:
+        kinds = "systems" if draft.kind == "run" else "types of judgment"
+        job.skip(code, f"the rows are of several {kinds}: {columns.origin.systems.shown}")
         return draft
     what = "wrote the rows as columns in TREC form"
     job.done(code, rows.height, what)
@@ -407,7 +416,12 @@ def wrong_kind(run: RunView) -> Hit | None:
     on="run",
     scope="file",
     severity="error",
-    fix=RuleFix("safe", "left out the header line", cannot_apply=TableView.header_stays),
+    fix=RuleFix(
+        "safe",
+        "left out the header line",
+        cannot_apply=TableView.header_stays,
+        interprets_columns=True,
+    ),
     checks="first line is not data: its score field is a word, and the next line is a valid row",
     rationale="Runs have no header. trec_eval reads a header as a result with score 0 for a query "
     "that does not exist; stricter readers stop.",

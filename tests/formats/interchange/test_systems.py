@@ -1,0 +1,250 @@
+"""Tables with the results of several systems: the column that names them, and what is unclear."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from trectools_plus import Run, evaluate, fuse
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
+from trectools_plus.formats.interchange.systems import Systems
+from trectools_plus.formats.run import read_run
+from trectools_plus.measures import open_files, parse_measures
+from trectools_plus.validation import load_run, validate_qrels, validate_run
+from trectools_plus.validation.conversion import convert_run, convert_runs
+from trectools_plus.validation.fixes import fix_run
+
+QUERIES = [f"q{number}" for number in range(6)]
+Row = tuple[str, str, str, float]
+
+
+def rows_of(systems: Sequence[str], seed: int = 1, n_documents: int = 20) -> list[Row]:
+    chosen = random.Random(seed)
+    return [
+        (system, query, f"d{document}", round(chosen.uniform(0, 10), 4))
+        for system in systems
+        for query in QUERIES
+        for document in chosen.sample(range(n_documents), 8)
+    ]
+
+
+ROWS = rows_of(["BM25", "DPH"])
+QRELS = {query: {f"d{number}": number % 3 for number in range(20)} for query in QUERIES}
+
+
+def table(rows: Sequence[Sequence[object]], header: str = "model,qid,docno,score") -> str:
+    return "\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n"
+
+
+def find(text: str) -> Systems | None:
+    origin = lex_run(Source("t.csv", text.encode())).origin
+    assert origin is not None
+    return origin.systems
+
+
+def expected() -> dict[str, float]:
+    """The figures of each system alone."""
+    runs = {
+        name: {
+            query: {doc: score for one, at, doc, score in ROWS if (one, at) == (name, query)}
+            for query in QUERIES
+        }
+        for name in ("BM25", "DPH")
+    }
+    scored = evaluate(QRELS, runs, ["nDCG@10"])
+    return {name: scored.mean(name, "nDCG@10") for name in runs}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "t.csv").write_text(table(ROWS))
+    names = ("system_number", "query", "document", "score")
+    records = [dict(zip(names, row, strict=True)) for row in ROWS]
+    (tmp_path / "t.json").write_text(json.dumps(records, indent=1))
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    frame = pl.DataFrame(ROWS, schema=["run_id", "q_id", "doc_id", "score"], orient="row")
+    frame.write_parquet(tmp_path / "t.parquet")
+    lines = [f"{query} 0 {doc} {grade}" for query in QRELS for doc, grade in QRELS[query].items()]
+    (tmp_path / "qrels.txt").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.json", "t.jsonl", "t.parquet"])
+def test_every_system_of_a_table_is_scored_as_a_run(files: Path, name: str) -> None:
+    measures = parse_measures(["nDCG@10"])
+    opened = open_files(str(files / "qrels.txt"), [str(files / name)], measures)
+    assert [run.name for run in opened.runs] == ["BM25", "DPH"]
+    scored = evaluate(files / "qrels.txt", files / name, measures)
+    assert {one: scored.mean(one, "nDCG@10") for one in scored.run_names} == expected()
+
+
+def test_frames_of_several_systems_are_several_runs() -> None:
+    frame = pl.DataFrame(ROWS, schema=["method", "query_id", "doc_id", "score"], orient="row")
+    for value in (frame, frame.to_dict(as_series=False)):
+        if isinstance(value, dict):
+            pandas = pytest.importorskip("pandas")
+            value = pandas.DataFrame(value)
+        scored = evaluate(QRELS, value, ["nDCG@10"])
+        assert {one: scored.mean(one, "nDCG@10") for one in scored.run_names} == expected()
+        with pytest.raises(InputError, match=r"column 'method' \(BM25, DPH\) names 2 systems"):
+            Run(value)
+    assert len(fuse(frame).query_ids) == len(QUERIES)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "system,qid,docno,score",
+        "System Number,qid,docno,score",
+        "model,qid,docno,score",
+        "method,qid,docno,score",
+        "run,qid,docno,score",
+        "run_id,qid,docno,score",
+        "ranker,qid,docno,score",
+    ],
+)
+def test_the_name_of_the_column_is_only_a_hint(header: str) -> None:
+    found = find(table(ROWS, header))
+    assert found == Systems((header.partition(",")[0],), ("BM25", "DPH"), is_clear=True)
+
+
+@pytest.mark.parametrize("make", [lambda at, _: at, lambda at, _: at % 8, lambda _, row: row[2]])
+@pytest.mark.parametrize("name", ["index", "", "text"])
+def test_other_columns_are_no_systems(make, name: str) -> None:
+    numbered = [(make(at, row), *row[1:]) for at, row in enumerate(ROWS[: len(ROWS) // 2])]
+    assert find(table(numbered, f"{name},qid,docno,score")) is None
+    both = [(make(at, row), *row) for at, row in enumerate(ROWS)]
+    found = find(table(both, f"{name},ranker,qid,docno,score"))
+    assert found == Systems(("ranker",), ("BM25", "DPH"), is_clear=True)
+
+
+def test_systems_without_a_common_document_are_found() -> None:
+    rows = [(row[0], row[1], row[0] + row[2], row[3]) for row in ROWS]
+    found = find(table(rows))
+    assert found is not None
+    assert found.is_clear
+    merged = table(sorted(rows, key=lambda row: (row[1], -row[3])))
+    found = find(merged)  # as a run of documents that several methods found
+    assert found is not None
+    assert not found.is_clear
+    assert find(table(rows, "language,qid,docno,score")) is None  # a property of the document
+    numbered = [(*row, at % 8) for at, row in enumerate(rows)]
+    numbered.sort(key=lambda row: (row[1], row[4]))
+    ranked = find(table(numbered, "model,qid,docno,score,rank"))
+    assert ranked is not None
+    assert ranked.is_clear
+
+
+@pytest.mark.parametrize(
+    ("rows", "header", "columns"),
+    [
+        ([(at // 48, *row[1:]) for at, row in enumerate(ROWS)], "fold,qid,docno,score", ("fold",)),
+        (
+            [(seed, *row) for seed in (1, 2) for row in rows_of(["A", "B"], seed)],
+            "seed,model,qid,docno,score",
+            ("model", "seed"),
+        ),
+        (
+            [(row[0], "xy"[at % 48 > 20], *row[1:]) for at, row in enumerate(ROWS)]
+            + [(row[0], "z", *row[1:]) for row in ROWS],
+            "model,variant,qid,docno,score",
+            ("model", "variant"),
+        ),
+    ],
+)
+def test_what_is_unclear_is_refused_with_the_column(
+    tmp_path: Path, rows: list[Row], header: str, columns: tuple[str, ...]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(table(rows, header))
+    assert find(path.read_text()) == Systems(
+        columns, *(((("0", "1")),) if columns == ("fold",) else ())
+    )
+    found = {one.code: one for one in validate_run(path).findings if one.severity == "error"}
+    assert found.keys() == {"R105", "R131", "R151"}
+    assert all(f"'{column}'" in found["R151"].message for column in columns)
+    assert found["R131"].fix == "no"
+    assert "Keep one row" not in found["R131"].remedy
+    for read in (load_run, convert_run, convert_runs, lambda path: evaluate(QRELS, path)):
+        with pytest.raises(FormatError, match="may name systems") as caught:
+            read(path)
+        assert all(f"'{column}'" in str(caught.value) for column in columns)
+    summary = fix_run(path, tmp_path / "out.run", codes=["R131", "R105"])
+    assert [one.code for one in summary.applied] == []
+    assert (tmp_path / "out.run").read_text() == path.read_text()
+
+
+def test_the_user_can_name_the_column(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(table([(at // 48, *row[1:]) for at, row in enumerate(ROWS)], "fold,q,d,s"))
+    columns = {"query": "q", "doc_id": "d", "score": "s", "system": "fold"}
+    scored = evaluate(QRELS, path, ["nDCG@10"], columns=columns)
+    assert [scored.mean(one, "nDCG@10") for one in ("0", "1")] == [*expected().values()]
+    frame = pl.read_csv(path)
+    scored = evaluate(QRELS, frame, ["nDCG@10"], columns=columns)
+    assert [scored.mean(one, "nDCG@10") for one in ("0", "1")] == [*expected().values()]
+
+
+def test_findings_are_those_of_each_system(files: Path) -> None:
+    report = validate_run(files / "t.csv", max_depth=4)
+    codes = [finding.code for finding in report.findings]
+    assert "R131" not in codes
+    assert codes.count("R161") == 2
+    of_depth = [finding for finding in report.findings if finding.code == "R161"]
+    assert ["[BM25]" in one.message for one in of_depth] == [True, False]
+    assert [one.line for one in of_depth] == [6, 54]
+    (systems,) = (finding for finding in report.findings if finding.code == "R151")
+    assert (systems.severity, systems.blocks_scoring) == ("info", False)
+    assert report.rows == len(ROWS)
+
+
+def test_documents_that_a_system_repeats_are_still_errors(files: Path) -> None:
+    path = files / "t.csv"
+    path.write_text(path.read_text() + table([(*ROWS[-1][:3], 0.5)]).partition("\n")[2])
+    (error,) = (one for one in validate_run(path).findings if one.blocks_scoring)
+    assert (error.code, error.line) == ("R131", len(ROWS) + 2)
+    assert "[DPH]" in error.message
+
+
+def test_one_run_is_needed(files: Path) -> None:
+    for read in (load_run, read_run, convert_run):
+        with pytest.raises(FormatError, match=r"column 'model' \(BM25, DPH\) names 2 systems, but"):
+            read(files / "t.csv")
+
+
+def test_each_system_is_converted(files: Path) -> None:
+    converted = convert_runs(files / "t.csv")
+    assert [*converted] == ["BM25", "DPH"]
+    for name, one in converted.items():
+        wanted = [row[1:] for row in ROWS if row[0] == name]
+        assert one.table.name == name
+        assert one.table.frame.select("query_id", "doc_id", "score").rows() == wanted
+
+
+def test_trec_form_is_not_concerned() -> None:
+    lines = [f"{query} Q0 {doc} 1 {score} {system}" for system, query, doc, score in ROWS]
+    assert lex_run(Source("a.run", "\n".join(lines).encode())).origin is None
+
+
+def test_types_of_judgment_are_named(tmp_path: Path) -> None:
+    types = ("relevance", "credibility")
+    rows = [
+        (q, f"d{d}", kind, (d + len(kind)) % 3) for q in QUERIES for d in range(9) for kind in types
+    ]
+    path = tmp_path / "q.csv"
+    path.write_text(table(rows, "query,document,type,grade"))
+    errors = [one for one in validate_qrels(path).findings if one.blocks_scoring]
+    assert [one.code for one in errors] == ["Q143"]
+    assert "column 'type' (relevance, credibility)" in errors[0].message
+    assert errors[0].fix == "no"
+    agreeing = [(q, d, kind, 1) for q, d, kind, _ in rows]
+    origin = lex_qrels(Source("q", table(agreeing, "query,document,type,grade").encode())).origin
+    assert origin is not None
+    assert origin.systems is None
