@@ -31,6 +31,8 @@ from trectools_plus.validation.views.qrels import QrelsView
     example="run.txt: error P105: 0 of 10 documents are judged (run: x1, x2, x3; qrels: d01, d02, "
     "d03). Check that the run is from the same collection as the qrels.",
     remedy="Check that the run is from the same collection as the qrels",
+    drop_in="permissive",
+    notes={"error": "unjudged documents count as not relevant"},
 )
 def nothing_judged(pair: PairView) -> Hit | None:
     """No document of the run is judged, or few are."""
@@ -87,6 +89,7 @@ def few_judged(share: float) -> Hit | None:
     "Write the document ids identically in both files.",
     remedy="Write the document ids identically in both files",
     may_be_error=True,
+    drop_in="scores",
 )
 def document_id_near_match(pair: PairView) -> Hit | None:
     """A document id of the run is spelled differently in the qrels."""

@@ -122,6 +122,8 @@ class _ReversedQueries:
     "swap the columns.",
     remedy="Negate the scores or swap the columns",
     chunk_accumulator=_ReversedQueries,
+    drop_in="permissive",
+    notes={"warning": "figures follow the scores"},
 )
 def scores_reversed(run: RunView) -> Hit | None:
     """The order of the scores is the reverse of the order of the ranks."""
