@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError
-from trectools_plus.text import one_line, plural
+from trectools_plus.text import MinorNote, one_line, plural
 
 MAX_QUOTED = 3
 """Number of findings that an error message quotes."""
@@ -56,12 +56,6 @@ DropIn = Literal["refuses", "permissive", "scores"]
 - ``permissive``: refused too, but scored as C trec_eval does with ``--permissive``.
 - ``scores``: scored as C trec_eval does, with a note.
 """
-
-
-class MinorNote(str):
-    """A note on findings that change no figure; commands print it on a terminal or with ``-v``."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -213,6 +207,9 @@ def refuse_errors(findings: Iterable[Finding], *, strict_input: bool = False) ->
 NOTHING_JUDGED = "P105"
 """The rule that reports a run without judged documents."""
 
+UNJUDGED = "unjudged documents count as not relevant"
+"""The consequence of that rule for the figures."""
+
 _ABOUT_FIGURES = frozenset({"P103", "P111"})
 """Rules that report a property of the figures, which is not summarised with problems of files; the
 number of queries without results (P103) is reported with the figures."""
@@ -234,7 +231,7 @@ def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = 
     Returns:
         A note for each finding that affects figures, or with which C trec_eval has another result;
         then notes with the codes of all other findings: those that may lower figures, and in a
-        :class:`MinorNote` those that change none.
+        :class:`~trectools_plus.text.MinorNote` those that change none.
     """
     notes: list[str] = []
     found: dict[str, dict[str, dict[str, None]]] = {"runs": {}, "qrels": {}}

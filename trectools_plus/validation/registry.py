@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType, ModuleType
+from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any, Literal, Protocol, get_args
 
 from trectools_plus.errors import UsageError
@@ -219,7 +219,7 @@ class Rule:
     blocks_scoring: bool
     scored_if: str = ""
     drop_in: DropIn = "refuses"
-    notes: Mapping[SeverityName, str] = MappingProxyType({})
+    notes: Mapping[SeverityName, str] = field(default_factory=dict)
     optional: bool = False
     may_be_error: bool = False
     chunk_accumulator: Callable[[], ChunkAccumulator] | None = None
@@ -307,7 +307,7 @@ def rule(
     blocks_scoring: bool = True,
     scored_if: str = "",
     drop_in: DropIn = "refuses",
-    notes: Mapping[SeverityName, str] = MappingProxyType({}),
+    notes: Mapping[SeverityName, str] | None = None,
     optional: bool = False,
     may_be_error: bool = False,
     chunk_accumulator: Callable[[], ChunkAccumulator] | None = None,
@@ -332,7 +332,7 @@ def rule(
             blocks_scoring=blocks_scoring,
             scored_if=scored_if,
             drop_in=drop_in,
-            notes=notes,
+            notes=notes or {},
             optional=optional,
             may_be_error=may_be_error,
             chunk_accumulator=chunk_accumulator,

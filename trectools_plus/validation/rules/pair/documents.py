@@ -9,6 +9,7 @@ import polars as pl
 
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.id_matching import INVISIBLE, common_affix, normal_form
 from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
@@ -32,7 +33,7 @@ from trectools_plus.validation.views.qrels import QrelsView
     "d03). Check that the run is from the same collection as the qrels.",
     remedy="Check that the run is from the same collection as the qrels",
     drop_in="permissive",
-    notes={"error": "unjudged documents count as not relevant"},
+    notes={"error": UNJUDGED},
 )
 def nothing_judged(pair: PairView) -> Hit | None:
     """No document of the run is judged, or few are."""
