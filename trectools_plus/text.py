@@ -20,6 +20,12 @@ MAX_IDS_LISTED = 5
 """The number of ids that a message lists before "… (3 more)"."""
 
 
+class MinorNote(str):
+    """A note on findings that change no figure; commands print it on a terminal or with ``-v``."""
+
+    __slots__ = ()
+
+
 def visible(text: str, longest: int = MAX_ID_LENGTH, *, marks: bool = False) -> str:
     r"""Return a text with invisible characters as escapes, cut if it is long.
 

@@ -25,11 +25,22 @@ WIDTH = 100
 """The width to which text is wrapped, in characters."""
 
 
-def write_text(lines: Iterator[str], output: Path | None = None) -> None:
-    """Write lines to a file, or to stdout."""
+def write_text(
+    lines: Iterator[str],
+    output: Path | None = None,
+    *,
+    errors: Literal["backslashreplace", "surrogateescape"] = "backslashreplace",
+) -> None:
+    """Write lines to a file, or to stdout.
+
+    Args:
+        lines: The lines.
+        output: The file; ``None`` for stdout.
+        errors: The treatment of bytes that are not UTF-8, for example of a file name: escapes, as
+            stdout and stderr write them, or the bytes themselves.
+    """
     text = "".join(f"{line}\n" for line in lines)
-    # A file name may not be valid UTF-8; escape it, as stdout and stderr do.
-    _write(text.encode("utf-8", "backslashreplace"), output)
+    _write(text.encode("utf-8", errors), output)
 
 
 def write_json(document: Mapping[str, Any], output: Path | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from enum import Enum
@@ -14,6 +15,7 @@ import typer
 
 from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress, progress_bar
+from trectools_plus.text import MinorNote
 
 
 class Verbosity(Enum):
@@ -87,7 +89,9 @@ def is_quiet() -> bool:
 
 
 def note(message: str) -> None:
-    """Print a note to stderr, except with ``-q``."""
+    """Print a note to stderr, except with ``-q``; a minor one only on a terminal or with ``-v``."""
+    if isinstance(message, MinorNote) and not (is_verbose() or sys.stderr.isatty()):
+        return
     inform(f"note: {message}")
 
 

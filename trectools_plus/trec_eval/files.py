@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -23,18 +23,7 @@ from trectools_plus.trec_eval.scoring import (
     score_queries,
     summarise_queries,
 )
-from trectools_plus.validation.findings import Finding, Severity, notes_on_findings
-
-_DIFFERENCES = {
-    "F102": "starts with a byte order mark, which is ignored; C trec_eval would lose the first row",
-    "Q132": "has queries with negative grades only, which score 0; C trec_eval may crash",
-    "Q141": "has repeated judgments, which count once; C trec_eval would stop",
-}
-"""Findings that do not block scoring, but with which C trec_eval gives another result."""
-
-_AS_IN_TREC_EVAL = frozenset({"R102", "R161", "P103"})
-"""Errors that are not reported: trec_eval also ignores words after the tag, and has no limit of the
-depth; which queries are averaged over depends on ``-c``."""
+from trectools_plus.validation.findings import Finding, Severity
 
 
 def score_files(arguments: Arguments) -> tuple[Scores, list[str]]:
@@ -44,8 +33,7 @@ def score_files(arguments: Arguments) -> tuple[Scores, list[str]]:
         arguments: The command line.
 
     Returns:
-        The values to print; and notes on errors that were accepted and on all other findings, one
-        line each.
+        The values to print; and notes, see :func:`notes_on_files`.
 
     Raises:
         FindingsError: If a file has errors at which trec_eval stops or that it misreads.
@@ -99,19 +87,15 @@ def _score_clean_files(arguments: Arguments) -> tuple[Scores, list[str]] | None:
     return scores, notes_on_files(findings, judged.findings)
 
 
-def notes_on_files(of_run: Sequence[Finding], of_qrels: Sequence[Finding]) -> list[str]:
-    """Return notes on permitted errors, on differences from C trec_eval, and on other errors.
+def notes_on_files(of_run: Iterable[Finding], of_qrels: Iterable[Finding]) -> list[str]:
+    """Return a note for each finding with which other commands or C trec_eval differ.
 
-    Scripts that call trec_eval expect an empty stderr, so warnings are not reported.
+    Scripts that call trec_eval expect an empty stderr, so other findings are not reported.
     """
     notes = []
     for finding in (*of_qrels, *of_run):
-        if finding.blocks_scoring:
-            notes.append(f"{finding.place}: {finding.code} {finding.message}")
-        elif finding.code in _DIFFERENCES:
-            notes.append(f"{finding.path} {_DIFFERENCES[finding.code]}")
-
-    def is_reported(finding: Finding) -> bool:
-        return finding.severity is Severity.ERROR and finding.code not in _AS_IN_TREC_EVAL
-
-    return notes + notes_on_findings(filter(is_reported, of_run), filter(is_reported, of_qrels))
+        if finding.blocks_scoring or (finding.note and finding.drop_in == "scores"):
+            notes.append(finding.with_note("scored as C trec_eval does"))
+        elif finding.note:
+            notes.append(finding.with_note(finding.note))
+    return notes

@@ -1,8 +1,7 @@
 """Qrels and run for ``trec-eval``: reading, validation and ranking.
 
-Files are refused if a figure would be wrong or ambiguous, as in all of this package. With
-``--permissive``, errors at which trec_eval continues are accepted, for example numbers followed by
-a text, or files without a common id.
+A rule declares whether C trec_eval's figures are determined by the data of a file that breaks it.
+Such a file is scored as C trec_eval does, at once or with ``--permissive``; others are refused.
 """
 
 from __future__ import annotations
@@ -18,9 +17,11 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.display import Displayed
-from trectools_plus.errors import CheckFailedError, FormatError
-from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.errors import CheckFailedError, FormatError, UsageError
+from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.judged import JudgedQueries, JudgedRun
@@ -36,25 +37,22 @@ from trectools_plus.validation.engine import (
     open_qrels,
 )
 from trectools_plus.validation.findings import (
+    DropIn,
     FileReport,
     Finding,
     Severity,
     refuse_errors,
 )
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
+from trectools_plus.validation.rules.qrels.grades import HIGHEST_SCORED
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.shape import fields_of
 
-MAX_GRADE = 2**20
-"""The highest grade that is accepted: trec_eval uses a counter per grade, here 8 MiB in total."""
-
-_PERMITTED = frozenset(
-    {"R108", "R110", "R111", "R114", "R121", "R142"}
-    | {"Q110", "Q111", "Q122", "Q135"}
-    | {"P101", "P104", "P105", "P106"}
-)
-"""Errors that block scoring but at which trec_eval continues; at all others it stops or crashes."""
+_ESCAPES = {byte: 0xE000 + byte for byte in range(0x80, 0x100)}
+"""Characters in place of bytes that are not ASCII: not blanks, letters or marks, and in the order
+of the bytes."""
 
 _View = TypeVar("_View", RunView, QrelsView)
 
@@ -64,8 +62,7 @@ _SEVENTH_FIELD = re.compile(
 )
 _NUMBER_START = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _INTEGER_START = r"^[+-]?[0-9]+"
-_INFINITE = r"(?i)^[+-]?inf(inity)?$"
-_NAN = r"(?i)^[+-]?nan"
+_NOT_FINITE = r"(?i)^[+-]?(?:nan|inf)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,13 +74,15 @@ class Input(Displayed):
         run: ``query_id, doc_id, score``; or the ranks of judged documents, with queries numbered
             in byte order of their ids.
         run_id: The last column of the run's last row.
-        notes: Notes on errors that were accepted and on all other findings, one line each.
+        notes: Notes on findings with which other commands or C trec_eval differ, one line each.
+        is_escaped: Whether the ids are those of :func:`escape_bytes`.
     """
 
     qrels: pl.DataFrame
     run: pl.DataFrame | JudgedRun
     run_id: str
     notes: list[str] = field(default_factory=list)
+    is_escaped: bool = False
 
     @classmethod
     def from_tables(cls, qrels: Qrels, run: Run) -> Input:
@@ -102,28 +101,79 @@ def read_input(arguments: Arguments) -> Input:
         arguments: The files (``-`` is standard input), ``--permissive`` and the version are used.
 
     Raises:
-        FindingsError: If a file has errors at which trec_eval stops or that it misreads.
+        FindingsError: If a file has errors at which trec_eval stops, or with which its figures are
+            not determined.
         InputError: If a file cannot be read.
     """
     qrels, run = arguments.files
     judged = _require_table(open_qrels(qrels))
     _refuse_other_form(judged)
-    of_qrels = check_view(judged)
-    _refuse(of_qrels, arguments)
-    grades = _read_grades(judged)
-    clean = _read_clean_run(grades, run, arguments)
-    if clean is not None:
-        judged_run, run_id, found = clean
-        return Input(grades, judged_run, run_id, notes_on_files(found, of_qrels))
-    results = _require_table(_open_run(run, arguments.permissive))
+    if not _has_other_bytes(judged):
+        grades, of_qrels = _check_qrels(judged, arguments)
+        clean = _read_clean_run(grades, run, arguments)
+        if clean is not None:
+            judged_run, run_id, found = clean
+            return Input(grades, judged_run, run_id, notes_on_files(found, of_qrels))
+    results, of_tags = _open_run(run)
+    is_escaped = _has_other_bytes(judged) or _has_other_bytes(results)
+    of_bytes: dict[str, list[Finding]] = {"qrels": [], "run": []}
+    if is_escaped:
+        of_bytes = {view.kind: _findings_on_bytes(view) for view in (judged, results)}
+        judged = QrelsView.of_file(_escaped(judged))
+        results = RunView.for_scoring(_escaped(results), DEFAULT_MAX_DEPTH)
+    grades, of_qrels = _check_qrels(judged, arguments)
     results.other_query_ids = frozenset(judged.blocks.query_ids)
-    found = check_view(results)
-    _refuse(found, arguments)
+    found = [*of_tags, *check_view(results)]
+    _refuse([*of_bytes["qrels"], *of_bytes["run"], *found], arguments)
     _refuse_where_it_stops(results, found)
     pair = check_pair_view(PairView(results, judged))
     _refuse(pair, arguments)
     tag = str(results.frame["tag"][-1])
-    return Input(grades, _read_scores(results), tag, notes_on_files([*found, *pair], of_qrels))
+    notes = notes_on_files([*of_bytes["run"], *found, *pair], [*of_bytes["qrels"], *of_qrels])
+    return Input(grades, _read_scores(results), tag, notes, is_escaped)
+
+
+def _check_qrels(judged: QrelsView, arguments: Arguments) -> tuple[pl.DataFrame, list[Finding]]:
+    """Return the grades and findings, or refuse the qrels."""
+    found = check_view(judged)
+    _refuse(found, arguments)
+    _refuse_where_it_stops(judged, found)
+    return _read_grades(judged), found
+
+
+def escape_bytes(data: bytes) -> str:
+    """Return a text in which each byte that is not ASCII is a private character of its own."""
+    return data.decode("latin-1").translate(_ESCAPES)
+
+
+def restore_bytes(text: str) -> str:
+    """Return the text of :func:`escape_bytes` as Python decodes file names (PEP 383)."""
+    back = {escape: byte for byte, escape in _ESCAPES.items()}
+    return text.translate(back).encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def _has_other_bytes(view: RunView | QrelsView) -> bool:
+    """Return whether the file is neither UTF-8, nor UTF-16 or UTF-32."""
+    return view.columns is not None and view.columns.facts.encoding_guess == "latin-1"
+
+
+def _escaped(view: RunView | QrelsView) -> Columns:
+    """Split the file into columns again, with escapes in place of bytes that are not ASCII."""
+    if view.columns is None:
+        raise UsageError(
+            "qrels of a catalogue cannot be compared with ids that are not UTF-8",
+            where=view.path,
+            remedy="convert the run: iconv -f latin1 -t utf-8",
+        )
+    source = view.columns.source
+    mark = BOM if source.data.startswith(BOM) else b""
+    data = mark + escape_bytes(source.data[len(mark) :]).encode()
+    return scan_columns(replace(source, data=data), view.columns.n_fields)
+
+
+def _findings_on_bytes(view: RunView | QrelsView) -> list[Finding]:
+    """Return the finding that the file is not UTF-8, if so."""
+    return [finding for finding in check_view(view) if finding.code == "F103"]
 
 
 def judge_input(data: Input, arguments: Arguments) -> tuple[list[str], JudgedRun]:
@@ -171,29 +221,42 @@ def _read_clean_run(
     return renumbered, run_id, findings
 
 
-def _refuse_where_it_stops(results: RunView, found: Sequence[Finding]) -> None:
-    """Refuse errors that ``--permissive`` accepts, but at which trec_eval stops in this file.
+def _refuse_where_it_stops(view: RunView | QrelsView, found: Sequence[Finding]) -> None:
+    """Refuse errors that are accepted elsewhere, but at which trec_eval stops in this file.
 
-    trec_eval stops at a row with too few columns for any reason, and at the second row of a query
-    if column 3 does not contain the documents.
+    trec_eval stops at a row with too few columns for any reason, at one of qrels with too many, and
+    at the second row of a query if column 3 does not contain the documents.
     """
-    columns = results.columns
-    if columns is not None and (columns.misshapen["n_fields"] < N_FIELDS).any():
-        refuse_errors(finding for finding in found if finding.code == "R114")
-    if results.frame.select("query_id", "doc_id").is_duplicated().any():
+    columns = view.columns
+    if columns is None:
+        return
+    n_fields = columns.misshapen["n_fields"]
+    stops = n_fields < N_FIELDS if view.kind == "run" else n_fields != columns.n_fields
+    if view.shape.header is not None:
+        stops &= columns.misshapen["line"] != view.shape.header[0]
+    if stops.any():
+        refuse_errors(finding for finding in found if finding.code in ("R114", "Q114"))
+    if view.frame.select("query_id", "doc_id").is_duplicated().any():
         refuse_errors(finding for finding in found if finding.code == "R108")
 
 
-def _open_run(path: str | Path, permissive: bool) -> RunView | FileReport:
+def _open_run(path: str | Path) -> tuple[RunView, list[Finding]]:
+    """Read a run without the words after the sixth column, which trec_eval ignores.
+
+    Returns:
+        The run; and the error of rows in which an id may contain a blank.
+    """
     try:
         source = read_source(path, partial=True)
     except FormatError as error:
-        return damaged_report(error, "run")
+        refuse_errors(damaged_report(error, "run").findings)
+        raise AssertionError("a damaged file has an error") from error
     view = RunView.for_scoring(scan_columns(source, N_FIELDS), DEFAULT_MAX_DEPTH)
-    if permissive and (view.misshapen["n_fields"] > N_FIELDS).any():
-        cut = replace(source, data=_SEVENTH_FIELD.sub(rb"\1", source.data))
-        return RunView.of_file(scan_columns(cut, N_FIELDS), DEFAULT_MAX_DEPTH)
-    return view
+    if not (view.misshapen["n_fields"] > N_FIELDS).any():
+        return view, []
+    found = [finding for finding in check_view(view) if finding.code == "R102"]
+    cut = replace(source, data=_SEVENTH_FIELD.sub(rb"\1", source.data))
+    return RunView.of_file(scan_columns(cut, N_FIELDS), DEFAULT_MAX_DEPTH), found
 
 
 def _refuse_other_form(judged: QrelsView) -> None:
@@ -216,10 +279,12 @@ def _require_table(view: _View | FileReport) -> _View:
 
 
 def _refuse(findings: Sequence[Finding], arguments: Arguments) -> None:
-    """Raise an error for findings that block scoring and that are not permitted."""
-    permitted = _PERMITTED if arguments.permissive else frozenset[str]()
+    """Raise an error for findings that block scoring, unless C trec_eval's figures are wanted."""
+    accepted: set[DropIn] = set() if arguments.strict_input else {"scores"}
+    if arguments.permissive:
+        accepted |= {"scores", "permissive"}
     refuse_errors(
-        (finding for finding in findings if finding.code not in permitted),
+        (one for one in findings if not one.blocks_scoring or one.drop_in not in accepted),
         strict_input=arguments.strict_input,
     )
 
@@ -230,28 +295,43 @@ def _read_grades(view: QrelsView) -> pl.DataFrame:
         started = view.texts(4).str.extract(f"({_INTEGER_START})")
         # For numbers beyond 64 bits, C's atol returns the largest one, which is too large a grade.
         grades = started.cast(pl.Int64, strict=False).set(started.is_null(), 0)
-        frame = frame.with_columns(relevance=grades.fill_null(MAX_GRADE + 1))
+        frame = frame.with_columns(relevance=grades.fill_null(HIGHEST_SCORED + 1))
     highest = frame["relevance"].max()
-    if isinstance(highest, int) and highest > MAX_GRADE:
+    if isinstance(highest, int) and highest > HIGHEST_SCORED:
         raise CheckFailedError(
-            f"a grade above {MAX_GRADE:,} makes trec_eval hang or crash",
+            f"a grade is above {HIGHEST_SCORED:,}, for which trec_eval needs too much memory",
             where=view.path,
             remedy="rescale the grades to 0 to 4",
         )
-    return frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
+    frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
+    fields = _header_fields(view)
+    return _with_header(frame, fields, 0) if len(fields) == QRELS_FIELDS else frame
 
 
 def _read_scores(view: RunView) -> pl.DataFrame:
     frame = view.frame.select("query_id", "doc_id", "score")
-    if not frame["score"].is_nan().any():
-        return frame
-    texts = view.texts(5)
-    if texts.str.contains(_NAN).any():
-        raise CheckFailedError(
-            "a score is NaN, so its rank in trec_eval is undefined",
-            where=view.path,
-            remedy="correct the score, or remove the row",
+    if frame["score"].is_nan().any():
+        texts = view.texts(5)
+        started = texts.str.extract(f"({_NUMBER_START})").cast(pl.Float64, strict=False)
+        if texts.str.contains(_NOT_FINITE).any() or started.is_infinite().any():
+            raise CheckFailedError(
+                "a score is NaN or infinite, so the order in trec_eval is not determined",
+                where=view.path,
+                remedy="correct the score, or remove the row",
+            )
+        frame = frame.with_columns(
+            score=pl.when(frame["score"].is_nan()).then(started.fill_null(0.0)).otherwise("score")
         )
-    started = texts.str.extract(f"({_NUMBER_START})").cast(pl.Float64, strict=False).fill_null(0.0)
-    infinite = texts.str.contains(_INFINITE)
-    return frame.with_columns(score=frame["score"].zip_with(infinite, started))
+    fields = _header_fields(view)
+    return _with_header(frame, fields, 0.0) if len(fields) >= N_FIELDS else frame
+
+
+def _header_fields(view: RunView | QrelsView) -> list[str]:
+    """Return the fields of a header line, which trec_eval reads like any other line."""
+    return [] if view.shape.header is None else fields_of(view.shape.header[1])
+
+
+def _with_header(frame: pl.DataFrame, fields: list[str], number: float) -> pl.DataFrame:
+    """Return the rows after a header, whose word in the column of numbers is read as 0."""
+    row = pl.DataFrame([(fields[0], fields[2], number)], frame.schema, orient="row")
+    return pl.concat([row, frame])

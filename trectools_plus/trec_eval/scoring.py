@@ -74,12 +74,20 @@ def score(data: Input, arguments: Arguments) -> Scores:
     Raises:
         CheckFailedError: If no query has both results and judgments, as in trec_eval.
     """
-    from trectools_plus.trec_eval.reading import judge_input
+    from trectools_plus.trec_eval.reading import escape_bytes, judge_input, restore_bytes
 
     query_ids, run = judge_input(data, arguments)
     n_relevant = int((data.qrels["relevance"] > 0).sum())
+    counts = len(query_ids), n_relevant
+    if not data.is_escaped:
+        found = score_queries(query_ids, run, arguments)
+        return summarise_queries([found], arguments, data.run_id, counts)
+    if arguments.only_query is not None:
+        only_query = escape_bytes(arguments.only_query.encode("utf-8", "surrogateescape"))
+        arguments = replace(arguments, only_query=only_query)
     found = score_queries(query_ids, run, arguments)
-    return summarise_queries([found], arguments, data.run_id, (len(query_ids), n_relevant))
+    scores = summarise_queries([found], arguments, restore_bytes(data.run_id), counts)
+    return replace(scores, query_ids=list(map(restore_bytes, scores.query_ids)))
 
 
 def summarise_queries(

@@ -70,7 +70,13 @@ def open_chunk(
         return None
     findings = run_rules(view, ("file", "run"), view)
     findings += run_rules(PairView(view), ("pair",), view)
-    return None if any(finding.blocks_scoring for finding in findings) else (view, findings)
+    return None if any(map(_needs_whole_run, findings)) else (view, findings)
+
+
+def _needs_whole_run(finding: Finding) -> bool:
+    """Return whether a finding on a chunk blocks scoring, or has a note about the whole run."""
+    is_counted = CATALOGUE[finding.code].chunk_accumulator is not None
+    return finding.blocks_scoring or bool(finding.note and is_counted)
 
 
 def _clean_view(path: str, data: bytes) -> RunView | None:
@@ -279,12 +285,23 @@ class _FindingSum:
         self.count += finding.count
         self.lines = (*self.lines, *finding.lines)[:LINES_KEPT]
 
-    def finding(self, message: str) -> Finding:
+    def finding(self) -> Finding:
+        further = self.count - self.first.count
+        more = f"; {further:,} more later in the file" if further else ""
+        message = self.first.message + more
         return replace(self.first, message=message, count=self.count, lines=self.lines)
 
-    def message(self) -> str:
-        further = self.count - self.first.count
-        return self.first.message + (f"; {further:,} more later in the file" if further else "")
+    def finding_for(self, whole: Finding) -> Finding:
+        """Return the finding on the whole run with the places of the chunks."""
+        return replace(
+            self.first,
+            message=whole.message,
+            severity=whole.severity,
+            blocks_scoring=whole.blocks_scoring,
+            note=whole.note,
+            count=self.count,
+            lines=self.lines,
+        )
 
 
 @dataclass(frozen=True)
@@ -378,11 +395,10 @@ class _FindingSums:
         found = []
         for code, added in self._sums.items():
             counted = self._counts.get(code)
-            message = (
-                counted.message(added.first.message, added.count) if counted else added.message()
-            )
-            if message is not None:
-                found.append(added.finding(message))
+            if counted is None:
+                found.append(added.finding())
+            elif (hit := counted.hit(added.first.message, added.count)) is not None:
+                found.append(added.finding_for(CATALOGUE[code].finding(hit, self._path)))
         return found
 
     def _add(self, finding: Finding) -> None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from trectools_plus.formats.clean.run import CleanRun
 from trectools_plus.formats.clean.words import Ids, Rows
 from trectools_plus.formats.files.compression import SUFFIXES, Compression
 from trectools_plus.text import plural
-from trectools_plus.validation.findings import Finding, Severity
+from trectools_plus.validation.findings import UNJUDGED, Finding, Severity
 from trectools_plus.validation.fragile_ids import is_fragile, may_be_fragile
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH, MIN_JUDGED
 
@@ -245,8 +244,13 @@ def id_findings(path: str, ids: IdFacts) -> list[Finding]:
         codes["P105"] = _WARNING
     if ids.n_other_spellings:
         codes["P106"] = _WARNING
-    messages = {"P105": ids.nothing_judged} if ids.judged is None else {}
-    return _findings(path, codes, messages)
+    found = _findings(path, codes)
+    if ids.judged is not None:
+        return found
+    return [
+        replace(one, message=ids.nothing_judged, note=UNJUDGED) if one.code == "P105" else one
+        for one in found
+    ]
 
 
 def name_findings(path: str, compression: Compression | None) -> list[Finding]:
@@ -255,16 +259,14 @@ def name_findings(path: str, compression: Compression | None) -> list[Finding]:
     return [] if named == compression else _findings(path, {"F112": _WARNING})
 
 
-def _findings(
-    path: str, codes: Mapping[str, Severity], messages: Mapping[str, str] = MappingProxyType({})
-) -> list[Finding]:
+def _findings(path: str, codes: Mapping[str, Severity]) -> list[Finding]:
     return [
         Finding(
             code,
             name := NAMES[code],
             severity,
             path,
-            messages.get(code, name.replace("-", " ")),
+            name.replace("-", " "),
             "",
         )
         for code, severity in _in_order(codes.items())

@@ -10,11 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePath
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError
-from trectools_plus.text import one_line, plural
+from trectools_plus.text import MinorNote, one_line, plural
 
 MAX_QUOTED = 3
 """Number of findings that an error message quotes."""
@@ -49,6 +49,15 @@ class Fix(StrEnum):
     NO = "no"
 
 
+DropIn = Literal["refuses", "permissive", "scores"]
+"""Treatment of a file by ``trec-eval``, if scoring rejects it elsewhere.
+
+- ``refuses``: C trec_eval stops, crashes or hangs, or the data do not determine its figures.
+- ``permissive``: refused too, but scored as C trec_eval does with ``--permissive``.
+- ``scores``: scored as C trec_eval does, with a note.
+"""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Finding(Displayed):
     """One problem of one file: the rule, its first place, the number of places, and what to do.
@@ -72,6 +81,9 @@ class Finding(Displayed):
         every_line: The line numbers of all places, if requested; otherwise the same as ``lines``.
         total: The highest possible ``count``, if known: 50 in "3 of 50 queries".
         blocks_scoring: True if scoring rejects a file with this finding.
+        note: If a file with this finding is scored and the finding concerns its figures, or C
+            trec_eval has another result: the consequence, in one clause. Otherwise empty.
+        drop_in: The treatment of the file by ``trec-eval`` if ``blocks_scoring`` is true.
     """
 
     code: str
@@ -90,7 +102,13 @@ class Finding(Displayed):
     blocks_scoring: bool = False
     total: int | None = None
     effect: str = ""
+    note: str = ""
+    drop_in: DropIn = "refuses"
     every_line: Sequence[int] = field(default=(), compare=False, repr=False)
+
+    def with_note(self, note: str) -> str:
+        """Return its place and message, followed by a clause."""
+        return f"{self.place}: {self.code} {one_line(self.message)}; {note}"
 
     @property
     def place(self) -> str:
@@ -189,12 +207,13 @@ def refuse_errors(findings: Iterable[Finding], *, strict_input: bool = False) ->
 NOTHING_JUDGED = "P105"
 """The rule that reports a run without judged documents."""
 
-_ABOUT_FIGURES = frozenset({"P111", "Q131", "Q132"})
-"""Rules that report a property of the figures, which is not summarised with problems of files.
-Every evaluation has a note of its own on queries without a relevant document."""
+UNJUDGED = "unjudged documents count as not relevant"
+"""The consequence of that rule for the figures."""
 
-NOTHING_RELEVANT = "Q133"
-"""The rule that reports qrels without a relevant document."""
+_ABOUT_FIGURES = frozenset({"P103", "P111", "Q131"})
+"""Rules that report a property of the figures, which is not summarised with problems of files: the
+numbers of queries without results (P103) and without a relevant document (Q131) are reported with
+the figures."""
 _MAY_LOWER = frozenset({"R112", "R114", "Q112", "Q114", "P105", "P106"})
 """Rules on rows that are skipped, and on ids that may be meant as judged ones."""
 
@@ -210,26 +229,22 @@ def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = 
         of_qrels: The findings on the qrels.
 
     Returns:
-        A note for each run without judged documents and for qrels without a relevant document;
-        then one note with the codes of all other findings, except those on queries without a
-        relevant document.
+        A note for each finding that affects figures, or with which C trec_eval has another result;
+        then notes with the codes of all other findings: those that may lower figures, and in a
+        :class:`~trectools_plus.text.MinorNote` those that change none.
     """
-    notes = []
+    notes: list[str] = []
     found: dict[str, dict[str, dict[str, None]]] = {"runs": {}, "qrels": {}}
     for kind, findings in (("runs", of_runs), ("qrels", of_qrels)):
         for finding in findings:
             is_info = finding.severity is Severity.INFO
             if finding.blocks_scoring or is_info or finding.code in _ABOUT_FIGURES:
                 continue
-            if finding.code == NOTHING_JUDGED and finding.severity is Severity.ERROR:
-                why = "unjudged documents count as not relevant"
-                notes.append(f"{finding.path}: {one_line(finding.message)}; {why}")
-            elif finding.code == NOTHING_RELEVANT:
-                notes.append(f"{finding.path}: {one_line(finding.message)}. {finding.remedy}")
+            if finding.note:
+                notes.append(finding.with_note(finding.note))
             else:
                 found[kind].setdefault(finding.code, {})[finding.path] = None
-    counted = []
-    for lowers in (False, True):
+    for lowers in (True, False):
         of_group = {
             kind: {code: paths for code, paths in files.items() if (code in _MAY_LOWER) == lowers}
             for kind, files in found.items()
@@ -239,10 +254,9 @@ def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = 
             verb = "changes" if n_findings == 1 else "change"
             what = "may lower figures" if lowers else f"{verb} no figure"
             codes = ", ".join([*_codes(of_group["runs"]), *_codes(of_group["qrels"])])
-            counted.append(f"{plural(n_findings, 'finding')} that {what}: {codes}")
-    if counted:
-        commands = " and ".join(f"`{kind} validate`" for kind in found if found[kind])
-        notes.append(f"{'; '.join(counted)}; see {commands}")
+            commands = " and ".join(f"`{kind} validate`" for kind in found if of_group[kind])
+            text = f"{plural(n_findings, 'finding')} that {what}: {codes}; see {commands}"
+            notes.append(text if lowers else MinorNote(text))
     return notes
 
 

@@ -21,13 +21,13 @@ applies the fix steps; one step may fix several rules.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Literal, Protocol, get_args
 
 from trectools_plus.errors import UsageError
-from trectools_plus.validation.findings import Finding, Fix, Severity
+from trectools_plus.validation.findings import DropIn, Finding, Fix, Severity
 
 Subject = Literal["file", "run", "qrels", "topics", "testset", "pair"]
 Scope = Literal["row", "query", "file", "pair"]
@@ -58,6 +58,8 @@ class Hit:
         fix: If it differs from the fix of the rule, for example ``no`` if this file has no fix.
         effect: The effect of the fix on this file, if it is known; otherwise that of the rule.
         blocks_scoring: If it differs from the rule: ``False`` if this file can be scored.
+        note: If it differs from the rule.
+        drop_in: If it differs from the rule.
     """
 
     message: str
@@ -72,6 +74,8 @@ class Hit:
     fix: FixName | None = None
     effect: str | None = None
     blocks_scoring: bool | None = None
+    note: str | None = None
+    drop_in: DropIn | None = None
 
 
 class ChunkAccumulator(Protocol):
@@ -80,15 +84,15 @@ class ChunkAccumulator(Protocol):
     def add(self, view: Any) -> Hit | None:
         """Add a chunk; return its hit, whose message may be empty."""
 
-    def message(self, first: str, count: int) -> str | None:
-        """Return the message for the whole run.
+    def hit(self, first: str, count: int) -> Hit | None:
+        """Return the hit for the whole run; its lines and count are those of the chunks.
 
         Args:
             first: The message of the first chunk with a hit.
             count: The number of places in all chunks.
 
         Returns:
-            The message; ``None`` if the run as a whole does not break the rule.
+            ``None`` if the run as a whole does not break the rule.
         """
 
 
@@ -192,6 +196,10 @@ class Rule:
         blocks_scoring: True if scoring rejects a file with an error of this rule.
         scored_if: For a rule that blocks scoring: the condition under which a file with an error
             is scored nevertheless, in one clause; empty if there is none.
+        drop_in: How ``trec-eval`` treats a file that this rule blocks.
+        notes: By severity, for findings that do not block scoring but concern the figures, or with
+            which C trec_eval has another result: the consequence, in one clause. Each such finding
+            gets a note of its own.
         optional: True if it is off unless its code is selected.
         may_be_error: True if a finding can be an error although the usual severity is lower.
         chunk_accumulator: For a rule of scope ``file``: creates the object that combines its hits
@@ -213,6 +221,8 @@ class Rule:
     tables: bool
     blocks_scoring: bool
     scored_if: str = ""
+    drop_in: DropIn = "refuses"
+    notes: Mapping[SeverityName, str] = field(default_factory=dict)
     optional: bool = False
     may_be_error: bool = False
     chunk_accumulator: Callable[[], ChunkAccumulator] | None = None
@@ -277,6 +287,8 @@ class Rule:
             count=hit.count,
             lines=lines,
             blocks_scoring=blocks and severity is Severity.ERROR,
+            note=self.notes.get(severity.value, "") if hit.note is None else hit.note,
+            drop_in=hit.drop_in or self.drop_in,
             total=hit.total,
             every_line=hit.lines if every_line else lines,
         )
@@ -297,6 +309,8 @@ def rule(
     tables: bool = False,
     blocks_scoring: bool = True,
     scored_if: str = "",
+    drop_in: DropIn = "refuses",
+    notes: Mapping[SeverityName, str] | None = None,
     optional: bool = False,
     may_be_error: bool = False,
     chunk_accumulator: Callable[[], ChunkAccumulator] | None = None,
@@ -320,6 +334,8 @@ def rule(
             tables=tables,
             blocks_scoring=blocks_scoring,
             scored_if=scored_if,
+            drop_in=drop_in,
+            notes=notes or {},
             optional=optional,
             may_be_error=may_be_error,
             chunk_accumulator=chunk_accumulator,

@@ -19,6 +19,7 @@ from pydantic_core import CoreSchema
 
 from trectools_plus.choices import TargetStatus
 from trectools_plus.models import Model
+from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import Finding, Severity
 
 ModeStatus = Literal["complete", "incomplete"]
@@ -337,6 +338,7 @@ def restore_findings(records: Iterable[FindingRecord], path: str) -> list[Findin
             remedy=record.remedy or "",
             line=record.line,
             count=record.count,
+            note=CATALOGUE[record.code].notes.get(record.severity, ""),
         )
         for record in records
     ]

@@ -23,9 +23,10 @@ def score_like_trec_eval(
     ] = None,
 ) -> None:
     """The command takes trec_eval's flags and prints the output of trec_eval 9.0.8, or of version
-    10 with --trec-eval-version 10. It refuses input only if a figure would be wrong or ambiguous,
-    and gives the reason; --strict-input refuses every error, and --permissive accepts all input
-    that trec_eval accepts.
+    10 with --trec-eval-version 10. Where other commands refuse a file, or print another figure,
+    it prints trec_eval's figure and a note. It refuses input with which trec_eval stops, crashes or
+    hangs, or its figures are not determined; and, unless --permissive is given, input whose
+    figures mean nothing. --strict-input refuses every error.
 
     \b
     Examples:
@@ -47,6 +48,6 @@ def score_like_trec_eval(
         scores, notes = trec_eval.score_files(arguments)
     else:
         scores = small
-    write_text(trec_eval.output_lines(scores, arguments))
+    write_text(trec_eval.output_lines(scores, arguments), errors="surrogateescape")
     for text in (*arguments.notes, *notes):
         note(text)

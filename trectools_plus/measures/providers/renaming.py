@@ -9,7 +9,8 @@ measure depends on them. The values are the same as with the original document i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice, product
@@ -20,7 +21,7 @@ import numpy as np
 
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.definitions.trec_eval_measures import Sees
+from trectools_plus.measures.definitions.trec_eval_measures import TREC_EVAL_MEASURES, Sees
 from trectools_plus.measures.judged import IntArray, JudgedRun, RankedRun
 from trectools_plus.measures.providers import pytrec_eval
 from trectools_plus.measures.providers.pytrec_eval import MAX_GAIN, TrecEvalMeasure, join_requests
@@ -34,11 +35,13 @@ class RenamedRun:
         qrels: Grades by query position (as a string) and document.
         rankings: Scores by query position and document, for queries with results.
         n_queries: The number of queries.
+        highest_grade: The highest grade.
     """
 
     qrels: dict[str, dict[str, int]]
     rankings: dict[str, dict[str, float]]
     n_queries: int
+    highest_grade: int
 
     @classmethod
     def of(cls, run: JudgedRun, grades: IntArray, depth: IntArray) -> RenamedRun:
@@ -74,7 +77,8 @@ class RenamedRun:
             for number in scored
         }
         depths = depth.tolist()
-        return cls(qrels, {str(one): rankings[depths[one]] for one in scored}, len(depth))
+        rankings_of = {str(one): rankings[depths[one]] for one in scored}
+        return cls(qrels, rankings_of, len(depth), int(grades.max(initial=0)))
 
     def score(
         self,
@@ -95,15 +99,48 @@ class RenamedRun:
         Returns:
             Shape (queries, keys); 0 for a query without results.
         """
-        results = pytrec_eval.call_pytrec_eval(
-            requests, self.qrels, self.rankings, level=level, judged_only=judged_only
-        )
+        results = self._results([*requests], level=level, judged_only=judged_only)
         pick = itemgetter(*keys)
         rows = [pick(result) for result in results.values()]
         values = np.zeros((self.n_queries, len(keys)))
         scored = np.array([int(number) for number in results], np.int64)
         values[scored] = np.array(rows, np.float64).reshape(len(rows), len(keys))
         return values
+
+    def _results(
+        self, requests: list[str], *, level: int, judged_only: bool
+    ) -> Mapping[str, Mapping[str, float]]:
+        """Return the values by query and name.
+
+        trec_eval needs time and memory for each grade up to the highest one, and time that grows
+        with its square for measures that take gains. So high grades are numbered, and the gains
+        of these numbers are the grades. Only ``ndcg_cut`` takes no gains, and gets the grades.
+        """
+        if self.highest_grade <= _HIGHEST_CHEAP_GRADE:
+            return pytrec_eval.call_pytrec_eval(
+                requests, self.qrels, self.rankings, level=level, judged_only=judged_only
+            )
+        grades = {grade for judged in self.qrels.values() for grade in judged.values()}
+        positive = sorted(grade for grade in grades if grade > 0)
+        numbers = {grade: number for number, grade in enumerate(positive, 1)}
+        numbered = {
+            query_id: {doc_id: numbers.get(grade, grade) for doc_id, grade in judged.items()}
+            for query_id, judged in self.qrels.items()
+        }
+        of_grades = [one for one in requests if one.split(".")[0] == "ndcg_cut"]
+        of_numbers = [_with_gains(one, numbers) for one in requests if one not in of_grades]
+        merged: dict[str, dict[str, float]] = {}
+        for some, qrels, lowest in (
+            (of_grades, self.qrels, level),
+            (of_numbers, numbered, bisect_left(positive, level) + 1),
+        ):
+            if some:
+                found = pytrec_eval.call_pytrec_eval(
+                    some, qrels, self.rankings, level=lowest, judged_only=judged_only
+                )
+                for query_id, values in found.items():
+                    merged.setdefault(query_id, {}).update(values)
+        return merged
 
 
 class _Rankings(dict[int, dict[str, float]]):
@@ -140,6 +177,25 @@ _STEP = 16
 
 _rankings_of = lru_cache(maxsize=2)(_Rankings)
 """Return rankings that the chunks of a run share."""
+
+
+_HIGHEST_CHEAP_GRADE = 1000
+"""trec_eval's ``ndcg`` takes milliseconds per query for it, and an hour for a grade of 10^6."""
+
+_TAKE_GAINS = {one.name for one in TREC_EVAL_MEASURES if one.takes == "gains"}
+
+
+def _with_gains(request: str, numbers: Mapping[int, int]) -> str:
+    """Return a request in which the gain of a grade's number is the gain of the grade."""
+    name, _, parameters = request.partition(".")
+    if name not in _TAKE_GAINS:
+        return request
+    pairs = [pair.split("=") for pair in parameters.split(",") if pair]
+    gains: dict[int, int | str] = {number: grade for grade, number in numbers.items()}
+    for grade, gain in reversed(pairs):  # trec_eval uses the first gain of a grade
+        if int(grade) in (0, *numbers):
+            gains[numbers.get(int(grade), 0)] = gain
+    return f"{name}.{','.join(f'{number}={gain}' for number, gain in gains.items())}"
 
 
 def _capacity(n: int) -> int:

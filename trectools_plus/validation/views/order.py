@@ -277,6 +277,27 @@ class Ordered:
         return holds_everywhere(test, row_slices(len(self.query)))
 
     @cached_property
+    def rises(self) -> Rows:
+        """Places with a higher rank number and a higher score than the previous one."""
+        higher = (self.score[1:] > self.score[:-1]) & (self.rank_steps > 0) & self.same_query
+        return np.flatnonzero(higher) + 1
+
+    @cached_property
+    def taus(self) -> npt.NDArray[np.float64]:
+        """For each query number, Kendall's tau-b of the orders by rank and by falling score.
+
+        The rows must be in the order of their ranks. Rows without rank or score are left out. It
+        is 0 where all ranks or all scores are equal, and not computed (1) without :attr:`rises`.
+        """
+        taus = np.ones(int(self.query.max(initial=0)) + 1)
+        queries = np.unique(self.query[self.rises])
+        kept = np.isin(self.query, queries) & np.isfinite(self.rank) & ~np.isnan(self.score)
+        if kept.any():
+            query = np.searchsorted(queries, self.query[kept])
+            taus[queries] = _kendall_taus(query, self.rank[kept], self.score[kept])
+        return taus
+
+    @cached_property
     def heads(self) -> Rows:
         """First place of each query."""
         changes: Rows = np.flatnonzero(self.query[1:] != self.query[:-1]) + 1
@@ -308,6 +329,72 @@ class Ordered:
         row[places], rank[places], score[places] = row[moved], rank[moved], score[moved]
         # Rows move only within their query, so ``query`` does not change.
         return Ordered(row, self.query, rank, score)
+
+
+def _kendall_taus(
+    query: Rows, rank: Ranks, score: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return tau-b of each query, from -1 to 1; see :attr:`Ordered.taus`.
+
+    Args:
+        query: The number of each row's query: 0, 1, 2, …, in ascending order, all of them.
+        rank: Its rank.
+        score: Its score.
+    """
+    # Within a rank, scores fall, so that tied ranks do not count as rising pairs.
+    order = np.lexsort((-score, rank, query))
+    rank, score = rank[order], score[order]
+    by_score = np.lexsort((score, query))
+    new_query = _differs(query)
+    new_rank = new_query | _differs(rank)
+    new_score = new_query | _differs(score[by_score])
+    pairs, same_rank, same_score, same_both = (
+        _count_pairs(query, starts)
+        for starts in (new_query, new_rank, new_score, new_rank | _differs(score))
+    )
+    level = np.empty(len(query), np.int64)
+    level[by_score] = np.cumsum(new_score)
+    n_rising = _count_rising_pairs(query, level - level[by_score[np.searchsorted(query, query)]])
+    falling_minus_rising = pairs - same_rank - same_score + same_both - 2 * n_rising
+    largest = np.sqrt(pairs - same_rank) * np.sqrt(pairs - same_score)
+    return falling_minus_rising / np.where(largest > 0, largest, 1)
+
+
+def _differs(values: npt.NDArray[np.generic]) -> Flags:
+    """Return whether each value differs from the previous one; true for the first."""
+    return np.concatenate([[True], values[1:] != values[:-1]])
+
+
+def _count_pairs(query: Rows, starts: Flags) -> npt.NDArray[np.float64]:
+    """Count, for each query, the pairs of rows in the same group, given the starts of groups."""
+    heads = np.flatnonzero(starts)
+    sizes = np.diff(heads, append=len(query)).astype(np.float64)
+    return np.bincount(query[heads], sizes * (sizes - 1) / 2).astype(np.float64)
+
+
+def _count_rising_pairs(query: Rows, level: Rows) -> npt.NDArray[np.float64]:
+    """Count, for each query, the pairs of rows in which the later row has a higher level.
+
+    The rows are sorted by level one bit at a time, the highest first; a pair is counted at the
+    first bit in which its levels differ.
+    """
+    found = np.zeros(int(query[-1]) + 1)
+    starts = _differs(query)  # of groups with the same query and the same higher bits
+    for bit in range(int(level.max()).bit_length() - 1, -1, -1):
+        is_high = (level >> bit) & 1
+        heads = np.flatnonzero(starts)
+        sizes = np.diff(heads, append=len(level))
+        lows = np.concatenate([[0], np.cumsum(1 - is_high)])
+        n_low = lows[heads + sizes] - lows[heads]
+        head = np.repeat(heads, sizes)
+        low_before = lows[:-1] - lows[head]
+        found += np.bincount(query, low_before * is_high, len(found))
+        after_lows = np.arange(len(level)) - low_before + np.repeat(n_low, sizes)
+        ordered = np.empty_like(level)
+        ordered[np.where(is_high, after_lows, head + low_before)] = level
+        level = ordered
+        starts[(heads + n_low)[n_low < sizes]] = True
+    return found
 
 
 def find_repeats(

@@ -30,6 +30,7 @@ _SURROGATE = 0xED
     example="run.txt:1: warning F102: byte order mark before '1'; trec_eval and pytrec_eval would "
     "read query id '\\ufeff1' and lose the row. Save as UTF-8 without BOM.",
     remedy="Save as UTF-8 without BOM",
+    notes={"warning": "the mark is ignored"},
 )
 def byte_order_mark(table: TableView) -> Hit | None:
     """The file starts with a byte order mark."""
@@ -63,9 +64,9 @@ class _FirstBadByte:
         self._found = self._found or hit is not None
         return hit
 
-    def message(self, first: str, count: int) -> str:  # noqa: ARG002
-        """Return the message of the first hit."""
-        return first
+    def hit(self, first: str, count: int) -> Hit:  # noqa: ARG002
+        """Return the first hit."""
+        return Hit(first)
 
 
 @rule(
@@ -81,6 +82,7 @@ class _FirstBadByte:
     example="run.txt:4: error F103: byte 0xE9 is not UTF-8 (it may be Latin-1). Convert: iconv "
     "-f latin1 -t utf-8.",
     remedy="Convert: iconv -f latin1 -t utf-8",
+    drop_in="scores",
     chunk_accumulator=_FirstBadByte,
 )
 def not_utf8(table: TableView) -> Hit | None:
@@ -91,7 +93,8 @@ def not_utf8(table: TableView) -> Hit | None:
     wide = wide_encoding(columns)
     if wide is not None:
         remedy = f"Convert: iconv -f {wide} -t utf-8"
-        return Hit(f"the text is {wide.upper()}, not UTF-8", [1], remedy=remedy)
+        message = f"the text is {wide.upper()}, not UTF-8"
+        return Hit(message, [1], remedy=remedy, drop_in="refuses")
     bad = columns.facts.bad_utf8
     if bad is None:
         return None

@@ -119,6 +119,7 @@ invisible_character = rule(
     example="run.txt:2: error R114: no-break space inside 'd\\u00a002'; Python splits here, "
     "trec_eval does not. Replace it with a plain blank, or remove it from the id.",
     remedy="Replace it with a plain blank, or remove it from the id",
+    drop_in="scores",
 )(_find_invisible)
 
 
@@ -137,6 +138,7 @@ invisible_character_in_qrels = rule(
     example="qrels.txt:2: error Q114: no-break space inside 'd\\u00a002'; Python splits here, "
     "trec_eval does not. Replace it with a plain blank, or remove it from the id.",
     remedy="Replace it with a plain blank, or remove it from the id",
+    drop_in="scores",
 )(_find_invisible)
 
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.id_matching import INVISIBLE, common_affix, normal_form
 from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
@@ -31,6 +32,8 @@ from trectools_plus.validation.views.qrels import QrelsView
     example="run.txt: error P105: 0 of 10 documents are judged (run: x1, x2, x3; qrels: d01, d02, "
     "d03). Check that the run is from the same collection as the qrels.",
     remedy="Check that the run is from the same collection as the qrels",
+    drop_in="permissive",
+    notes={"error": UNJUDGED},
 )
 def nothing_judged(pair: PairView) -> Hit | None:
     """No document of the run is judged, or few are."""
@@ -87,6 +90,7 @@ def few_judged(share: float) -> Hit | None:
     "Write the document ids identically in both files.",
     remedy="Write the document ids identically in both files",
     may_be_error=True,
+    drop_in="scores",
 )
 def document_id_near_match(pair: PairView) -> Hit | None:
     """A document id of the run is spelled differently in the qrels."""

@@ -25,6 +25,7 @@ from trectools_plus.validation.views.tables import TableView
     example="run.txt: error P101: none of 3 query ids is in qrels.txt (run: d01; qrels: 1). "
     "Columns 1 and 3 may be swapped.",
     remedy="Check that this is the right file and that column 1 contains the query ids",
+    drop_in="permissive",
 )
 def no_shared_queries(pair: PairView) -> Hit | None:
     """Run and qrels have no query in common."""
@@ -140,6 +141,7 @@ def query_not_in_run(pair: PairView) -> Hit | None:
     example="run.txt:8: error P104: query 03 is written 3 in qrels.txt (leading zeros). Write the "
     "query ids identically in both files.",
     remedy="Write the query ids identically in both files",
+    drop_in="scores",
 )
 def query_id_near_match(pair: PairView) -> Hit | None:
     """A query id of one file is spelled differently in the other."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
@@ -9,6 +11,7 @@ from trectools_plus.formats.interchange.reading import find_convertible, json_pr
 from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
 from trectools_plus.text import in_all, on, plural, quoted, visible
 from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.findings import DropIn
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.layout import (
     conversion_remedy,
@@ -160,16 +163,28 @@ def _is_prels(fields: list[str]) -> bool:
     remedy="Remove it",
     scored_if="it is the header of a table that every command reads, for example BEIR's, or no "
     "query has the id in its first column: the line is then skipped",
+    drop_in="scores",
+    notes={"error": "it is skipped"},
 )
 def header_line(qrels: QrelsView) -> Hit | None:
     """The first line names the columns."""
     if qrels.shape.header is None:
         return None
     if qrels.is_arranged:
-        return readable_hit(qrels, "")
+        return replace(readable_hit(qrels, ""), note="")
     line, text = qrels.shape.header
     shown = quoted(" ".join(text.split()))
-    return Hit(f"header line {shown}", [line], blocks_scoring=qrels.header_may_be_data)
+    if qrels.shape.header_in_rows:
+        reads: str = "counts it as a judgment"
+        drop_in: DropIn | None = None
+    else:
+        reads, drop_in = "stops at it", "refuses"
+    return Hit(
+        f"header line {shown}; trec_eval {reads}",
+        [line],
+        blocks_scoring=qrels.header_may_be_data,
+        drop_in=drop_in,
+    )
 
 
 @fix_step("Q101", "Q103", order=5, phase="format")
@@ -290,6 +305,7 @@ def columns_swapped(qrels: QrelsView) -> Hit | None:
     example="qrels.txt:1: error Q135: grades seem to be in column 2; column 4 is always 0. Swap "
     "columns 2 and 4.",
     remedy="Swap columns 2 and 4",
+    drop_in="scores",
 )
 def grade_in_column_2(qrels: QrelsView) -> Hit | None:
     """Column 2 varies like grades, and column 4 is always 0."""

@@ -25,6 +25,7 @@ from trectools_plus.validation.views.qrels import QrelsView
     example="qrels.txt:2: warning Q141: d01 is judged again for query 1 with grade 2. Remove the "
     "repeated row.",
     remedy="Remove the repeated row",
+    notes={"warning": "it counts once, but C trec_eval stops"},
 )
 def duplicate_agrees(qrels: QrelsView) -> Hit | None:
     """A judgment is repeated with the same grade."""

@@ -13,15 +13,20 @@ from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
 from trectools_plus.validation.rules.run.layout import conversion_remedy
 from trectools_plus.validation.views.order import Rows
 from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.tables import Numbers
 
 GRADE_FIELD = 4
 RELEVANT = 1
 """Lowest grade that counts as relevant, as in trec_eval without ``-l``."""
 
 
+HIGHEST_SCORED = 10**8
+"""The highest grade that is scored: trec_eval uses a counter per grade, here 0.8 GB in total."""
+
 INT32 = 2**31 - 1
+_OUTWEIGHS = "such a document outweighs all others in nDCG"
 GRADE_LIMITS: tuple[tuple[int, SeverityName, str], ...] = (
-    (127, "error", "trec_eval allocates 8 bytes per grade level, and hangs or scores 0"),
+    (127, "error", f"{_OUTWEIGHS}, and trec_eval's time and memory grow with the grade"),
     (10, "warning", "exponential gain is 2^grade, so one such document outweighs all others"),
     (4, "info", "gdeval and ERR stop above 4"),
 )
@@ -40,6 +45,7 @@ GRADE_LIMITS: tuple[tuple[int, SeverityName, str], ...] = (
     example="qrels.txt:1: error Q110: grade 'relevant' is not a whole number; trec_eval reads 0. "
     "Write whole numbers.",
     remedy="Write whole numbers",
+    drop_in="scores",
 )
 def grade_not_integer(qrels: QrelsView) -> Hit | None:
     """A grade is not a number."""
@@ -88,6 +94,7 @@ def _leading_integer(text: str) -> str:
     example="qrels.txt:1: error Q111: grade 0.9 is not a whole number; trec_eval reads 0. Rescale "
     "the grades to whole numbers.",
     remedy="Rescale the grades to whole numbers",
+    drop_in="scores",
 )
 def fractional_grade(qrels: QrelsView) -> Hit | None:
     """A grade is a decimal number."""
@@ -177,17 +184,21 @@ def negative_grade(qrels: QrelsView) -> Hit | None:
     fix="no",
     tables=True,
     checks="grade over 127 (error), over 10 (warning) or over 4 (info)",
-    rationale="trec_eval allocates one counter per grade: it hangs at a grade of 10^9, and at "
-    "2*10^10 every query scores 0. Exponential gain overflows much earlier.",
-    example="qrels.txt:1: error Q122: grade 1000000000; trec_eval allocates 8 bytes per grade "
-    "level, and hangs or scores 0. Rescale the grades to 0 to 4.",
+    rationale="Such a grade is usually a score or a time. trec_eval uses 8 bytes for each grade up "
+    "to the highest one, 8 GB at 10^9, and each query takes time in proportion; its ndcg takes the "
+    "square of it, an hour at 10^6. Exponential gain overflows much earlier.",
+    example="qrels.txt:1: error Q122: grade 1000000000; trec_eval would need 8.0 GB of memory. "
+    "Rescale the grades to 0 to 4.",
     remedy="Rescale the grades to 0 to 4",
+    scored_if=f"no grade is above {HIGHEST_SCORED:,}",
+    notes={"error": "it is scored as it is"},
 )
 def grade_range(qrels: QrelsView) -> Hit | None:
     """A grade is higher, or far lower, than evaluators support."""
     # trec_eval stores grades in 32 bits, so very low grades overflow like high ones.
     grade = np.where(np.abs(qrels.grade) > INT32, np.abs(qrels.grade), qrels.grade)
-    for limit, severity, why in GRADE_LIMITS:
+    limits = ((HIGHEST_SCORED, "error", _memory_needed(grade)), *GRADE_LIMITS)
+    for limit, severity, why in limits:
         rows = np.flatnonzero(grade > limit)
         if len(rows):
             text = (
@@ -200,8 +211,14 @@ def grade_range(qrels: QrelsView) -> Hit | None:
                 rows,
                 GRADE_FIELD,
                 severity=severity,
+                blocks_scoring=limit >= HIGHEST_SCORED,
             )
     return None
+
+
+def _memory_needed(grades: Numbers) -> str:
+    gigabytes = 8e-9 * float(np.nanmax(grades, initial=0.0))
+    return f"trec_eval would need {gigabytes:,.1f} GB of memory"
 
 
 @rule(
@@ -257,6 +274,9 @@ def no_relevant(qrels: QrelsView) -> Hit | None:
     example="qrels.txt:8: error Q132: query 3 has only negative grades (-2); trec_eval and "
     "pytrec_eval crash (segmentation fault). Remove the query, or write 0 for not relevant.",
     remedy="Remove the query, or write 0 for not relevant",
+    notes=dict.fromkeys(
+        ("error", "warning"), "it is scored as a query without a relevant document"
+    ),
 )
 def only_negative(qrels: QrelsView) -> Hit | None:
     """All grades of a query are negative."""
@@ -313,6 +333,8 @@ def remove_negative_queries(draft: Draft, job: Job) -> Draft:
     example="qrels.txt: error Q133: no grade above 0 in 9 rows. Check that this is the right file "
     "and that column 4 is the grade.",
     remedy="Check that this is the right file and that column 4 is the grade",
+    drop_in="scores",
+    notes={"error": "every query scores 0"},
 )
 def nothing_relevant(qrels: QrelsView) -> Hit | None:
     """No grade is above 0."""

@@ -85,9 +85,9 @@ class _SwappedRows:
         """Return the hit of a chunk."""
         return columns_swapped.check(run)
 
-    def message(self, first: str, count: int) -> str:  # noqa: ARG002
-        """Return the message of the first chunk."""
-        return first
+    def hit(self, first: str, count: int) -> Hit:  # noqa: ARG002
+        """Return a hit with the message of the first chunk."""
+        return Hit(first)
 
 
 @rule(
@@ -103,6 +103,7 @@ class _SwappedRows:
     example="run.txt:1: error R108: columns 2 and 3 look swapped: 'd01' and 'Q0'. Write 'qid Q0 "
     "docid rank score tag'.",
     remedy="Write 'qid Q0 docid rank score tag'",
+    drop_in="permissive",
     chunk_accumulator=_SwappedRows,
 )
 def columns_swapped(run: RunView) -> Hit | None:

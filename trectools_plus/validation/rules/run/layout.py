@@ -188,6 +188,7 @@ def add_columns(draft: Draft, job: Job) -> Draft:
     "contain a space, so trec_eval would read '1' as the score. Remove the blanks inside ids and "
     "tags.",
     remedy="Remove the blanks inside ids and tags",
+    drop_in="scores",
 )
 def too_many_columns(run: RunView) -> Hit | None:
     """Rows with more fields than a run has."""
@@ -429,6 +430,7 @@ def wrong_kind(run: RunView) -> Hit | None:
     remedy="Remove it",
     scored_if="it is the header of a table that every command reads, or no query has the id in "
     "its first column: the line is then skipped",
+    drop_in="scores",
 )
 def header_line(run: RunView) -> Hit | None:
     """The first line names the columns."""

@@ -5,8 +5,9 @@ Evaluation uses the scores. If the rank column disagrees with them, one of the t
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.text import in_all, number, on, plural, quoted, visible
@@ -71,11 +72,17 @@ def _rank_with_fraction(run: RunView) -> Hit | None:
     )
 
 
+REVERSED = -0.9
+"""Highest rank correlation (Kendall's tau) of ranks that are almost completely reversed."""
+MIN_REVERSED = 0.9
+"""Minimum share of such queries in a run whose scores are reversed."""
+
+
 class _ReversedQueries:
-    """Counts reversed queries and comparable ones, or detects swapped columns."""
+    """Counts queries whose scores rise with rank, or detects swapped columns."""
 
     def __init__(self) -> None:
-        self._n_comparable = 0
+        self._n_comparable = self._n_reversed = 0
         self._swapped: Hit | None = None
 
     def add(self, run: RunView) -> Hit | None:
@@ -86,20 +93,17 @@ class _ReversedQueries:
             self._swapped = scores_reversed.check(run)
             return self._swapped
         self._n_comparable += _count_comparable(run)
-        rows = _reversed_queries(run)
+        rows, n_reversed = _rising_queries(run)
+        self._n_reversed += n_reversed
         if len(rows) == 0:
             return None
         return Hit("", run.lines(rows), len(rows), query_id=run.query_id(rows[0]))
 
-    def message(self, first: str, count: int) -> str | None:
-        """Return the message about the whole run, if most queries are reversed."""
+    def hit(self, first: str, count: int) -> Hit | None:
+        """Return the hit of the whole run, if scores rise in most queries."""
         if self._swapped is not None:
-            return first
-        return (
-            _reversal_message(count, self._n_comparable)
-            if _is_most(count, self._n_comparable)
-            else None
-        )
+            return Hit(first)
+        return _reversal(count, self._n_reversed, self._n_comparable)
 
 
 @rule(
@@ -113,8 +117,9 @@ class _ReversedQueries:
         "negated the scores",
         effect="rewrites the scores, negated or swapped with the ranks; every ranking is reversed",
     ),
-    checks="scores rise with rank (rank correlation above 0) in most queries, or column 4 has "
-    "decreasing decimals and column 5 has 1, 2, 3",
+    checks="scores rise with rank almost completely (Kendall's tau of the two orders at most -0.9) "
+    "in at least 90% of the queries of two or more documents, or column 4 has decreasing decimals "
+    "and column 5 has 1, 2, 3; a warning if tau is below 0 in most of them",
     rationale="Evaluators sort by score, highest first. Distances (lower is better), or swapped "
     "columns of rank and score, reverse every ranking, and all figures are low.",
     example="run.txt:2: error R121: scores rise with rank in 3 of 3 queries; they may be "
@@ -122,6 +127,8 @@ class _ReversedQueries:
     "swap the columns.",
     remedy="Negate the scores or swap the columns",
     chunk_accumulator=_ReversedQueries,
+    drop_in="permissive",
+    notes={"warning": "figures follow the scores"},
 )
 def scores_reversed(run: RunView) -> Hit | None:
     """The order of the scores is the reverse of the order of the ranks."""
@@ -131,16 +138,15 @@ def scores_reversed(run: RunView) -> Hit | None:
     if len(rises) == 0:
         return None
     n_comparable = _count_comparable(run)
-    # A query without a rising score is not reversed.
+    # In a query without a rising score, tau is not below 0.
     if not _is_most(len(np.unique(run.ranked.query[rises])), n_comparable):
         return None
-    rows = _reversed_queries(run)
-    if not _is_most(len(rows), n_comparable):
+    rows, n_reversed = _rising_queries(run)
+    hit = _reversal(len(rows), n_reversed, n_comparable)
+    if hit is None:
         return None
     query_id = run.query_id(rows[0])
-    return Hit(
-        _reversal_message(len(rows), n_comparable), run.lines(rows), len(rows), query_id=query_id
-    )
+    return replace(hit, lines=run.lines(rows), count=len(rows), query_id=query_id)
 
 
 @fix_step("R121", order=60)
@@ -160,64 +166,54 @@ def reverse_scores(draft: Draft, job: Job) -> Draft:
     return draft.with_fields(c5=score.zip_with(keep, negated))
 
 
-def _reversal_message(n_reversed: int, n_comparable: int) -> str:
-    """Return the message on a run with reversed queries."""
-    return (
-        f"scores rise with rank in {n_reversed:,} of {plural(n_comparable, 'query', 'queries')}; "
-        "they may be distances, or rank and score may be swapped; evaluators sort by score"
+def _reversal(n_rising: int, n_reversed: int, n_comparable: int) -> Hit | None:
+    """Return the hit, without its place, of a run in which scores rise in some queries.
+
+    Args:
+        n_rising: Queries whose scores rise with rank rather than fall.
+        n_reversed: Queries among them that are almost completely reversed.
+        n_comparable: Queries of two or more documents.
+    """
+    if not _is_most(n_rising, n_comparable):
+        return None
+    is_reversed = n_reversed >= MIN_REVERSED * n_comparable
+    cause = "they may be distances, or rank and score may be swapped; " if is_reversed else ""
+    return Hit(
+        f"scores rise with rank in {n_rising:,} of {plural(n_comparable, 'query', 'queries')}; "
+        f"{cause}evaluators sort by score",
+        severity="error" if is_reversed else "warning",
+        remedy=None if is_reversed else "Check that higher scores are better",
     )
 
 
-def _is_most(n_reversed: int, n_comparable: int) -> bool:
-    """Return whether most queries are reversed."""
-    return 2 * n_reversed > n_comparable
+def _is_most(n_rising: int, n_comparable: int) -> bool:
+    """Return whether scores rise in most queries."""
+    return 2 * n_rising > n_comparable
 
 
 def _count_comparable(run: RunView) -> int:
-    """Count the queries with different scores, whose order can be compared with the ranks."""
-    if run.grouped.scores_fall:
-        return int(np.count_nonzero(run.blocks.sizes >= 2))
-    ranked = run.ranked
-    differ = (ranked.score[1:] != ranked.score[:-1]) & ranked.same_query
-    return int(np.count_nonzero(np.bincount(ranked.query[1:][differ])))
+    """Count the queries of two or more documents."""
+    return int(np.count_nonzero(run.blocks.sizes >= 2))
 
 
-def _reversed_queries(run: RunView) -> Rows:
-    """Return the first rising row of each query whose scores rise with rank.
+def _rising_queries(run: RunView) -> tuple[Rows, int]:
+    """Find the queries whose scores rise with rank rather than fall: tau is below 0.
 
-    A row is rising if its score is higher than that of the row with the previous rank. A query is
-    reversed if Spearman's rank correlation of rank and score is positive. Except for nearly
-    unrelated rankings, it has the sign of Kendall's tau (Daniels 1950: always if |rho| > 1/2), but
-    does not need all pairs of documents.
+    A row is rising if its score is higher than that of the row with the previous rank.
+
+    Returns:
+        The first rising row of each such query, and the number of queries that are almost
+        completely reversed.
     """
     rises = _rises(run)
     if len(rises) == 0:
-        return rises
+        return rises, 0
     ranked = run.ranked
-    reversed_ = _reversed_among(ranked, np.unique(ranked.query[rises]))
-    rises = rises[np.isin(ranked.query[rises], reversed_)]
+    taus = ranked.taus
+    rises = rises[taus[ranked.query[rises]] < 0]
     rows, places = _in_file_order(ranked, rises)
     _, firsts = np.unique(ranked.query[places], return_index=True)
-    return rows[np.sort(firsts)]
-
-
-def _reversed_among(ranked: Ordered, suspects: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    places = np.flatnonzero(np.isin(ranked.query, suspects))
-    table = pl.DataFrame(
-        {
-            "query": ranked.query[places],
-            "rank": ranked.rank[places],
-            "score": ranked.score[places],
-        }
-    ).filter(pl.col("rank").is_finite() & pl.col("score").is_not_nan())
-    rho = (
-        table.with_columns(pl.col("rank", "score").rank("average").over("query"))
-        .group_by("query")
-        .agg(rho=pl.corr("rank", "score"))
-    )
-    rising = rho.filter(pl.col("rho").fill_nan(0.0).fill_null(0.0) > 0)
-    queries: npt.NDArray[np.uint32] = rising["query"].to_numpy()
-    return queries
+    return rows[np.sort(firsts)], int(np.count_nonzero(taus <= REVERSED))
 
 
 @rule(
@@ -366,5 +362,4 @@ def _rises(run: RunView) -> Rows:
     ranked: Ordered = run.ranked
     if ranked is run.grouped and ranked.scores_fall:
         return np.empty(0, np.int64)
-    higher = (ranked.score[1:] > ranked.score[:-1]) & (ranked.rank_steps > 0) & ranked.same_query
-    return np.flatnonzero(higher) + 1
+    return ranked.rises

@@ -49,6 +49,7 @@ _PERCENT = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)%$"
     example="run.txt:1: error R110: score '9,5' is not a number; trec_eval reads 9, other readers "
     "stop. Use '9.5'.",
     remedy="Write scores as decimal numbers with a point",
+    drop_in="permissive",
 )
 def score_not_decimal(run: RunView) -> Hit | None:
     """A score is not a decimal number."""

@@ -103,10 +103,10 @@ class _TiedQueries:
         query_id = run.query_id(rows[0])
         return Hit("", run.lines(rows), len(tied), query_id=query_id, severity="error")
 
-    def message(self, first: str, count: int) -> str | None:  # noqa: ARG002
-        """Return the message about a run in which every query is tied."""
+    def hit(self, first: str, count: int) -> Hit | None:  # noqa: ARG002
+        """Return the hit of a run in which every query is tied."""
         is_every = _is_every_query_tied(count, self._n_larger, self._n_queries)
-        return _only_ties(self._scores) if is_every else None
+        return Hit(_only_ties(self._scores), severity="error") if is_every else None
 
 
 @rule(
@@ -128,6 +128,7 @@ class _TiedQueries:
     "orders the documents. Write scores that fall with rank.",
     remedy="Write scores that fall with rank",
     may_be_error=True,
+    drop_in="scores",
     chunk_accumulator=_TiedQueries,
 )
 def all_tied(run: RunView) -> Hit | None:
