@@ -141,13 +141,13 @@ class Fusion(Model):
             raise UsageError(f"expected {rankings} weights but got {len(self.weights)}")
 
 
-def fuse(rankings: Sequence[Ranking], fusion: Fusion, depth: int) -> Ranking:
+def fuse(rankings: Sequence[Ranking], fusion: Fusion, depth: int | None = None) -> Ranking:
     """Merge the rankings of one query.
 
     Args:
         rankings: At least one ranking; any may be empty.
         fusion: The method.
-        depth: Maximum number of documents.
+        depth: Maximum number of documents; ``None`` keeps all.
 
     Returns:
         The merged ranking in canonical order of the scores, rounded to 32 bits.
@@ -168,7 +168,8 @@ def fuse(rankings: Sequence[Ranking], fusion: Fusion, depth: int) -> Ranking:
     if fusion.weights is not None:
         values *= np.array(fusion.weights)[:, np.newaxis]
     # Adding 0 changes -0.0 to 0.0.
-    return rank_scores(doc_ids, COMBINATIONS[fusion.method](values, found) + 0.0, depth)
+    scores = COMBINATIONS[fusion.method](values, found) + 0.0
+    return rank_scores(doc_ids, scores, len(doc_ids) if depth is None else depth)
 
 
 def _contribution(ranking: Ranking, fusion: Fusion, documents: int) -> tuple[float, Values]:
