@@ -83,7 +83,8 @@ class FetchOutcome(Displayed):
         missing_queries: Ids of the queries without results.
         index_keys: The key of each searched index, by mode.
         failures: The failures of queries without an answer, by query id.
-        cut_short: Ids of queries with too few documents because ``max_chunks`` was reached.
+        cut_short: Ids of queries with fewer documents than requested although the source found more
+            results: it returned fewer than requested, or ``max_chunks`` was reached.
     """
 
     results: int

@@ -117,7 +117,8 @@ class FetchManifest(ManifestModel):
     failed_queries: list[FailedQueryRecord] = Field(default_factory=list)
     """Queries without an answer, which have no row."""
     cut_short: list[str] = Field(default_factory=list)
-    """Queries with fewer documents than ``depth`` because ``max_chunks`` was reached."""
+    """Queries with fewer documents than ``depth`` although the backend found more results: it
+    returned fewer than requested, or ``max_chunks`` was reached. Their lists are incomplete."""
     dataset: str | None
     """The dataset as the user named it."""
     corpus: SourceRecord | None

@@ -239,17 +239,23 @@ def _print_fetched(files: list[retrieval.FetchedFile], output_dir: Path) -> None
 
 def _note_missing(files: list[retrieval.FetchedFile]) -> None:
     for file in files:
-        short = file.manifest.cut_short
+        manifest, count = file.manifest, file.manifest.topics.count
+        short = manifest.cut_short
         if short:
+            limit = "the service's limit of results"
+            raised = limit if manifest.collapse is None else f"max_chunks, or {limit}"
             note(
-                f"{file.manifest.mode} has fewer than {file.manifest.depth} documents for "
-                f"{len(short)} of {file.manifest.topics.count} queries, because no more chunks "
-                "may be requested (max_chunks)",
+                f"{manifest.mode} is incomplete: it found more, but returned fewer than "
+                f"{manifest.depth} documents for {_of_queries(short, count)}; raise {raised}, "
+                "or use a smaller --depth"
             )
-        missing = file.manifest.run.missing_queries
+        missing = manifest.run.missing_queries
         if missing:
-            more = ", …" if len(missing) > 5 else ""
-            note(
-                f"{file.manifest.mode} found nothing for {len(missing)} of"
-                f" {file.manifest.topics.count} queries: {', '.join(missing[:5])}{more}",
-            )
+            note(f"{manifest.mode} found nothing for {_of_queries(missing, count)}")
+
+
+def _of_queries(query_ids: list[str], count: int) -> str:
+    """Return ``2 of 9 queries: 3, 7``, with at most five ids."""
+    more = ", …" if len(query_ids) > 5 else ""
+    shown = f"{', '.join(query_ids[:5])}{more}"
+    return f"{len(query_ids)} of {count} queries: {shown}"
