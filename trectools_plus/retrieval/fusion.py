@@ -43,7 +43,11 @@ from pydantic import ConfigDict, Field, model_validator
 from trectools_plus.choices import RANK_FUSION, MissingDocuments, Normalisation
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.models import Model
-from trectools_plus.retrieval.settings import RetrievalSettings, are_valid_weights
+from trectools_plus.retrieval.settings import (
+    DEFAULT_FUSION,
+    RetrievalSettings,
+    are_valid_weights,
+)
 from trectools_plus.retrieval.source import (
     CompositeRetriever,
     Ranking,
@@ -288,15 +292,15 @@ def fusion_of(settings: RetrievalSettings, merged: Sequence[str] = ("lexical", "
     """Return the fusion of the rankings of these modes.
 
     Args:
-        settings: The settings; without a method, it is ``rrf``.
+        settings: The settings; without a method, it is :data:`~.settings.DEFAULT_FUSION`.
         merged: The canonical names of the modes without those of embedding models.
     """
-    weights = None
-    if settings.fusion == "weighted":
+    weights, method = None, settings.fusion or DEFAULT_FUSION
+    if method == "weighted":
         equal = (1.0 / len(merged),) * len(merged)
         weights = settings.weights or WEIGHTS.get(tuple(merged), equal)
     return Fusion(
-        method=settings.fusion or "rrf",
+        method=method,
         k=settings.rrf_k,
         weights=weights,
         normalisation=settings.normalisation or "min-max",
