@@ -142,6 +142,17 @@ def test_fuse_by_hand(tmp_path: Path) -> None:
     assert f"1 of these queries are not in {right}" in result.stderr
 
 
+def test_fuse_keeps_everything_unless_told_otherwise(tmp_path: Path) -> None:
+    left = saved(tmp_path, "left.run", {"1": {f"d{n}": 900.0 - n for n in range(150)}})
+    right = saved(tmp_path, "right.run", {"1": {f"d{n}": 900.0 - n for n in range(100, 250)}})
+    output = tmp_path / "fused.run"
+    result = run_cli("fuse", left, right, "--output", str(output))
+    assert "1 queries, 250 results from 2 runs" in result.stdout
+    assert len(read_run(output).to_dict()["1"]) == 250
+    assert run_cli("fuse", left, right, "--output", str(output), "--depth", "100").exit_code == 0
+    assert len(read_run(output).to_dict()["1"]) == 100
+
+
 def test_fuse_weighted_and_cut(tmp_path: Path) -> None:
     left = saved(tmp_path, "left.run", {"1": {"a": 2.0, "b": 1.0, "c": 0.0}})
     right = saved(tmp_path, "right.run", {"1": {"c": 5.0, "b": 4.0, "a": 3.0}})

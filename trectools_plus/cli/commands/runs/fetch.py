@@ -233,7 +233,7 @@ def _print_fetched(files: list[retrieval.FetchedFile], output_dir: Path) -> None
         answered = f"{run.queries:,} of {file.manifest.topics.count:,}"
         times = (latency.p50, latency.p95, latency.p99) if latency else ()
         shown = "".join(f" {value:>9.2f}" for value in times) or f" {'–':>9}" * 3
-        typer.echo(f"{run.path:<14} {run.results:>11,} {answered:>20}{shown}")
+        typer.echo(f"{run.path or '–':<14} {run.results:>11,} {answered:>20}{shown}")
     typer.echo(f"written to {output_dir}, each with its manifest")
 
 
