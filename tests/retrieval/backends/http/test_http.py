@@ -77,8 +77,11 @@ def test_lists_that_the_service_cut_are_reported(
 ) -> None:
     (tmp_path / "topics.tsv").write_text("q1\theart\nq2\tlimit 5\nq3\tlimit 20\nq4\tlimit 7\n")
     (tmp_path / "qrels.txt").write_text("".join(f"q{n} 0 d1 1\n" for n in (1, 2, 3, 4)))
-    words = ["--topics", str(tmp_path / "topics.tsv"), "--http-url", start().url]
-    words += ["--modes", "dense", "--http", "total=$.total", "--depth", "10"]
+    (tmp_path / "http.yaml").write_text(
+        "topics: topics.tsv\nqrels: qrels.txt\nmodes: [dense]\ndepth: 10\n"
+        f"http: {{url: '{start().url}', total: $.total}}\n"
+    )
+    words = ["--config", str(tmp_path / "http.yaml")]
     result = CliRunner().invoke(runs_app, ["fetch", *words, "--output-dir", str(tmp_path / "runs")])
     assert result.exit_code == 0, result.output
     assert (
@@ -86,7 +89,7 @@ def test_lists_that_the_service_cut_are_reported(
         "queries: q2, q4; raise the service's limit of results, or use a smaller --depth"
     ) in result.stderr
     assert manifest_of(tmp_path / "runs").cut_short == ["q2", "q4"]
-    words += ["--qrels", str(tmp_path / "qrels.txt"), "--output-dir", str(tmp_path / "report")]
+    words += ["--output-dir", str(tmp_path / "report")]
     result = CliRunner().invoke(benchmark_app, ["run", *words, "--measures", "R@10,AP"])
     assert result.exit_code == 0, result.output
     found = load_report(tmp_path / "report/BenchmarkReport.json").modes["dense"].diagnostics
