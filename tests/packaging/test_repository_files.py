@@ -139,6 +139,32 @@ def test_tests_that_passed_elsewhere_can_be_omitted(tmp_path: Path) -> None:
     assert "1 failed, 2 passed, 1 skipped, 1 deselected, 1 error" in again
 
 
+USED = re.compile(r"^\s*(?:- )?uses: *(?P<action>\S+)(?P<comment>.*)$", re.MULTILINE)
+PAGES_WITH_ACTIONS = sorted(
+    path
+    for pattern in (".github/**/*.yml", "*.yml", "docs/**/*.yml", "docs/**/*.md", "README.md")
+    for path in ROOT.glob(pattern)
+    if USED.search(path.read_text("utf-8"))
+)
+
+
+def test_actions_are_pinned_by_commit() -> None:
+    assert {*WORKFLOWS, ROOT / "docs/examples/gate.yml"} <= {*PAGES_WITH_ACTIONS}
+    found = [
+        (path.name, use["action"], use["comment"].strip())
+        for path in PAGES_WITH_ACTIONS
+        for use in USED.finditer(path.read_text("utf-8"))
+    ]
+    # A placeholder of the documentation for the user's copy of this repository.
+    found = [one for one in found if one[1] != "your-organisation/trectools-plus@COMMIT"]
+    assert [
+        one
+        for one in found
+        if not re.fullmatch(r"[\w.-]+(/[\w.-]+)+@[0-9a-f]{40}", one[1])
+        or not re.fullmatch(r"# v\d+\.\d+\.\d+", one[2])
+    ] == []
+
+
 def test_the_matrix_has_the_versions_of_the_classifiers() -> None:
     matrix = load(ROOT / ".github/workflows/tests.yml")["jobs"]["test"]["strategy"]["matrix"]
     project = (ROOT / "pyproject.toml").read_text("utf-8")

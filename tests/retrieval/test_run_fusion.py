@@ -40,6 +40,29 @@ def test_order_of_runs_and_rows_does_not_matter() -> None:
         assert rows(fuse([LEFT, RIGHT], fusion)) == rows(fuse([RIGHT, shuffled], fusion))
 
 
+def test_everything_is_kept_without_a_depth() -> None:
+    """ranx keeps all documents of all runs too; its formulas, on dictionaries."""
+    left = {"q1": {f"d{n}": 900.0 - n for n in range(700)}, "q2": {"a": 1.0}}
+    right = {"q1": {f"d{n}": n / 7 for n in range(500, 1000)}}
+    runs = [Run.from_dict(left), Run.from_dict(right)]
+    places = [
+        {doc: place for place, doc in enumerate(sorted(run["q1"], key=run["q1"].get)[::-1], 1)}
+        for run in (left, right)
+    ]
+    rrf = {
+        f"d{n}": sum(1 / (60 + ranks[f"d{n}"]) for ranks in places if f"d{n}" in ranks)
+        for n in range(1000)
+    }
+    assert fuse(runs).to_dict()["q1"] == pytest.approx(rrf, rel=1e-6)
+    combsum = {f"d{n}": (900 - n) * (n < 700) + n / 7 * (n >= 500) for n in range(1000)}
+    plain = {"normalisation": "none", "missing_documents": "zero"}
+    found = fuse(runs, "combsum", **plain)
+    assert found.to_dict()["q1"] == pytest.approx(combsum, rel=1e-6)
+    assert fuse(runs, "combsum", depth=100, **plain).frame.equals(
+        found.frame.filter(pl.col("rank") <= 100)
+    )
+
+
 def test_depth_cuts_every_query() -> None:
     assert fuse([LEFT, RIGHT], Fusion(), depth=1).frame["rank"].to_list() == [1, 1, 1]
 

@@ -260,6 +260,7 @@ def _restore_mode(source: ReportFolder, name: str, data: _Data, folder: OutputFo
             )
             for component, one in _list_components(source, name).items()
         },
+        cut_short=[] if reported is None else reported.diagnostics.cut_short or [],
     )
 
 

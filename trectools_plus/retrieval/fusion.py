@@ -43,7 +43,11 @@ from pydantic import ConfigDict, Field, model_validator
 from trectools_plus.choices import RANK_FUSION, MissingDocuments, Normalisation
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.models import Model
-from trectools_plus.retrieval.settings import RetrievalSettings, are_valid_weights
+from trectools_plus.retrieval.settings import (
+    DEFAULT_FUSION,
+    RetrievalSettings,
+    are_valid_weights,
+)
 from trectools_plus.retrieval.source import (
     CompositeRetriever,
     Ranking,
@@ -141,13 +145,13 @@ class Fusion(Model):
             raise UsageError(f"expected {rankings} weights but got {len(self.weights)}")
 
 
-def fuse(rankings: Sequence[Ranking], fusion: Fusion, depth: int) -> Ranking:
+def fuse(rankings: Sequence[Ranking], fusion: Fusion, depth: int | None = None) -> Ranking:
     """Merge the rankings of one query.
 
     Args:
         rankings: At least one ranking; any may be empty.
         fusion: The method.
-        depth: Maximum number of documents.
+        depth: Maximum number of documents; ``None`` keeps all.
 
     Returns:
         The merged ranking in canonical order of the scores, rounded to 32 bits.
@@ -168,7 +172,8 @@ def fuse(rankings: Sequence[Ranking], fusion: Fusion, depth: int) -> Ranking:
     if fusion.weights is not None:
         values *= np.array(fusion.weights)[:, np.newaxis]
     # Adding 0 changes -0.0 to 0.0.
-    return rank_scores(doc_ids, COMBINATIONS[fusion.method](values, found) + 0.0, depth)
+    scores = COMBINATIONS[fusion.method](values, found) + 0.0
+    return rank_scores(doc_ids, scores, len(doc_ids) if depth is None else depth)
 
 
 def _contribution(ranking: Ranking, fusion: Fusion, documents: int) -> tuple[float, Values]:
@@ -287,15 +292,15 @@ def fusion_of(settings: RetrievalSettings, merged: Sequence[str] = ("lexical", "
     """Return the fusion of the rankings of these modes.
 
     Args:
-        settings: The settings; without a method, it is ``rrf``.
+        settings: The settings; without a method, it is :data:`~.settings.DEFAULT_FUSION`.
         merged: The canonical names of the modes without those of embedding models.
     """
-    weights = None
-    if settings.fusion == "weighted":
+    weights, method = None, settings.fusion or DEFAULT_FUSION
+    if method == "weighted":
         equal = (1.0 / len(merged),) * len(merged)
         weights = settings.weights or WEIGHTS.get(tuple(merged), equal)
     return Fusion(
-        method=settings.fusion or "rrf",
+        method=method,
         k=settings.rrf_k,
         weights=weights,
         normalisation=settings.normalisation or "min-max",

@@ -19,7 +19,7 @@ from trectools_plus.validation.inputs import Input, list_runs
 def fuse(
     runs: Iterable[Input] | Mapping[str, Input],
     fusion: str | Fusion = "rrf",
-    depth: int = 100,
+    depth: int | None = None,
     name: str = "fused",
     **settings: Any,
 ) -> Run:
@@ -29,7 +29,8 @@ def fuse(
         runs: The runs in any form that :func:`trectools_plus.evaluate` accepts, in a list or with
             names.
         fusion: The name of the method, or a :class:`Fusion` with all its settings.
-        depth: Maximum number of documents for each query, at least 1.
+        depth: Maximum number of documents for each query, at least 1; ``None`` keeps all documents
+            of the runs.
         name: The new run's tag.
         **settings: Further fields of :class:`Fusion`, for example ``k=60`` or ``weights``: a list
             in the order of the runs, or a dictionary by their names.
@@ -55,7 +56,7 @@ def fuse(
             where=", ".join(settings),
             remedy="put them into Fusion(…), or give the name of the method",
         )
-    if not isinstance(depth, int) or depth < 1:
+    if depth is not None and (not isinstance(depth, int) or depth < 1):
         raise UsageError(f"expected a depth of at least 1 but got {depth!r}")
     method.check_count(len(named))
     tables = [rankings_of(run) for _, run in named]

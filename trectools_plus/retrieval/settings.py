@@ -52,6 +52,9 @@ STOPWORD_LANGUAGES = (
 BATCH_SIZE = 256
 """Queries that the embedded modes search at once."""
 
+DEFAULT_FUSION: FusionMethod = "weighted"
+"""The method by which ``hybrid`` merges rankings, in every backend whose rankings it merges."""
+
 
 class RetrievalSettings(Model):
     """Settings of indexing and search.
@@ -69,7 +72,7 @@ class RetrievalSettings(Model):
             modes. ``None`` merges lexical and vector, and ngram for documents that come in parts,
             unless ``multi_vector`` is false.
         fusion: The fusion method of ``hybrid``; ``fusion_method`` is another name of it. ``None``
-            uses ``weighted`` in this process, and ``rrf`` for other backends.
+            uses :data:`DEFAULT_FUSION`.
         rrf_k: Constant of reciprocal rank fusion, ``1 / (rrf_k + rank)``, ranks from 1.
         weights: Weights of the rankings that ``hybrid`` merges (lexical, vector, splade, ngram)
             when ``fusion`` is ``weighted``, which they imply; ``None`` uses those of
@@ -211,7 +214,7 @@ class RetrievalSettings(Model):
         if is_term and components is None and self.weights is None:
             components = ("lexical", "vector", "ngram")
         is_embedded = has_parts is not None
-        fusion = self.fusion or ("weighted" if is_embedded else "rrf")
+        fusion = self.fusion or DEFAULT_FUSION
         usual: Normalisation = "z-score" if is_term and fusion == "weighted" else "min-max"
         return self.model_copy(
             update={

@@ -173,6 +173,8 @@ class Hits(Displayed):
         attempts: Number of times the query was sent for this answer.
         diagnostics: Additional JSON that the source returned with its answer.
         is_ranking: Whether ids and scores come from a :class:`Ranking` and are therefore valid.
+        total: Number of results that the source found; ``None`` if it is unknown. If fewer than
+            requested were returned and more were found, the list is incomplete.
     """
 
     ids: Sequence[str]
@@ -181,6 +183,7 @@ class Hits(Displayed):
     attempts: int = 1
     diagnostics: Any = None
     is_ranking: bool = False
+    total: int | None = None
 
     @classmethod
     def of(cls, ranking: Ranking, latency_ms: float) -> Self:

@@ -2,6 +2,7 @@
 
 What it does with a query, the query's text says: ``fail 503 2`` answers 503 to its first two
 requests, ``wait 2`` adds ``Retry-After: 2`` to them, ``stall 5`` sleeps for as many seconds,
+``limit 5`` returns at most five of the documents that ``total`` counts,
 ``drop`` closes the connection, ``die`` ends the process; any other text is answered at once. Every
 query that arrives is a line of the log, written before it is answered. GET says how many
 connections there are, with its own.
@@ -42,6 +43,11 @@ def segments(mode: str, text: str, top_k: int) -> list[dict[str, Any]]:
     return [{"segment_id": name, "score": score} for score, name in scored[:top_k]]
 
 
+def limit_of(text: str) -> int | None:
+    found = re.search(r"limit (\d+)", text)
+    return None if found is None else int(found[1])
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -67,7 +73,10 @@ class Handler(BaseHTTPRequestHandler):
         results = [
             {
                 "query_id": query["query_id"],
-                "segments": segments(body["mode"], query["query_text"], query["top_k"]),
+                "segments": segments(body["mode"], query["query_text"], query["top_k"])[
+                    : limit_of(query["query_text"])
+                ],
+                "total": DOCUMENTS,
                 "diagnostics": {"asked": query["top_k"], "key": given},
             }
             for query in body["queries"]

@@ -89,13 +89,25 @@ def test_a_deeper_run_than_usual_is_accepted_on_request(tmp_path: Path) -> None:
 def test_a_run_without_any_result_fails_the_check(tmp_path: Path) -> None:
     with pytest.raises(
         CheckFailedError,
-        match=r"lexical found nothing \(1 query\).*written: vector.run, hybrid.run —",
+        match=r"lexical found nothing \(1 query\), so only a manifest was written; "
+        r"other runs: vector\.run, hybrid\.run — .* — check that the topics",
     ):
         fetch_to_dir(FetchRequest(CORPUS, Topics.from_dict({"1": "zeppelin"}), MODES), tmp_path)
     runs = sorted(path.name for path in tmp_path.glob("*.run"))
     assert runs == ["hybrid.run", "vector.run"]
+    manifest = json.loads((tmp_path / "lexical.run.manifest.json").read_text())
+    assert manifest["status"] == "empty"
+    assert manifest["run"] == {
+        "path": None,
+        "sha256": None,
+        "queries": 0,
+        "results": 0,
+        "missing_queries": ["1"],
+    }
+    assert (manifest["mode"], manifest["findings"]) == ("lexical", [])
+    assert manifest["index_snapshots"].keys() == {"lexical"}
     (tmp_path / "lexical.run").write_text("1 Q0 d1 1 1.0 lexical\n")
-    with pytest.raises(CheckFailedError, match=r"from an earlier fetch: lexical\.run.*: nothing —"):
+    with pytest.raises(CheckFailedError, match=r"from an earlier fetch: lexical\.run\) —"):
         fetch_to_dir(
             FetchRequest(CORPUS, Topics.from_dict({"1": "zeppelin"}), ["lexical"]), tmp_path
         )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,40 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def test_each_transaction_is_synced_to_the_disk(store: Store) -> None:
     assert store.rows("PRAGMA journal_mode") == [("wal",)]
     assert store.rows("PRAGMA synchronous") == [(2,)]  # FULL: the log is synced at each commit
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no permissions")
+def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
+    path = tmp_path / "review.db"
+
+    def modes() -> dict[str, int]:
+        return {one.name: one.stat().st_mode & 0o777 for one in tmp_path.iterdir()}
+
+    private = dict.fromkeys(("review.db", "review.db-wal", "review.db-shm"), 0o600)
+    store = open_store(path, MATERIAL)
+    begin_session(store, "Anna", resume=False)
+    assert modes() == private
+    for opened in (lambda: open_store(path, MATERIAL), lambda: read_store(path)):
+        for one in tmp_path.iterdir():  # as earlier versions left them
+            one.chmod(0o644)
+        opened().close()
+        assert modes() == private
+    store.close()
+    path.chmod(0o644)
+    open_store(path, MATERIAL).close()
+    assert modes() == {"review.db": 0o600}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no permissions")
+def test_the_mode_of_other_files_stays(tmp_path: Path) -> None:
+    path = tmp_path / "mine.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (a)")
+    path.chmod(0o644)
+    for opened in (lambda: open_store(path, MATERIAL), lambda: read_store(path)):
+        with pytest.raises(InputError):
+            opened()
+        assert path.stat().st_mode & 0o777 == 0o644
 
 
 def test_what_was_begun_is_found_again(store: Store, tmp_path: Path) -> None:

@@ -29,10 +29,10 @@ def find_diagnostics(
 
     A query is *shallow* if it has results, but fewer than the deepest cutoff of the measures and
     fewer than the number of documents. A mode is ``incomplete`` if a query of the means has no
-    results, if it was fetched to a smaller depth than the deepest cutoff, or if it is a
-    given run file with shallow queries. A fetched mode that found fewer documents (for example a
-    lexical one with few matches) is complete, because there is nothing more to fetch; it gets a
-    note.
+    results, if it was fetched to a smaller depth than the deepest cutoff, if its backend returned
+    fewer results than it found, or if it is a given run file with shallow queries. A fetched mode
+    that found fewer documents (for example a lexical one with few matches) is complete, because
+    there is nothing more to fetch; it gets a note.
     """
     runs = {name: mode.run for name, mode in modes.items()}
     judged = _score(dataset.judged, runs, JUDGED, config.no_relevant)
@@ -42,6 +42,12 @@ def find_diagnostics(
         missing, shallow = _find_gaps(mode.run, judged.query_ids[name], required)
         total = len(judged.query_ids[name])
         gaps = _explain_gaps(config, total, missing, shallow, required)
+        if mode.cut_short:
+            gaps.append(
+                f"fewer than {config.depth} documents for "
+                f"{plural(len(mode.cut_short), 'query', 'queries')} "
+                f"({_first_ids(mode.cut_short)}), although the search found more"
+            )
         share = None if mode.status == "empty" else none_if_nan(judged.mean(name, JUDGED))
         results[name] = Diagnostics(
             findings=mode.findings,
@@ -49,8 +55,9 @@ def find_diagnostics(
             missing_queries=missing,
             judged={JUDGED: share},
             shallow_queries=shallow,
+            cut_short=mode.cut_short or None,
             status="incomplete" if gaps else "complete",
-            notes=[*gaps, *_list_remarks(config, dataset, mode.run, total, shallow, required)],
+            notes=[*gaps, *_list_remarks(config, dataset, mode, total, shallow, required)],
         )
     return results
 
@@ -183,7 +190,7 @@ def _explain_gaps(
 def _list_remarks(
     config: BenchmarkConfig,
     dataset: Dataset,
-    run: Run,
+    mode: ModeRun,
     queries: int,
     shallow: list[str],
     required: int,
@@ -192,13 +199,15 @@ def _list_remarks(
     if config.runs is not None:
         return []
     remarks = []
+    cut_short = set(mode.cut_short)
+    shallow = [query_id for query_id in shallow if query_id not in cut_short]
     if shallow and config.depth >= required:
         have = "has" if len(shallow) == 1 else "have"
         remarks.append(
             f"{len(shallow)} of {plural(queries, 'query', 'queries')} {have} fewer results than "
             f"the deepest cutoff ({required}): no more were found"
         )
-    self_matches = [] if config.exclude_self else _find_self_matches(dataset, run)
+    self_matches = [] if config.exclude_self else _find_self_matches(dataset, mode.run)
     if self_matches:
         remarks.append(
             f"{plural(len(self_matches), 'query', 'queries')} found the document with the same id "

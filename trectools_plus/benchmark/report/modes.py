@@ -131,8 +131,10 @@ class Comparison(WithoutUnset):
         return None if found is None else found.p
 
 
-class Diagnostics(ReportModel):
+class Diagnostics(WithoutUnset):
     """Gaps and findings that limit the trust in a mode's figures."""
+
+    _optional = ("cut_short",)
 
     findings: list[FindingRecord]
     """Findings about its run file."""
@@ -144,9 +146,12 @@ class Diagnostics(ReportModel):
     """Mean share of judged documents among the first results, by measure name."""
     shallow_queries: list[str]
     """Queries with some results, but fewer than the deepest cutoff and the number of documents."""
+    cut_short: list[str] | None = None
+    """Queries for which the mode returned fewer documents than requested although it found more
+    results. Omitted if there are none."""
     status: ModeStatus
-    """``incomplete`` if a query has no results, a given run file has shallow queries, or the mode
-    was fetched to a smaller depth than a measure's cutoff."""
+    """``incomplete`` if a query has no results or was cut short, a given run file has shallow
+    queries, or the mode was fetched to a smaller depth than a measure's cutoff."""
     notes: list[str] = Field(default_factory=list)
     """The reasons why it is incomplete, and remarks on its results."""
 

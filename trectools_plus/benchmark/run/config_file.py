@@ -12,7 +12,12 @@ from typing import Any, TypedDict
 from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from trectools_plus.benchmark.run.config import BenchmarkConfig, move_fusion
+from trectools_plus.benchmark.run.config import (
+    BenchmarkConfig,
+    DataSettings,
+    FileName,
+    move_fusion,
+)
 from trectools_plus.benchmark.run.targets import Target
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import is_named_collection
@@ -152,15 +157,19 @@ def load_config(
         raise _Translator(path, root, given).translate(error) from error
 
 
-class FetchSettings(BackendSettings):
-    """The backend, and the settings of fetching.
+class FetchSettings(DataSettings):
+    """The documents and queries, the backend, and the settings of fetching.
 
     Attributes:
+        ontology: For the dataset ``hpo``: the OBO file; by default the installed one.
+        retrieval: Settings of modes that index documents.
         modes: Modes to fetch; empty for all modes of the backend.
         depth: Maximum number of results for each query.
         exclude_self: Drop a document whose id equals the query's, before the cutoff.
     """
 
+    ontology: FileName | None = None
+    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
     modes: Names = ()
     depth: WholeNumber = Field(default=100, ge=1)
     exclude_self: Flag = False
@@ -169,9 +178,10 @@ class FetchSettings(BackendSettings):
 def load_fetch_settings(
     path: str | Path | None = None, options: ConfigOptions | None = None
 ) -> FetchSettings:
-    """Read the backend and the settings of fetching from the same file; ignore the rest.
+    """Read data, backend and settings of fetching from the same file; ignore the rest.
 
-    Another backend, or a retriever, in ``options`` removes the modes of the file.
+    Another backend, or a retriever, in ``options`` removes the modes of the file. Other data remove
+    those that they replace.
 
     Raises:
         InputError, UsageError: As :func:`load_config`.
@@ -179,13 +189,21 @@ def load_fetch_settings(
     content, root = ({}, None) if path is None else _read_yaml(Path(path))
     given = {name: value for name, value in (options or {}).items() if value is not None}
     others = BenchmarkConfig.model_fields.keys() - FetchSettings.model_fields.keys()
+    others |= {"qrels", "runs", "unknown_terms"}
     anchored = move_fusion(content) if path is None else _anchor_paths(content, Path(path).parent)
     values = {name: value for name, value in move_fusion(anchored).items() if name not in others}
     named = given.get("backend")
     if given.get("retriever") or (named and values.get("backend", named) != named):
         values.pop("modes", None)
+    for name, superseded in {**_SUPERSEDES, "topics": ("dataset", "test_file")}.items():
+        for other in superseded if name in given else ():
+            values.pop(other, None)
+    merged = _merge(values, given)
+    is_hpo = merged.get("dataset") == "hpo" or merged.get("test_file") is not None
+    if "ontology" not in given and not is_hpo:
+        merged.pop("ontology", None)  # with other documents, only scoring uses it
     try:
-        return FetchSettings.model_validate(_merge(values, given))
+        return FetchSettings.model_validate(merged)
     except ValidationError as error:
         raise _Translator(path, root, given).translate(error) from error
 

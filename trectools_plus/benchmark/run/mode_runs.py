@@ -49,6 +49,8 @@ class ModeRun:
         latency_ms: Milliseconds per query, NaN if not measured; ``None`` for a given run.
         index_key: Key of the indexes searched; ``None`` for a given run.
         without: For a mode that merges rankings, by component: the run without it.
+        cut_short: Queries of a fetched run with fewer documents than requested although the backend
+            found more results.
     """
 
     run: Run
@@ -57,6 +59,7 @@ class ModeRun:
     latency_ms: npt.NDArray[np.float64] | None = None
     index_key: str | None = None
     without: dict[str, ModeRun] = field(default_factory=dict)
+    cut_short: list[str] = field(default_factory=list)
 
     @property
     def status(self) -> ResultStatus:

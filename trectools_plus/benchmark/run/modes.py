@@ -107,6 +107,7 @@ def _fetch_modes(
                 )
                 for component, run in answer.without.items()
             },
+            cut_short=answer.cut_short,
         )
         for mode, answer in fetched.items()
         if mode not in unscored

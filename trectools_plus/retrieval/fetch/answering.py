@@ -103,8 +103,8 @@ class Answer:
             the query is not in the sample whose latency is measured.
         attempts: Number of times the query was sent.
         asked: Number of results requested in the last round.
-        cut_short: Whether there are fewer than ``depth`` documents because ``max_chunks`` was
-            reached.
+        cut_short: Whether there are fewer than ``depth`` documents although the source found more
+            results: it returned fewer than requested, or ``max_chunks`` was reached.
         diagnostics: Additional JSON from the source's last answer.
     """
 
@@ -210,8 +210,11 @@ def _resolve(
         scores.pop(query.query_id, None)
     values = np.array(list(scores.values()), dtype=np.float64)
     ranking = rank_scores(list(scores), values, options.depth)
-    more = options.collapse is not None and len(ranking) < options.depth and len(hits.ids) >= asked
-    return Answer(query.query_id, ranking, ms, attempts, asked, more, hits.diagnostics), more
+    is_short, returned = len(ranking) < options.depth, len(hits.ids)
+    more = options.collapse is not None and is_short and returned >= asked
+    is_cut = is_short and returned < asked and hits.total is not None and hits.total > returned
+    cut_short = more or is_cut
+    return Answer(query.query_id, ranking, ms, attempts, asked, cut_short, hits.diagnostics), more
 
 
 def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:

@@ -83,7 +83,8 @@ class FetchOutcome(Displayed):
         missing_queries: Ids of the queries without results.
         index_keys: The key of each searched index, by mode.
         failures: The failures of queries without an answer, by query id.
-        cut_short: Ids of queries with too few documents because ``max_chunks`` was reached.
+        cut_short: Ids of queries with fewer documents than requested although the source found more
+            results: it returned fewer than requested, or ``max_chunks`` was reached.
     """
 
     results: int
@@ -271,15 +272,13 @@ def _errors_of_empty_runs(
     written = [f"{mode}.run" for mode, run in fetched.items() if run.results]
     earlier = [f"{mode}.run" for mode in empty if (folder / f"{mode}.run").exists()]
     queries = plural(len(fetched[empty[0]].missing_queries), "query", "queries")
-    what = f"{' and '.join(empty)} found nothing ({queries}), so no run file was written"
+    what = f"{' and '.join(empty)} found nothing ({queries}), so only a manifest was written"
     if earlier:
         what += f" (left from an earlier fetch: {', '.join(earlier)})"
+    if written:
+        what += f"; other runs: {', '.join(written)}"
     remedy = (
         "check that the topics belong to this corpus and have its language; for a service, check "
         "http.ids"
     )
-    return [
-        CheckFailedError(
-            f"{what}; written: {', '.join(written) or 'nothing'}", where=str(folder), remedy=remedy
-        )
-    ]
+    return [CheckFailedError(what, where=str(folder), remedy=remedy)]

@@ -63,10 +63,11 @@ class SourceRecord(ManifestModel):
 class RunRecord(ManifestModel):
     """A run file and its contents."""
 
-    path: str
-    """File name, in the folder of the manifest."""
-    sha256: str
-    """Hash of the file's bytes."""
+    path: str | None
+    """File name, in the folder of the manifest; null if nothing was found, so that there is no
+    file."""
+    sha256: str | None
+    """Hash of the file's bytes; null without a file."""
     queries: int
     """Number of queries with at least one result."""
     results: int
@@ -117,7 +118,8 @@ class FetchManifest(ManifestModel):
     failed_queries: list[FailedQueryRecord] = Field(default_factory=list)
     """Queries without an answer, which have no row."""
     cut_short: list[str] = Field(default_factory=list)
-    """Queries with fewer documents than ``depth`` because ``max_chunks`` was reached."""
+    """Queries with fewer documents than ``depth`` although the backend found more results: it
+    returned fewer than requested, or ``max_chunks`` was reached. Their lists are incomplete."""
     dataset: str | None
     """The dataset as the user named it."""
     corpus: SourceRecord | None
@@ -166,7 +168,7 @@ class FetchedFile:
     """The run of one mode on disk.
 
     Attributes:
-        path: The run file.
+        path: The run file; there is none if nothing was found.
         manifest_path: ``<run file>.manifest.json``.
         manifest: The content of the manifest.
         outcome: The outcome of the queries.
@@ -191,6 +193,8 @@ def fetch_to_dir(
     command: str | None = None,
 ) -> dict[str, FetchedFile]:
     """Fetch every mode, and write ``<mode>.run`` with a manifest for each.
+
+    A mode that found nothing has only a manifest, because readers refuse a run without rows.
 
     Args:
         request: The request.
@@ -225,7 +229,7 @@ def fetch_to_dir(
         files = {
             mode: _describe_file(folder / f"{mode}.run", mode, outcome, request, common)
             for mode, outcome in outcomes.items()
-            if outcome.results
+            if outcome.results or outcome.status == "empty"
         }
     refuse_unscorable(outcomes, folder)
     _refuse_errors(files)
@@ -260,9 +264,12 @@ def _write_run(folder: Path, mode: str, run: AnsweredRun) -> FetchOutcome:
 def _describe_file(
     path: Path, mode: str, outcome: FetchOutcome, request: FetchRequest, common: dict[str, Any]
 ) -> FetchedFile:
-    """Validate a run file and write its manifest."""
-    found = validate_run(path, topics=_ids_of(request.topics), max_depth=request.options.depth)
-    findings, backend = list(found.findings), request.backend
+    """Validate a run file, if something was found, and write its manifest."""
+    findings: list[Finding] = []
+    if outcome.results:
+        ids, depth = _ids_of(request.topics), request.options.depth
+        findings += validate_run(path, topics=ids, max_depth=depth).findings
+    backend = request.backend
     manifest = FetchManifest(
         **common,
         created_at=format_time(utc_now()),
@@ -286,8 +293,8 @@ def _describe_file(
         **describe_machine(),
         blas_threads=limited_blas_threads(),
         run=RunRecord(
-            path=path.name,
-            sha256=sha256_file(path),
+            path=path.name if outcome.results else None,
+            sha256=sha256_file(path) if outcome.results else None,
             queries=outcome.queries_with_results,
             results=outcome.results,
             missing_queries=outcome.missing_queries,

@@ -1,5 +1,7 @@
 """The review database in SQLite, synced to disk before a judgment is confirmed.
 
+Only its owner can read it, because it contains names, judgments and comments.
+
 Judgments are never overwritten: each is a row, and the last row that has not been undone is
 current. The database also contains the shown results, so the summary needs no other file.
 
@@ -13,7 +15,7 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -149,11 +151,14 @@ def open_store(path: str | Path, material: ReviewMaterial, seed: int | None = No
         IncomparableError: If it contains judgments of other results.
         UsageError: If it was created with another seed.
     """
+    with suppress(OSError):  # the connection reports why it cannot be created
+        Path(path).touch(mode=0o600, exist_ok=False)
     connection = _connect(str(path), "rwc")
     try:
         with _translated_errors(str(path)):
             if not _is_new(connection):  # before changing the file
                 _check_study(_read_study(connection, str(path)), material, seed, str(path))
+            _make_private(path)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -190,6 +195,7 @@ def read_store(path: str | Path) -> Store:
     try:
         with _translated_errors(str(path)):
             store = Store(connection, str(path))
+            _make_private(path)
             if _read_format(connection) == _FIRST_FORMAT:
                 for statement in _VIEWS_OF_FIRST_FORMAT:
                     connection.execute(statement)
@@ -216,6 +222,16 @@ def _connect(path: str, mode: str) -> sqlite3.Connection:
             isolation_level=None,
             check_same_thread=False,
         )
+
+
+def _make_private(path: str | Path) -> None:
+    """Let only the owner read the database and the files that SQLite keeps beside it.
+
+    SQLite creates further ones with the mode of the database.
+    """
+    for ending in ("", "-wal", "-shm"):
+        with suppress(OSError):  # no such file, or that of another user
+            Path(f"{path}{ending}").chmod(0o600)
 
 
 @contextmanager

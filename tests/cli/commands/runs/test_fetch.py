@@ -142,6 +142,17 @@ def test_fuse_by_hand(tmp_path: Path) -> None:
     assert f"1 of these queries are not in {right}" in result.stderr
 
 
+def test_fuse_keeps_everything_unless_told_otherwise(tmp_path: Path) -> None:
+    left = saved(tmp_path, "left.run", {"1": {f"d{n}": 900.0 - n for n in range(150)}})
+    right = saved(tmp_path, "right.run", {"1": {f"d{n}": 900.0 - n for n in range(100, 250)}})
+    output = tmp_path / "fused.run"
+    result = run_cli("fuse", left, right, "--output", str(output))
+    assert "1 queries, 250 results from 2 runs" in result.stdout
+    assert len(read_run(output).to_dict()["1"]) == 250
+    assert run_cli("fuse", left, right, "--output", str(output), "--depth", "100").exit_code == 0
+    assert len(read_run(output).to_dict()["1"]) == 100
+
+
 def test_fuse_weighted_and_cut(tmp_path: Path) -> None:
     left = saved(tmp_path, "left.run", {"1": {"a": 2.0, "b": 1.0, "c": 0.0}})
     right = saved(tmp_path, "right.run", {"1": {"c": 5.0, "b": 4.0, "a": 3.0}})
@@ -239,6 +250,59 @@ def test_fuse_refuses_strangers_and_its_own_input(tmp_path: Path) -> None:
 def test_settings_of_embedded_modes_are_not_for_other_backends(collection: list[str]) -> None:
     options = ["--retriever", "m:f", "--set", "k1=1"]
     assert "the backend python does not use --set" in refusal(*collection, *options)
+
+
+def test_a_file_names_the_data_as_for_a_benchmark(collection: list[str], tmp_path: Path) -> None:
+    del collection
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "topics.jsonl").write_text(
+        '{"key": "q1", "text": "x", "words": "swept wing", "n": 1}\n'
+        '{"key": "q2", "text": "x", "words": "heat", "n": 2}\n'
+    )
+    (folder / "fetch.yaml").write_text(
+        "corpus: ../corpus.jsonl\ntopics: topics.jsonl\nid_field: key\ntext_fields: words\n"
+        "qrels: nowhere.txt\nontology: nowhere.obo\nmodes: [lexical]\nretrieval: {k1: 1.5}\n"
+        "measures: [AP]\n"
+    )
+    words = ["fetch", "--config", str(folder / "fetch.yaml"), "--output-dir", str(tmp_path / "out")]
+    result = run_cli(*words)
+    assert result.exit_code == 0, result.output
+    found = read_run(tmp_path / "out" / "lexical.run").to_dict()
+    assert {query: set(documents) for query, documents in found.items()} == {
+        "q1": {"d1", "d2"},
+        "q2": {"d2", "d3"},
+    }
+    manifest = json.loads((tmp_path / "out" / "lexical.run.manifest.json").read_text())
+    assert manifest["settings"]["k1"] == 1.5
+    # Options take precedence.
+    (tmp_path / "others.jsonl").write_text('{"key": "q7", "words": "heat", "n": 1}\n')
+    words += ["--topics", str(tmp_path / "others.jsonl"), "--set", "k1=1.1"]
+    assert run_cli(*words).exit_code == 0
+    assert read_run(tmp_path / "out" / "lexical.run").query_ids == ["q7"]
+    manifest = json.loads((tmp_path / "out" / "lexical.run.manifest.json").read_text())
+    assert manifest["settings"]["k1"] == 1.1
+
+
+@pytest.mark.parametrize(
+    ("written", "options"),
+    [
+        ("dataset: sample\n", ["--corpus", "corpus.jsonl", "--topics", "topics.tsv"]),
+        ("dataset: hpo\nlanguage: de\n", ["--corpus", "corpus.jsonl", "--topics", "topics.tsv"]),
+        ("dataset: sample\ncorpus: corpus.jsonl\n", ["--topics", "topics.tsv"]),
+        ("topics: topics.tsv\nqrels: q.txt\n", ["--corpus", "corpus.jsonl"]),
+        ("runs: {a: a.run}\nqrels: q.txt\ntopics: topics.tsv\n", ["--corpus", "corpus.jsonl"]),
+    ],
+)
+@pytest.mark.usefixtures("collection")
+def test_options_replace_the_data_of_the_file(
+    written: str, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("fetch.yaml").write_text(written + "modes: [lexical]\n")
+    result = run_cli("fetch", "--config", "fetch.yaml", *options, "--output-dir", "out")
+    assert result.exit_code == 0, result.output
+    assert read_run("out/lexical.run").query_ids == ["q1", "d3"]
 
 
 def test_a_file_says_modes_and_depth_unless_options_do(

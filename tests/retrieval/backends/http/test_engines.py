@@ -25,6 +25,7 @@ from trectools_plus.retrieval.backends.http.template import (
     escape_odata,
 )
 from trectools_plus.retrieval.backends.settings import default_modes
+from trectools_plus.retrieval.fetch.answering import Answer, FetchOptions, answer_batch
 from trectools_plus.retrieval.index.encoder import TextEncoder
 from trectools_plus.retrieval.source import BackendRequest, Failure, Hits, Query
 
@@ -102,6 +103,26 @@ def test_errors_with_status_200_and_partial_answers_are_retried_failures(
         (hits,), sent = ask(settings, mode, [answer, answers.found])
         assert isinstance(hits, Hits), hits
         assert hits.attempts == 2
+
+
+@pytest.mark.parametrize(("engine", "mode"), MODES)
+def test_the_number_of_results_found_is_read(engine: str, mode: str) -> None:
+    """Other engines refuse more results than they return, and Azure names the next page."""
+    path = ENGINES[engine].common.get("total")
+    assert (path is not None) == (engine in ("elasticsearch", "opensearch", "solr", "vespa"))
+    answer = json.loads(json.dumps(answers_of(engine, mode).found))
+    if path is not None:
+        *steps, last = path.removeprefix("$.").split(".")
+        place = answer
+        for step in steps:
+            place = place[step]
+        place[last] = 900
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json=answer))
+    source = HttpSource(settings_of(engine), mode, transport=transport)
+    (outcome,) = answer_batch(source, QUERIES[:1], FetchOptions(10))
+    assert isinstance(outcome, Answer)
+    assert outcome.ranking.doc_ids == ["d1", "d2"]
+    assert outcome.cut_short == (path is not None)
 
 
 def test_every_engine_has_answers() -> None:

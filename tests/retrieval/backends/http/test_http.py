@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from trectools_plus.benchmark.report import load_report
-from trectools_plus.cli.app import benchmark_app
+from trectools_plus.cli.app import benchmark_app, runs_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Topics
@@ -72,6 +72,57 @@ def test_the_default_mapping(start: Any, tmp_path: Path) -> None:
     assert all(entry["latency_ms"] > 0 for entry in entries)
 
 
+def test_lists_that_the_service_cut_are_reported(
+    start: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "topics.tsv").write_text("q1\theart\nq2\tlimit 5\nq3\tlimit 20\nq4\tlimit 7\n")
+    (tmp_path / "qrels.txt").write_text("".join(f"q{n} 0 d1 1\n" for n in (1, 2, 3, 4)))
+    (tmp_path / "http.yaml").write_text(
+        "topics: topics.tsv\nqrels: qrels.txt\nmodes: [dense]\ndepth: 10\n"
+        f"http: {{url: '{start().url}', total: $.total}}\n"
+    )
+    words = ["--config", str(tmp_path / "http.yaml")]
+    result = CliRunner().invoke(runs_app, ["fetch", *words, "--output-dir", str(tmp_path / "runs")])
+    assert result.exit_code == 0, result.output
+    assert (
+        "note: dense is incomplete: it found more, but returned fewer than 10 documents for 2 of 4 "
+        "queries: q2, q4; raise the service's limit of results, or use a smaller --depth"
+    ) in result.stderr
+    assert manifest_of(tmp_path / "runs").cut_short == ["q2", "q4"]
+    words += ["--output-dir", str(tmp_path / "report")]
+    result = CliRunner().invoke(benchmark_app, ["run", *words, "--measures", "R@10,AP"])
+    assert result.exit_code == 0, result.output
+    found = load_report(tmp_path / "report/BenchmarkReport.json").modes["dense"].diagnostics
+    assert (found.status, found.cut_short) == ("incomplete", ["q2", "q4"])
+    assert found.notes == [
+        "fewer than 10 documents for 2 queries (q2, q4), although the search found more"
+    ]
+    assert "dense is incomplete: fewer than 10 documents" in " ".join(result.stdout.split())
+    result = CliRunner().invoke(benchmark_app, ["verify", str(tmp_path / "report")])
+    assert result.exit_code == 0, result.output
+
+
+def test_a_limit_above_the_depth_cuts_nothing(start: Any, tmp_path: Path) -> None:
+    service = start()
+    texts = {"q1": "limit 10", "d1": "limit 11", "q3": "heart"}
+    http = {"total": "$.total"}
+    file = fetch(service.url, texts, tmp_path / "a", depth=10, exclude_self=True, http=http)
+    assert file.manifest.cut_short == []
+    whole = fetch(service.url, {"q1": "heart"}, tmp_path / "b", depth=50, http=http)
+    assert whole.manifest.run.results == 40
+    assert whole.manifest.cut_short == []
+    unknown = fetch(service.url, {"q1": "limit 5"}, tmp_path / "c", depth=10)
+    assert unknown.manifest.cut_short == []
+
+
+def test_cut_chunks_leave_documents_out(start: Any, tmp_path: Path) -> None:
+    service = start()
+    options = {"collapse": Collapse(separator="#"), "http": {"total": "$.total"}, "depth": 10}
+    texts = {"q1": "heart", "q2": "limit 12"}
+    file = fetch(service.url, texts, tmp_path, "chunks", **options)
+    assert file.manifest.cut_short == ["q2"]
+
+
 @pytest.mark.parametrize("batch_size", [2, 7])
 def test_batches_find_the_same(start: Any, tmp_path: Path, batch_size: int) -> None:
     service = start()
@@ -96,21 +147,31 @@ def test_a_batch_is_not_lost_to_one_of_its_queries(start: Any, tmp_path: Path) -
 def test_what_fails_for_a_while_is_sent_again(start: Any, tmp_path: Path) -> None:
     service = start()
     texts = {"q1": "fail 503 2", "q2": "fail 429 1", "q3": "fail 500 3", "q4": "plain"}
+    texts |= {"q5": "fail 408 1", "q6": "fail 425 1"}
     file = fetch(service.url, texts, tmp_path)
     assert file.manifest.status == "ok"
     attempts = {entry["query_id"]: entry["attempts"] for entry in journal_of(tmp_path)}
-    assert attempts == {"q1": 3, "q2": 2, "q3": 4, "q4": 1}
+    assert attempts == {"q1": 3, "q2": 2, "q3": 4, "q4": 1, "q5": 2, "q6": 2}
     asked = service.asked()
     assert {query: asked.count(query) for query in texts} == attempts
 
 
-@pytest.mark.parametrize("status", [400, 404, 408, 409, 410, 413, 422])
-def test_other_4xx_are_final(start: Any, tmp_path: Path, status: int) -> None:
+@pytest.mark.parametrize("status", [400, 404, 409, 410, 413, 422, 501, 505, 520])
+def test_other_errors_are_final(start: Any, tmp_path: Path, status: int) -> None:
     service = start()
     texts = {"q1": f"fail {status} 1", "q2": "plain"}
     with pytest.raises(TrectoolsPlusError, match=f"HTTP {status}"):
         fetch(service.url, texts, tmp_path, http={"concurrency": 1})
     assert service.asked().count("q1") == 1
+
+
+def test_a_service_that_cannot_answer_is_left_alone(start: Any, tmp_path: Path) -> None:
+    service = start()
+    for status, sent in ((501, 1), (520, 5)):
+        texts = {f"q{status}-{number}": f"fail {status} 1" for number in range(20)}
+        with pytest.raises(InputError, match=f"HTTP {status}"):
+            fetch(service.url, texts, tmp_path / str(status), http={"concurrency": 1})
+        assert sum(one.startswith(f"q{status}") for one in service.asked()) == sent
 
 
 def test_retry_after_is_heeded_by_all_threads(start: Any, tmp_path: Path) -> None:

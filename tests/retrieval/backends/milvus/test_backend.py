@@ -24,7 +24,7 @@ from trectools_plus.retrieval.backends.milvus.connection import TOKEN_VARIABLE
 from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
 from trectools_plus.retrieval.backends.settings import BackendSettings
 from trectools_plus.retrieval.fetch.answering import FetchOptions
-from trectools_plus.retrieval.fetch.fetch import FetchRequest
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import BackendRequest, Failure, Hits, Query
@@ -90,6 +90,14 @@ def test_run_files_and_manifests(local: MilvusSettings, tmp_path: Path) -> None:
         assert settings["documents"]["count"] == 4
         assert settings["settings"]["k1"] == 0.9
         assert "q2" not in read_run(file.path).to_dict()["q2"], mode
+    # Documents that queries exclude do not affect the fusion either.
+    expected = fetch(CORPUS, TOPICS, "hybrid", exclude_self=True)["hybrid"].run.to_dict()
+    hybrid = read_run(files["hybrid"].path).to_dict()
+    assert {query: list(found) for query, found in hybrid.items()} == {
+        query: list(found) for query, found in expected.items()
+    }
+    for query_id, ranking in hybrid.items():
+        assert ranking == pytest.approx(expected[query_id], abs=1e-6)
     lexical = read_run(files["lexical"].path).to_dict()
     assert set(lexical["q1"]) == {"a", "b"}
     assert list(lexical["q2"]) == ["a"]

@@ -15,12 +15,8 @@ from trectools_plus.retrieval.settings import RetrievalSettings
     ("values", "message"),
     [
         ({"k1": 0}, "k1 above 0 and up to 3 but got 0 — --set k1"),
-        ({"rrf_k": 0}, "rrf_k from 1 to 16383 but got 0"),
-        ({"fusion": "weighted", "normalisation": "z-score"}, "by arc tangent"),
-        ({"fusion": "borda"}, "merges rankings by rrf or weighted, not by borda"),
-        ({"fusion": "weighted", "missing_documents": "zero"}, "--set missing_documents"),
-        ({"fusion": "weighted", "weights": (2, 1)}, "weights from 0 to 1"),
-        ({"fusion": "weighted", "weights": (1, 1, 1)}, "expected 2 weights but got 3"),
+        ({"weights": (1, 1, 1)}, "no mode 'splade' that hybrid could merge — --set weights"),
+        ({"components": ("bm25", "ngram")}, "no mode 'ngram' .* — --set components"),
         ({"multi_vector": True}, "built-in embeddings of whole documents — --set multi_vector"),
         ({"embedding_model": "dir"}, "--set embedding_model"),
         ({"reranker": "lexical"}, "has no reranker.* — --set reranker"),
@@ -29,3 +25,17 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 def test_refuses_what_milvus_cannot_do(values: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         check_settings(RetrievalSettings(**values))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"fusion": "rrf", "rrf_k": 0}, "rrf_k from 1 to 16383 but got 0"),
+        ({}, "only by rrf, not by weighted — milvus.server_fusion"),
+        ({"fusion": "borda"}, "only by rrf, not by borda"),
+    ],
+)
+def test_refuses_what_the_server_cannot_merge(values: dict[str, Any], message: str) -> None:
+    check_settings(RetrievalSettings(**values))
+    with pytest.raises(UsageError, match=message):
+        check_settings(RetrievalSettings(**values), server_fusion=True)

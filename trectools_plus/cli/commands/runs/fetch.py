@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +31,6 @@ from trectools_plus.cli.options.topics import (
     IdField,
     TextFields,
     TopicsLanguage,
-    topic_options,
 )
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import note, show_progress
@@ -53,6 +52,19 @@ class DataOptions:
     language: TopicsLanguage = None
     test_file: HpoTestSet = None
     ontology: OntologyFile = None
+
+    def settings(self) -> benchmark.ConfigOptions:
+        """Return the options as settings; ``None`` where an option is absent."""
+        return {
+            "dataset": self.dataset,
+            "corpus": self.corpus,
+            "topics": self.topics,
+            "id_field": self.id_field,
+            "text_fields": None if self.text_fields is None else split_list(self.text_fields),
+            "language": self.language,
+            "test_file": self.test_file,
+            "ontology": self.ontology,
+        }
 
 
 @with_groups
@@ -87,8 +99,8 @@ def runs_fetch(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Configuration file (benchmark.yaml) with the settings backend, http, milvus, "
-            "retriever, collapse, modes, depth and exclude_self; options override it.",
+            help="Configuration file (benchmark.yaml) with the documents, the topics, the backend "
+            "and the settings of the search; options override it.",
             rich_help_panel=BACKENDS,
         ),
     ] = None,
@@ -118,37 +130,41 @@ def runs_fetch(
         --http text_fields=title,text --output-dir runs
       runs fetch --corpus corpus.jsonl --topics topics.tsv --milvus-uri my.db --output-dir runs
     """
-    if data.test_file is not None and not (data.dataset or data.corpus or data.topics):
-        data = replace(data, dataset="hpo")
+    values = searching.values()
+    retrieval.make_settings(values)  # reports errors of --set
     settings = benchmark.load_fetch_settings(
         config,
-        {**backend.settings(), "depth": depth, "exclude_self": exclude_self or None},
+        {
+            **data.settings(),
+            **backend.settings(),
+            "depth": depth,
+            "exclude_self": exclude_self or None,
+            "retrieval": values or None,
+        },
     )
     names = list(
         settings.modes or retrieval.default_modes(settings.retriever, settings.http) or MODES
     )
     if modes is not None:
         names = list(split_list(modes))
-    values = searching.values()
     if values and not settings.needs_corpus:
         raise UsageError(
             f"the backend {settings.backend} does not use --set or models",
             remedy="put its settings into the file that --config names",
         )
-    embedded = retrieval.make_settings(values)
     if settings.is_embedded:
-        names = list(retrieval.expand_modes(names, embedded))
-        retrieval.check_modes(names, embedded)
+        names = list(retrieval.expand_modes(names, settings.retrieval))
+        retrieval.check_modes(names, settings.retrieval)
     else:
         settings.check_backend_modes(names)
     with show_progress() as progress:
-        documents, queries = _open_data(data, settings, progress)
+        documents, queries = _open_data(settings, progress)
         request = retrieval.FetchRequest(
             documents,
             queries,
             names,
             retrieval.FetchOptions(settings.depth, settings.exclude_self, settings.collapse),
-            embedded,
+            settings.retrieval,
             settings.make_backend(),
         )
         if settings.needs_corpus:
@@ -158,7 +174,7 @@ def runs_fetch(
             output_dir,
             resume=resume,
             progress=progress,
-            dataset=data.dataset,
+            dataset=settings.dataset,
             command=format_command(sys.argv),
         )
     if output_format == "json":
@@ -166,61 +182,63 @@ def runs_fetch(
     else:
         _print_fetched(list(files.values()), output_dir)
     if not isinstance(queries, formats.Topics) and queries.read_as is not None:
-        note(f"{data.topics} {queries.read_as}")
+        note(f"{settings.topics} {queries.read_as}")
     _note_missing(list(files.values()))
 
 
 def _open_data(
-    options: DataOptions, settings: retrieval.BackendSettings, progress: Progress
+    settings: benchmark.FetchSettings, progress: Progress
 ) -> tuple[formats.Documents | None, retrieval.AnyTopics]:
     """Open documents and queries: as streams if the backend supports it, else in memory.
 
     Raises:
-        UsageError: If options exclude each other, or documents or queries are missing.
+        UsageError: If settings exclude each other, or documents or queries are missing.
         InputError: If a file cannot be read.
     """
-    _check_data(options, settings)
-    fields = topic_options(options.id_field, options.text_fields, options.language)
+    _check_data(settings)
+    fields = settings.topic_options
     documents: formats.Documents | None = None
     queries: retrieval.AnyTopics | None = None
     if not settings.is_embedded:
-        queries = retrieval.stream_topics(options.dataset, options.topics, fields)
+        queries = retrieval.stream_topics(settings.dataset, settings.topics, fields)
     if settings.streams_documents and (
-        (streamed := formats.stream_documents(options.dataset, options.corpus)) is not None
+        (streamed := formats.stream_documents(settings.dataset, settings.corpus)) is not None
     ):
         streamed.check(progress)
         documents = streamed
-    if options.dataset is not None and (documents is None or queries is None):
+    if settings.dataset is not None and (documents is None or queries is None):
         collection = benchmark.open_collection(
-            options.dataset, options.test_file, options.ontology, unknown_terms="drop"
+            settings.dataset, settings.test_file, settings.ontology, unknown_terms="drop"
         )
         documents = collection.corpus if documents is None else documents
         queries = collection.topics if queries is None else queries
-    if options.corpus is not None and documents is None:
-        documents = formats.load_corpus(options.corpus)
-    if options.topics is not None and queries is None:
-        queries = formats.read_topics(options.topics, fields)
+    if settings.corpus is not None and documents is None:
+        documents = formats.load_corpus(settings.corpus)
+    if settings.topics is not None and queries is None:
+        queries = formats.read_topics(settings.topics, fields)
         if queries.read_as is not None:
-            note(f"{options.topics} {queries.read_as}")
+            note(f"{settings.topics} {queries.read_as}")
     if documents is None and settings.needs_corpus:
-        raise UsageError("the dataset has no documents to search", where=options.dataset)
+        raise UsageError("the dataset has no documents to search", where=settings.dataset)
     assert queries is not None
     return documents, queries
 
 
-def _check_data(options: DataOptions, settings: retrieval.BackendSettings) -> None:
-    if options.dataset is not None and (options.corpus or options.topics):
-        raise UsageError("--dataset and --corpus or --topics exclude each other")
-    if options.dataset != "hpo":
-        terms = {"--test-file": options.test_file, "--ontology": options.ontology}
+def _check_data(settings: benchmark.FetchSettings) -> None:
+    files = settings.corpus or settings.topics
+    if settings.dataset != "hpo" or files:
+        terms = {"--test-file": settings.test_file, "--ontology": settings.ontology}
         for option, value in terms.items():
             if value is not None:
                 raise UsageError(f"{option} needs --dataset hpo")
-    needed = [options.topics, *([options.corpus] if settings.needs_corpus else [])]
-    if options.dataset is None and None in needed:
+    if settings.dataset is not None and files:
+        raise UsageError("--dataset and --corpus or --topics exclude each other")
+    needed = [settings.topics, *([settings.corpus] if settings.needs_corpus else [])]
+    if settings.dataset is None and None in needed:
+        corpus = "--corpus and " if settings.needs_corpus else ""
         raise UsageError(
             "no collection to search",
-            remedy=f"give --dataset, or {'--corpus and ' if len(needed) > 1 else ''}--topics",
+            remedy=f"give --dataset, or {corpus}--topics, or name them in the file of --config",
         )
 
 
@@ -233,23 +251,29 @@ def _print_fetched(files: list[retrieval.FetchedFile], output_dir: Path) -> None
         answered = f"{run.queries:,} of {file.manifest.topics.count:,}"
         times = (latency.p50, latency.p95, latency.p99) if latency else ()
         shown = "".join(f" {value:>9.2f}" for value in times) or f" {'–':>9}" * 3
-        typer.echo(f"{run.path:<14} {run.results:>11,} {answered:>20}{shown}")
+        typer.echo(f"{run.path or '–':<14} {run.results:>11,} {answered:>20}{shown}")
     typer.echo(f"written to {output_dir}, each with its manifest")
 
 
 def _note_missing(files: list[retrieval.FetchedFile]) -> None:
     for file in files:
-        short = file.manifest.cut_short
+        manifest, count = file.manifest, file.manifest.topics.count
+        short = manifest.cut_short
         if short:
+            limit = "the service's limit of results"
+            raised = limit if manifest.collapse is None else f"max_chunks, or {limit}"
             note(
-                f"{file.manifest.mode} has fewer than {file.manifest.depth} documents for "
-                f"{len(short)} of {file.manifest.topics.count} queries, because no more chunks "
-                "may be requested (max_chunks)",
+                f"{manifest.mode} is incomplete: it found more, but returned fewer than "
+                f"{manifest.depth} documents for {_of_queries(short, count)}; raise {raised}, "
+                "or use a smaller --depth"
             )
-        missing = file.manifest.run.missing_queries
+        missing = manifest.run.missing_queries
         if missing:
-            more = ", …" if len(missing) > 5 else ""
-            note(
-                f"{file.manifest.mode} found nothing for {len(missing)} of"
-                f" {file.manifest.topics.count} queries: {', '.join(missing[:5])}{more}",
-            )
+            note(f"{manifest.mode} found nothing for {_of_queries(missing, count)}")
+
+
+def _of_queries(query_ids: list[str], count: int) -> str:
+    """Return ``2 of 9 queries: 3, 7``, with at most five ids."""
+    more = ", …" if len(query_ids) > 5 else ""
+    shown = f"{', '.join(query_ids[:5])}{more}"
+    return f"{len(query_ids)} of {count} queries: {shown}"

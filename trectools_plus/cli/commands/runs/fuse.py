@@ -29,8 +29,13 @@ def runs_fuse(
         ),
     ] = "rrf",
     depth: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Maximum number of results per query.")
-    ] = 100,
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Maximum number of results per query.  [default: all results of the runs]",
+        ),
+    ] = None,
     k: Annotated[
         int, typer.Option(min=0, metavar="N", help="For rrf: the constant k of 1 / (k + rank).")
     ] = 60,

@@ -84,11 +84,13 @@ class Entry:
         ids: Best first.
         scores: One per id, higher is better; ``None`` if the settings have no path of scores.
         diagnostics: Additional data for the journal, if any.
+        total: The number of results found; ``None`` if it is unknown.
     """
 
     ids: list[str]
     scores: list[float] | None
     diagnostics: Any
+    total: int | None
 
 
 def read_answer(
@@ -180,7 +182,7 @@ def _read_entry(part: Any, settings: HttpSettings) -> Entry:
         diagnostics = next(
             (match.obj for match in compile_path(settings.diagnostics).finditer(part)), None
         )
-    return Entry(ids, scores, diagnostics)
+    return Entry(ids, scores, diagnostics, total)
 
 
 def _find_matches(

@@ -135,7 +135,8 @@ class HttpSettings(Model):
         ids: Path of the ids in an entry, best first.
         scores: Path of the scores in an entry, one for each id; ``None`` uses 1/rank.
         total: Path in an entry of the number of results found. If it is above 0, the list of ids
-            must not be empty.
+            must not be empty. If it is above the number of ids, and fewer than requested were
+            returned, the query's list is reported as incomplete.
         list_required: Whether the list of ids must be there if ``total`` is 0.
         incomplete: Paths in an entry; if one leads to a value other than null, false, 0 or an
             empty text or list, the answer is incomplete and therefore a failure.
@@ -144,8 +145,8 @@ class HttpSettings(Model):
         batch_size: Queries in a request.
         concurrency: Maximum number of simultaneous requests.
         timeout: Seconds for one request.
-        retries: Maximum number of retries after 429, 5xx, a timeout, a broken connection, or an
-            unusable answer.
+        retries: Maximum number of retries after HTTP status 408, 425, 429, 500, 502, 503 or 504, a
+            timeout, a broken connection, or an unusable answer.
         backoff: Seconds before the first retry; doubled for each further retry, and shortened at
             random by up to a half.
         max_wait: Maximum seconds between two attempts; if a service requests more by

@@ -51,10 +51,11 @@ if TYPE_CHECKING:
 
 MAX_ANSWER_BYTES = 64 * 2**20
 """Maximum size of a decompressed answer in bytes."""
-RETRIED_STATUS = frozenset({429, *range(500, 600)})
-"""Too many requests, and errors of the service. Other 4xx are errors of the request and final."""
+RETRIED_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Errors that can pass: timeouts, too many requests, a service that fails or is overloaded. For
+all others, for example 501 (not implemented), a retry would get the same answer."""
 
-_STOPPING_STATUS = frozenset({401, 403, 404, 405, 407})
+_STOPPING_STATUS = frozenset({401, 403, 404, 405, 407, 501, 505})
 """Errors that every further query would cause too."""
 _EXCERPT_LENGTH = 160
 _CLEANED_LENGTH = 10_000  # characters of an answer whose white space is collapsed for an excerpt
@@ -369,7 +370,9 @@ class HttpSource(Source):
             return _Retry(self._describe_status(response.status_code, content), retry_after=after)
         if not response.is_success:
             stops = response.status_code in _STOPPING_STATUS or response.is_redirect
-            return Failure(self._describe_status(response.status_code, content), stops=stops)
+            reason = self._describe_status(response.status_code, content)
+            # Errors of the service, unlike those of a request, probably concern the next one too.
+            return Failure(reason, lasting=response.is_server_error, stops=stops)
         if not content.strip():
             return _Retry("the answer is empty, where JSON is expected", retry_after=after)
         try:
@@ -421,7 +424,7 @@ class HttpSource(Source):
         if self._key is not None and any(map(self._key.is_in, entry.ids)):
             return Failure("an id holds the service's key", attempts=attempts)
         diagnostics = self._scrub_value(entry.diagnostics)
-        return Hits(entry.ids, entry.scores, ms, attempts, diagnostics)
+        return Hits(entry.ids, entry.scores, ms, attempts, diagnostics, total=entry.total)
 
     def _describe(self, what: str, error: Exception) -> str:
         message = " ".join(str(error).split())[:_EXCERPT_LENGTH]

@@ -29,14 +29,15 @@ from trectools_plus.retrieval.backends.milvus.settings import (
     check_milvus_modes,
     check_settings,
     check_version,
-    weights_of,
 )
+from trectools_plus.retrieval.fusion import HybridRetriever, fusion_of
 from trectools_plus.retrieval.index.analyzer import Analyzer
 from trectools_plus.retrieval.index.encoder import TextEncoder
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
     BackendRequest,
+    CompositeRetriever,
     Failure,
     Hits,
     Query,
@@ -75,8 +76,10 @@ class MilvusBackend(Backend):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The address and the kind of the vector index."""
-        return {"uri": self._address.uri, "vector_index": self._settings.vector_index}
+        """The address, the kind of the vector index, and the place of the fusion."""
+        settings = self._settings.model_dump(exclude_defaults=True, include={"server_fusion"})
+        address = {"uri": self._address.uri, "vector_index": self._settings.vector_index}
+        return address | settings
 
     @property
     def record(self) -> dict[str, Any]:
@@ -95,7 +98,7 @@ class MilvusBackend(Backend):
             InputError: If the server cannot be reached or fails, or the documents cannot be read.
         """
         check_milvus_modes(request.modes)
-        check_settings(request.settings)
+        check_settings(request.settings, server_fusion=self._settings.server_fusion)
         check_depth(request.depth)
         if request.corpus is None:
             raise UsageError(
@@ -114,7 +117,12 @@ class MilvusBackend(Backend):
                 progress=request.progress,
             )
             self._opened = _describe(collection, documents, request)
-            retrievers = open_modes(collection, request.modes, request.settings)
+            retrievers = open_modes(
+                collection,
+                request.modes,
+                request.settings,
+                server_fusion=self._settings.server_fusion,
+            )
             for retriever in retrievers.values():
                 # The first search is slow and must not count as a query's latency.
                 retriever.search(["warm up"], 1)
@@ -125,7 +133,7 @@ class MilvusBackend(Backend):
             mode: MilvusSource(
                 retriever,
                 connection,
-                request.settings.batch_size or 1,
+                request,
                 {mode: f"{connection.server_version}/{collection.name}"},
             )
             for mode, retriever in retrievers.items()
@@ -138,7 +146,7 @@ class MilvusSource(Source):
     Args:
         retriever: The retriever.
         connection: The connection, shared by all modes; closing one source closes it.
-        batch_size: Queries in one request.
+        request: The request that the mode was opened for.
         index_keys: The server's version and the collection, by mode.
     """
 
@@ -146,19 +154,20 @@ class MilvusSource(Source):
         self,
         retriever: Retriever,
         connection: MilvusConnection,
-        batch_size: int,
+        request: BackendRequest,
         index_keys: dict[str, str],
     ) -> None:
         self._retriever = retriever
         self._connection = connection
-        self.batch_size = batch_size
+        self._exclude_self = request.exclude_self
+        self.batch_size = request.settings.batch_size or 1
         self._index_keys = index_keys
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
         """Search for all queries in one request and divide the time evenly among them."""
         started = perf_counter()
         try:
-            found = self._retriever.search([query.text for query in queries], depth)
+            found = self._search(queries, depth)
         except UnreachableError as error:
             failure = Failure(str(error), "unavailable", lasting=True, stops=True)
             return [failure] * len(queries)
@@ -167,6 +176,24 @@ class MilvusSource(Source):
             return [Failure(str(error), lasting=True, stops=stops)] * len(queries)
         ms = 1000 * (perf_counter() - started) / len(queries)
         return [Hits.of(ranking, ms) for ranking in found]
+
+    def _search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
+        """Search; with ``exclude_self``, drop the query's document before rankings are merged."""
+        retriever, texts = self._retriever, [query.text for query in queries]
+        if not self._exclude_self or not isinstance(retriever, CompositeRetriever):
+            return retriever.search(texts, depth)
+        depth -= 1  # the request includes the dropped document
+        component_depth = retriever.component_depth(depth)
+        found = [
+            [
+                ranking.without(query.query_id).head(component_depth)
+                for ranking, query in zip(
+                    component.search(texts, component_depth + 1), queries, strict=True
+                )
+            ]
+            for component in retriever.components
+        ]
+        return retriever.combine(texts, found, depth)
 
     def index_keys(self) -> dict[str, str]:
         """Return the server's version and the collection, by mode."""
@@ -310,18 +337,16 @@ class MilvusVector(MilvusField):
         return distances
 
 
-class MilvusHybrid:
-    """Both searches and their fusion on the server.
+class MilvusServerHybrid:
+    """Both searches and their reciprocal rank fusion on the server.
 
-    ``rrf`` is the same as in other backends. ``weighted`` is that of Milvus: a BM25 score becomes
-    ``2 / pi * atan(score)``, a cosine becomes ``1 / 2 + atan(cosine) / pi``, and a document that is
-    missing from a ranking gets 0 for it.
+    The server orders ties arbitrarily before it fuses the ranks.
 
     Args:
         collection: The collection to search.
         lexical: The lexical search.
         vector: The vector search.
-        settings: ``fusion``, ``rrf_k``, ``weights`` and ``candidates`` are used.
+        settings: ``rrf_k`` and ``candidates`` are used.
     """
 
     name = "hybrid"
@@ -355,7 +380,7 @@ class MilvusHybrid:
         return found
 
     def _merge(self, prepared: Sequence[Any], parts: list[int], depth: int) -> list[Any]:
-        from pymilvus import AnnSearchRequest
+        from pymilvus import AnnSearchRequest, RRFRanker
 
         limit = check_depth(max(depth, self._settings.candidates))
         requests = [
@@ -369,7 +394,7 @@ class MilvusHybrid:
             "hybrid_search",
             self._collection.name,
             requests,
-            ranker=self._ranker(parts),
+            ranker=RRFRanker(self._settings.rrf_k),
             # All merged documents, because a cutoff could be inside a tie.
             limit=min(len(parts) * limit, MAX_RESULTS),
             output_fields=["doc_id"],
@@ -377,17 +402,13 @@ class MilvusHybrid:
         )
         return [_columns(hits) for hits in answer]
 
-    def _ranker(self, parts: list[int]) -> Any:
-        from pymilvus import RRFRanker, WeightedRanker
-
-        if self._settings.fusion != "weighted":
-            return RRFRanker(self._settings.rrf_k)
-        weights = weights_of(self._settings)
-        return WeightedRanker(*(weights[part] for part in parts), norm_score=True)
-
 
 def open_modes(
-    collection: MilvusCollection, modes: Sequence[str], settings: RetrievalSettings
+    collection: MilvusCollection,
+    modes: Sequence[str],
+    settings: RetrievalSettings,
+    *,
+    server_fusion: bool = False,
 ) -> dict[str, Retriever]:
     """Return a retriever for each mode, in the order of ``modes``.
 
@@ -395,13 +416,15 @@ def open_modes(
         collection: The collection to search.
         modes: Names or aliases of ``retrieval.backends.embedded.modes.MODES``.
         settings: The settings that the collection was opened with.
+        server_fusion: Whether the server merges the rankings of ``hybrid``.
     """
     lexical, vector = MilvusLexical(collection, settings), MilvusVector(collection)
-    known: dict[str, Retriever] = {
-        "lexical": lexical,
-        "vector": vector,
-        "hybrid": MilvusHybrid(collection, lexical, vector, settings),
-    }
+    hybrid: Retriever
+    if server_fusion:
+        hybrid = MilvusServerHybrid(collection, lexical, vector, settings)
+    else:
+        hybrid = HybridRetriever((lexical, vector), fusion_of(settings), settings.candidates)
+    known: dict[str, Retriever] = {"lexical": lexical, "vector": vector, "hybrid": hybrid}
     return {mode: known[canonical_mode(mode)] for mode in modes}
 
 

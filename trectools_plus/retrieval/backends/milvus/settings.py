@@ -11,8 +11,8 @@ from trectools_plus.errors import UsageError
 from trectools_plus.models import Model
 from trectools_plus.retrieval.backends.embedded.modes import MODES, canonical_mode, check_modes
 from trectools_plus.retrieval.backends.milvus.connection import MilvusConnection
-from trectools_plus.retrieval.fusion import fusion_of
-from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.setting_types import Flag
+from trectools_plus.retrieval.settings import DEFAULT_FUSION, RetrievalSettings
 
 VectorIndex = Literal["flat", "hnsw", "auto"]
 """``flat`` compares every vector and is exact; ``hnsw`` searches a graph of neighbours, which is
@@ -20,18 +20,21 @@ faster but misses some results; ``auto`` leaves the choice to the server."""
 
 
 class MilvusSettings(Model):
-    """The address of Milvus and the kind of vector index.
+    """The address of Milvus, the kind of vector index, and the place of the fusion.
 
     Attributes:
         uri: ``http://host:19530``, or the path of a local ``.db``; by default a ``.db`` in the
             cache folder. The token comes from the environment variable ``MILVUS_TOKEN``.
         vector_index: The kind of vector index.
+        server_fusion: Whether the server merges the rankings of ``hybrid``, which needs one request
+            instead of two. It supports only ``fusion=rrf``, and its order of ties differs.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     uri: str | None = None
     vector_index: VectorIndex = "flat"
+    server_fusion: Flag = False
 
 
 MAX_RESULTS = 16_384
@@ -72,8 +75,12 @@ def check_version(connection: MilvusConnection, modes: Sequence[str]) -> None:
         )
 
 
-def check_settings(settings: RetrievalSettings) -> None:
+def check_settings(settings: RetrievalSettings, *, server_fusion: bool = False) -> None:
     """Check that Milvus supports the settings of scoring and fusion.
+
+    Args:
+        settings: The settings.
+        server_fusion: Whether the server merges the rankings of ``hybrid``.
 
     Raises:
         UsageError: If Milvus does not support a setting.
@@ -92,35 +99,25 @@ def check_settings(settings: RetrievalSettings) -> None:
             f"Milvus requires k1 above 0 and up to {_MAX_K1} but got {settings.k1:g}",
             where="--set k1",
         )
-    fusion = settings.fusion or "rrf"
-    if fusion not in ("rrf", "weighted"):
+    others = [mode for mode in settings.merged if mode not in MODES]
+    if others:
         raise UsageError(
-            f"Milvus merges rankings by rrf or weighted, not by {fusion}",
-            where="--set fusion",
-            remedy="fetch both modes and merge them with runs fuse",
+            f"the backend milvus has no mode '{others[0]}' that hybrid could merge",
+            where="--set weights" if settings.weights else "--set components",
+            remedy="merge lexical and vector",
         )
-    if fusion == "rrf" and not 0 < settings.rrf_k < MAX_RESULTS:
+    if not server_fusion:
+        return
+    if settings.fusion != "rrf":
+        raise UsageError(
+            f"Milvus merges rankings only by rrf, not by {settings.fusion or DEFAULT_FUSION}",
+            where="milvus.server_fusion",
+            remedy="set fusion=rrf (--set), or omit server_fusion",
+        )
+    if not 0 < settings.rrf_k < MAX_RESULTS:
         raise UsageError(
             f"Milvus requires rrf_k from 1 to {MAX_RESULTS - 1} but got {settings.rrf_k}",
             where="--set rrf_k",
-        )
-    if fusion == "weighted" and settings.normalisation not in (None, "min-max"):
-        raise UsageError(
-            "Milvus always normalises scores by arc tangent",
-            where="--set normalisation",
-            remedy="omit normalisation, or fetch both modes and merge them with runs fuse",
-        )
-    if settings.missing_documents != "last":
-        raise UsageError(
-            "Milvus decides the score of a document that a ranking lacks",
-            where="--set missing_documents",
-            remedy="omit missing_documents, or fetch both modes and merge them with runs fuse",
-        )
-    if fusion == "weighted" and max(weights_of(settings)) > 1:
-        raise UsageError(
-            "Milvus requires weights from 0 to 1",
-            where="--set weights",
-            remedy="divide the weights by their sum",
         )
 
 
@@ -137,14 +134,3 @@ def check_depth(depth: int) -> int:
             where="--depth",
         )
     return depth
-
-
-def weights_of(settings: RetrievalSettings) -> Sequence[float]:
-    """Return the weights of the lexical and the vector ranking; empty without weights.
-
-    Raises:
-        UsageError: If there are not exactly two.
-    """
-    fusion = fusion_of(settings)
-    fusion.check_count(2)
-    return () if fusion.weights is None else settings.weights or (0.5, 0.5)
