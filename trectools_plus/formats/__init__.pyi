@@ -18,6 +18,9 @@ from trectools_plus.formats.files.remote import is_address as is_address
 from trectools_plus.formats.files.remote import is_catalogue_name as is_catalogue_name
 from trectools_plus.formats.qrels import write_qrels as write_qrels
 from trectools_plus.formats.run import write_run as write_run
+from trectools_plus.formats.run_names import NamedRun as NamedRun
+from trectools_plus.formats.run_names import name_of_file as name_of_file
+from trectools_plus.formats.run_names import name_runs as name_runs
 from trectools_plus.formats.tables import Corpus as Corpus
 from trectools_plus.formats.tables import Qrels as Qrels
 from trectools_plus.formats.tables import Run as Run

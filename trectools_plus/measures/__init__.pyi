@@ -8,9 +8,7 @@ from trectools_plus.measures.definitions.max_ont_sim import check_files_used as 
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.measures.evaluation import Counts as Counts
 from trectools_plus.measures.evaluation import Evaluation as Evaluation
-from trectools_plus.measures.evaluation import NamedRun as NamedRun
 from trectools_plus.measures.evaluation import evaluate as evaluate
-from trectools_plus.measures.evaluation import name_runs as name_runs
 from trectools_plus.measures.evaluation import score_runs as score_runs
 from trectools_plus.measures.judged import Grades as Grades
 from trectools_plus.measures.parser import ALIASES as ALIASES

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from trectools_plus.arguments import checked, show
 from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
@@ -39,19 +39,6 @@ if TYPE_CHECKING:
     from trectools_plus.validation.findings import Finding
 
 
-class NamedRun(Protocol):
-    """A run with its tag and its file."""
-
-    @property
-    def name(self) -> str:
-        """The tag."""
-
-    @property
-    def path(self) -> str | None:
-        """The file; ``None`` for a table."""
-
-
-_Named = TypeVar("_Named", bound=NamedRun)
 AnyName = str | Measure
 """The name of a run or a measure, or a measure."""
 
@@ -592,22 +579,6 @@ def choose_queries(
     n_missing = len(query_ids) - len(with_results)
     n_extra = len(in_run - in_qrels)
     return kept, Counts(len(in_qrels), len(in_run), len(kept), n_missing, n_extra)
-
-
-def name_runs(runs: Sequence[_Named]) -> dict[str, _Named]:
-    """Return runs by tag, or by path if several have the same tag.
-
-    Raises:
-        UsageError: If a run is given twice.
-    """
-    tags = [run.name for run in runs]
-    named: dict[str, _Named] = {}
-    for run in runs:
-        name = run.name if tags.count(run.name) == 1 else run.path or run.name
-        if name in named:
-            raise UsageError(f"{name} is given twice", remedy="pass each run file once")
-        named[name] = run
-    return named
 
 
 def _queries_of(qrels: Qrels | JudgedQueries | Grades) -> ScoredQueries:

@@ -16,6 +16,7 @@ from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.interchange.frames import QRELS, RUN, is_frame, is_record, unexpected
 from trectools_plus.formats.interchange.names import GRADES, find_fields
 from trectools_plus.formats.ir_datasets import is_catalogue_name
+from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.validation.engine import (
     open_qrels,
@@ -90,27 +91,20 @@ def as_runs(runs: Input, load: Callable[[str], Run] = load_run) -> dict[str, Run
     """Return one or several runs in any form, by name.
 
     A dictionary of dictionaries of numbers is one run. A dictionary of runs in any form, for
-    example with one more level, has names. Runs in a list have the names of their tags.
+    example with one more level, has names. Other runs are named by
+    :func:`~trectools_plus.formats.run_names.name_runs`: after their files.
 
     Raises:
-        UsageError: If there is no run, two have the same name, or one has another type.
+        UsageError: If there is no run, two tables have the same name, or one has another type.
         InputError: If an id or a score has the wrong type, or a file cannot be read.
         FindingsError: If a file has an error that makes scores wrong or ambiguous.
     """
-    named: dict[str, Run] = {}
-    for name, run in list_runs(runs, load):
-        if name in named:
-            raise UsageError(
-                f"two runs are named {name!r}",
-                where=", ".join(one.path or "a table" for one in (named[name], run)),
-                remedy="pass them with names: evaluate(qrels, {'a': run_a, 'b': run_b})",
-            )
-        named[name] = run
-    return named
+    found = list_runs(runs, load)
+    return name_runs([run for _, run in found], [name for name, _ in found])
 
 
-def list_runs(runs: Input, load: Callable[[str], Run] = load_run) -> list[tuple[str, Run]]:
-    """Return runs like :func:`as_runs`, with their names, which can be equal."""
+def list_runs(runs: Input, load: Callable[[str], Run] = load_run) -> list[tuple[str | None, Run]]:
+    """Return runs like :func:`as_runs`, with the names that the user gave to them, if any."""
     if isinstance(runs, Mapping) and not _is_one_run(runs):
         return [(_name(name), as_run(run, _name(name), load)) for name, run in runs.items()]
     is_list = isinstance(runs, Iterable) and not isinstance(runs, Run | str | bytes | Mapping)
@@ -119,10 +113,9 @@ def list_runs(runs: Input, load: Callable[[str], Run] = load_run) -> list[tuple[
         if not items:
             raise UsageError("no run is given", remedy="pass at least one run")
         if not all(map(is_record, items)):
-            return [(run.name, run) for run in (as_run(item, None, load) for item in items)]
+            return [(None, as_run(item, None, load)) for item in items]
         runs = items
-    run = as_run(runs, None, load)
-    return [(run.name, run)]
+    return [(None, as_run(runs, None, load))]
 
 
 def as_topics(topics: Input) -> Topics:

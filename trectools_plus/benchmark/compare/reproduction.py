@@ -27,6 +27,7 @@ from trectools_plus.benchmark.run.dataset import hash_qrels
 from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.files.remote import is_address
+from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import (
@@ -410,7 +411,7 @@ def _open_side(
         runs = report.read_runs()
         labels = {mode: result.label for mode, result in report.report.modes.items()}
     else:
-        runs = as_runs({_stem(source): source} if is_path(source) else source)
+        runs = as_runs(source)
         labels = {run: run for run in runs}
         name = next((run.path for run in runs.values() if run.path), name)
     chosen = None
@@ -424,17 +425,13 @@ def _open_side(
                 remedy="give --baseline twice, for A and for B, with a mode or a run file each",
             )
         added = as_run(baseline)
-        chosen = _stem(baseline) if is_path(baseline) else added.name
+        (chosen,) = name_runs([added])
         chosen = f"{chosen} (baseline)" if chosen in runs else chosen
         runs = {**runs, chosen: added}
         labels = {**labels, chosen: chosen}
     given = [run for key, run in runs.items() if report is None or key not in report.report.modes]
     refuse_unscorable(qrels, given)
     return _Side(name, labels, runs, qrels, chosen, report)
-
-
-def _stem(path: Input) -> str:
-    return Path(os.fsdecode(path)).stem
 
 
 def _use_baseline_of_report(first: _Side, second: _Side) -> tuple[_Side, _Side]:
