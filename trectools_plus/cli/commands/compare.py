@@ -119,7 +119,7 @@ def compare_runs(
     """
     files, names = split_measures(runs, measure)
     judgments, given_runs = _split(qrels, files)
-    chosen = measures.parse_measures(names or DEFAULT_MEASURES)
+    chosen = measures.parse_measures(names if names or measure else DEFAULT_MEASURES)
     if ontology is not None or annotations is not None:
         measures.check_files_used(chosen, ontology, annotations)
         chosen = measures.bind_files(chosen, ontology, annotations)

@@ -109,7 +109,7 @@ def evaluate_runs(
     paths = [run.path for run in given]
     if [qrels, *paths].count("-") > 1:
         raise UsageError("standard input can be read only once", remedy="name a file instead of -")
-    chosen = measures.parse_measures(names or DEFAULT_MEASURES)
+    chosen = measures.parse_measures(names if names or measure else DEFAULT_MEASURES)
     if ontology is not None or annotations is not None:
         measures.check_files_used(chosen, ontology, annotations)
         chosen = measures.bind_files(chosen, ontology, annotations)

@@ -222,7 +222,10 @@ def _given_runs(
         raise UsageError(
             f"unexpected argument '{unknown[0]}'", remedy="write --runs before run files"
         )
-    return name_files(parse_runs(files, "--runs")) or None, names or None
+    return (
+        name_files(parse_runs(files, "--runs")) or None,
+        names if names or measure else None,
+    )
 
 
 def report_benchmark(
