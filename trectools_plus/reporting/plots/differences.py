@@ -140,8 +140,8 @@ def _draw(axes: Axes, differences: FloatArray, *, higher_is_better: bool) -> Non
     from matplotlib.ticker import MaxNLocator
 
     edges = np.arange(len(differences) + 1) + 0.5
-    good = AHEAD, "first mode better", None
-    bad = BEHIND, "second mode better", "////"
+    good = AHEAD, "first better", None
+    bad = BEHIND, "second better", "////"
     above, below = (good, bad) if higher_is_better else (bad, good)
     for values, (colour, label, hatch) in (
         (np.where(differences > EQUAL, differences, 0.0), above),
