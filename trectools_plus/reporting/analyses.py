@@ -64,9 +64,9 @@ def _judgments(report: BenchmarkReport) -> Section | None:
         text += (
             f" Own judgments: judged documents that no other {noun} has in its first {pool.depth} "
             "results. Without them: the mean if they are removed from the judgments, and the rank "
-            f"before and after. A {noun} that was not there when documents were chosen for judgment "
-            f"loses its own judgments. {noun.capitalize()}s that share a component have few of "
-            "their own."
+            f"before and after. A {noun} that was not there when documents were chosen for "
+            f"judgment loses its own judgments. {noun.capitalize()}s that share a component have "
+            "few of their own."
         )
     if pool.tau is not None:
         text += f" Kendall's tau of Judged@10 and {pool.measure} over {noun}s: {pool.tau:+.2f}."

@@ -140,6 +140,7 @@ class Reproduction(Displayed):
         similarity: Rank-biased overlap of each two runs of A and B; ``None`` for a replication.
         notes: Remarks, a sentence each: modes in only one of them, missing figures.
         higher_is_better: The direction of each measure.
+        noun: The word for what is compared: ``run`` or ``mode``.
     """
 
     names: tuple[str, str]
@@ -150,6 +151,7 @@ class Reproduction(Displayed):
     similarity: Similarity | None
     notes: list[str]
     higher_is_better: dict[str, bool]
+    noun: str = "mode"
 
     @property
     def test(self) -> str:
@@ -162,7 +164,17 @@ class Reproduction(Displayed):
 
     def _content(self) -> Content:
         """The figures of the first measure, a row per mode."""
-        header = ["Mode", "A", "B", "RBO", "tau", "RMSE", "p", "Effect ratio", "ΔRI"]
+        header = [
+            self.noun.capitalize(),
+            "A",
+            "B",
+            "RBO",
+            "tau",
+            "RMSE",
+            "p",
+            "Effect ratio",
+            "ΔRI",
+        ]
         rows = []
         for mode in self.modes:
             one, rankings = mode.scores[0], mode.rankings
@@ -290,6 +302,7 @@ def compare_reproduction(
         similarity=similarity,
         notes=_notes(first, second, pairs, found),
         higher_is_better={name: scores[0].definition(name).higher_is_better for name in names},
+        noun=next((one.report.noun for one in reports if one is not None), "run"),
     )
 
 
@@ -302,13 +315,19 @@ def state_reproduction(found: Reproduction) -> str:
     if found.replication:
         return _state_replication(found)
     over = f"over {plural(found.queries[0], 'query', 'queries')}"
-    modes = f"all {len(found.modes)} modes" if len(found.modes) > 1 else found.modes[0].label
+    modes = (
+        f"all {len(found.modes)} {found.noun}s" if len(found.modes) > 1 else found.modes[0].label
+    )
     if all(_is_exact(mode) for mode in found.modes):
         return f"B reproduces {modes} of A exactly: the rankings are equal {over}."
     mode = max(_improved(found), key=lambda mode: mode.scores[0].rmse or 0.0)
     one, rankings = mode.scores[0], mode.rankings
     overlap = "" if rankings is None or rankings.rbo is None else f", RBO {rankings.rbo:.3f}"
-    among = f" for {mode.label}, the mode that differs most," if len(_improved(found)) > 1 else ""
+    among = (
+        f" for {mode.label}, the {found.noun} that differs most,"
+        if len(_improved(found)) > 1
+        else ""
+    )
     return (
         f"B has {_show(one.mean_b)} on {one.measure}{among} instead of {_show(one.mean_a)} {over} "
         f"(RMSE {_show(one.rmse)}, {found.test} p {_show_p(one.p_value)}{overlap})"

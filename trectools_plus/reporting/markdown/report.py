@@ -270,9 +270,10 @@ def _differences(report: BenchmarkReport) -> str:
         markdown_table(header, rows),
         f"Each row compares two {report.noun}s query by query. Won, tied and lost count the "
         f"queries on which the first {report.noun} is better, equal or worse. d_z is the mean "
-        "difference divided by the standard deviation of the differences. Detectable is the smallest true difference that a "
-        "t-test finds in 80 of 100 sets of queries, for this number of queries and this spread of "
-        f"the differences. {describe_difference_intervals(entries[0])} "
+        "difference divided by the standard deviation of the differences. Detectable is the "
+        "smallest true difference that a t-test finds in 80 of 100 sets of queries, for this "
+        "number of queries and this spread of the differences. "
+        f"{describe_difference_intervals(entries[0])} "
         f"Significant: {describe_test(entries[0], report.confidence)}. Nothing corrects for the "
         "number of measures, so choose one measure before looking at the results."
         + (f" {further:,} more are in `BenchmarkReport.json`." if further else ""),
