@@ -2,7 +2,7 @@
 
 A name that the user gives (``NAME=FILE``, a dictionary) comes first. Otherwise a run is named after
 its file, without folder and extension; after its tag if two files have that name; and after its
-folders and its file if the tags are equal too.
+folders and its file, or its path, if the tags are equal too.
 """
 
 from __future__ import annotations
@@ -73,8 +73,9 @@ def name_runs(
         lambda place: name_of_file(paths[place]),
         lambda place: runs[place].name,
     ]
-    deepest = max((len(_SEPARATOR.split(run.path or "")) for run in runs), default=0)
-    choices += [partial(_name_in_folders, runs, folders=folders) for folders in range(deepest)]
+    deepest = max((len(_SEPARATOR.split(path or "")) for path in paths), default=0)
+    choices += [partial(_name_in_folders, paths, folders) for folders in range(1, deepest)]
+    choices.append(lambda place: runs[place].path)
     chosen: dict[int, str] = {}
     for choose in choices:
         offered = {place: choose(place) for place in range(len(runs)) if place not in chosen}
@@ -88,8 +89,8 @@ def name_runs(
     return {chosen[place]: run for place, run in enumerate(runs)}
 
 
-def _name_in_folders(runs: Sequence[NamedRun], place: int, folders: int) -> str:
-    return name_of_file(runs[place].path, folders)
+def _name_in_folders(paths: Sequence[str | None], folders: int, place: int) -> str:
+    return name_of_file(paths[place], folders)
 
 
 def _not_unique(runs: Sequence[NamedRun]) -> UsageError:

@@ -14,6 +14,7 @@ from trectools_plus.cli.commands.eval import evaluate_runs
 from trectools_plus.cli.commands.explain import explain_name
 from trectools_plus.errors import (
     CheckFailedError,
+    InputError,
     SeveralFilesError,
     TrectoolsPlusError,
     UsageError,
@@ -133,7 +134,7 @@ def test_csv_and_parquet(run):
     table = pl.read_csv(
         io.StringIO(run("eval", "qrels.txt", "a.run", "-m", "RR", "--format", "csv").stdout)
     )
-    assert table.rows() == [("first", "RR", 0.5, 3, 4, 2, 3, 1, 0)]
+    assert table.rows() == [("a", "RR", 0.5, 3, 4, 2, 3, 1, 0)]
     assert table.columns[:4] == ["run", "measure", "mean", "n"]
     options = ("-m", "RR", "--per-query", "--format", "parquet")
     piped = run("eval", "qrels.txt", "a.run", *options).stdout_bytes
