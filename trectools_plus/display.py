@@ -70,7 +70,7 @@ class Displayed:
     def _text(self) -> str:
         """Return the text form, which ``repr`` cuts if it is long."""
         if self._entries or type(self)._content is not Displayed._content:
-            return _text_table(self._content())
+            return text_table(self._content())
         named = (f"{name}={_short.repr(value)}" for name, value in _fields(self))
         return f"{type(self).__name__}({', '.join(named)})"
 
@@ -138,9 +138,9 @@ def _fields(value: object) -> Iterator[tuple[str, object]]:
             yield name, getattr(value, name)
 
 
-def _text_table(content: Content) -> str:
+def text_table(content: Content, most: int = _MAX_ROWS) -> str:
     """Return the caption and the first rows, with aligned columns."""
-    rows = [[_cut(cell) for cell in row] for row in content.rows[:_MAX_ROWS]]
+    rows = [[_cut(cell) for cell in row] for row in content.rows[:most]]
     lines = [content.caption]
     if rows:
         table = [[_cut(name) for name in content.header], *rows]

@@ -106,10 +106,14 @@ def sentences(*parts: str) -> str:
     return " ".join(part if part.endswith(("?", ".", "!")) else f"{part}." for part in parts)
 
 
-def split_list(text: str) -> list[str]:
+def split_list(text: str, *, at_spaces: bool = False) -> list[str]:
     """Split at commas outside parentheses and quotes: ``AP(rel=2)@100,RBP(p=0.8,rel=1)``.
 
     Empty parts and spaces around parts are removed.
+
+    Args:
+        text: The list.
+        at_spaces: Also split at white space before a letter: ``nDCG@10 AP``, but not ``nDCG @10``.
     """
     parts, depth, start, quote = [], 0, 0, ""
     for place, character in enumerate(text):
@@ -119,7 +123,10 @@ def split_list(text: str) -> list[str]:
             quote = character
         elif character in "()":
             depth += 1 if character == "(" else -1
-        elif character == "," and depth <= 0:
+        elif depth <= 0 and (
+            character == ","
+            or (at_spaces and character.isspace() and text[place + 1 : place + 2].isalpha())
+        ):
             parts.append(text[start:place])
             start = place + 1
     return [part.strip() for part in [*parts, text[start:]] if part.strip()]

@@ -214,7 +214,32 @@ class TestAccessors:
         assert len(text.splitlines()) <= 12
         assert max(map(len, text.splitlines())) <= 160
         one = str(evaluate(QRELS, RUN, ["RR", "P@1"]))
-        assert one == "Evaluation: means of 1 run\n  first: RR 0.3750, P@1 0.2500 (4 queries)"
+        assert one.splitlines() == [
+            "Evaluation of first (missing=zero)",
+            "  Measure    Mean  Median     Std  Queries",
+            "  RR       0.3750  0.2500  0.4787        4",
+            "  P@1      0.2500  0.0000  0.5000        4",
+        ]
+
+    def test_a_measure_is_an_index(self):
+        one = evaluate(QRELS, RUN, ["Recall@10", "mrr"])
+        assert one["Recall@10"] == one["R@10"] == one.mean("Recall@10")
+        assert one.to_dict() == {"Recall@10": one["R@10"], "mrr": one["RR"]}
+        assert list(one) == ["Recall@10", "mrr"]
+        assert "R@10" in one
+        assert "AP" not in one
+        assert 3 not in one
+        with pytest.raises(UsageError, match="there is no measure 'AP' — available: Recall@10"):
+            one["AP"]
+
+    def test_several_runs_are_indexed_by_name(self):
+        several = evaluate(QRELS, {"a": RUN, "b": RUN}, ["RR", "AP"])
+        assert several["RR"] == {"a": several.mean("a", "RR"), "b": several.mean("b", "RR")}
+        assert several.to_dict()["b"] == {name: several.mean("b", name) for name in ("RR", "AP")}
+        with pytest.raises(UsageError, match="there is no measure 'a'"):
+            several["a"]
+        with pytest.raises(UsageError, match="with a run of a, b"):
+            several.mean("AP")
 
 
 class TestInput:

@@ -116,7 +116,7 @@ def test_markdown_marks_the_best_and_the_significant(make_report: Any) -> None:
         "**0.3333 [0.303, 0.363]**<sup>ab</sup> |"
     )
     assert "| –" in lines[3]
-    assert "significantly better than the system with that letter" in text
+    assert "significantly better than the mode with that letter" in text
 
 
 def test_latex_has_booktabs_rules_superscripts_and_intervals_below(make_report: Any) -> None:
@@ -147,7 +147,7 @@ def test_many_modes_become_rows(make_report: Any, count: int) -> None:
     table = report_table(make_report(modes))
     header = latex_rows(table_as_latex(table))[0]
     assert len(header) == (2 if count == 1 else 3)
-    assert (header[0] == "System") == (count > 5)
+    assert (header[0] == "Mode") == (count > 5)
     assert ("superscript" in table_as_latex(table)) == (count == 6), "letters end at z"
     first = table_as_markdown(table).splitlines()[0]
     assert first.count("|") == len(header) + 1
@@ -175,7 +175,7 @@ def markdown_cells(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
 
 
-@pytest.mark.parametrize(("systems", "corner"), [("rows", "System"), ("columns", "Measure")])
+@pytest.mark.parametrize(("systems", "corner"), [("rows", "Mode"), ("columns", "Measure")])
 @pytest.mark.parametrize("count", [2, 7])
 def test_systems_are_rows_or_columns_as_requested(
     make_report: Any, systems: Any, corner: str, count: int

@@ -19,10 +19,10 @@ def test_a_complete_mode_may_have_a_note(make_report: Any) -> None:
 
 
 def test_labels_are_joined() -> None:
-    assert join_labels(["a"]) == "a"
-    assert join_labels(["a", "b"]) == "a and b"
-    assert join_labels(["a", "b", "c"]) == "a, b and c"
-    assert join_labels(list("abcd")) == "4 modes"
+    assert join_labels(["a"], noun="run") == "a"
+    assert join_labels(["a", "b"], noun="run") == "a and b"
+    assert join_labels(["a", "b", "c"], noun="run") == "a, b and c"
+    assert join_labels(list("abcd"), noun="mode") == "4 modes"
 
 
 def test_one_query_is_no_plural(make_report: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from trectools_plus.testsets.model import TestSet
 
 DEFAULT_DEPTH = 100
+FUNCTION_MEASURES = ("Recall@5", "Recall@10", "Recall@20", "nDCG@10", "MRR", *DEFAULT_MEASURES)
+"""The measures of a retrieval function by default; repeated ones count once."""
 
 
 @overload
@@ -46,7 +49,7 @@ def evaluate(
 
 @overload
 def evaluate(
-    retrieval_fn: Callable[[str, int], Any] | Retriever,
+    retrieval_fn: Callable[..., Any] | Retriever,
     test_set: Collection | TestSet | str | Path,
     /,
     measures: Iterable[str | Measure] = ...,
@@ -80,9 +83,11 @@ def evaluate(
     ``evaluate(qrels, runs)`` checks runs and qrels first. Every measure of a run is averaged over
     the same queries: by default those of the qrels.
 
-    ``evaluate(retrieval_fn, test_set)`` calls the function with the text of each query and a
-    depth. The function returns document ids, best first; pairs of id and score; or a mapping of
-    ids to scores. The run is named after the function. A notebook shows a progress bar.
+    ``evaluate(retrieval_fn, test_set)`` calls the function with the text of each query and, if it
+    takes one, the number of results: ``(query)``, ``(query, k)``, or another name (``top_k``,
+    ``limit``, ``depth`` …). The function returns document ids, best first; pairs of id and score; a
+    dictionary of ids to scores; dictionaries with ``doc_id`` and ``score``; or a pandas or Polars
+    frame with these columns. The run is named after the function. A notebook shows a progress bar.
 
     Args:
         qrels: The judgments: a path, ``{query_id: {doc_id: relevance}}``, a pandas or Polars frame,
@@ -93,7 +98,7 @@ def evaluate(
             a :class:`Collection`, ``hpo``, ``sample``, ``irds:<id>``, or a folder in BEIR or TREC
             layout.
         measures: Names, or measures; see :func:`parse_measures`. The defaults are those of
-            ``eval``, and R@10 for a function.
+            ``eval``; for a function, Recall@5, Recall@10, Recall@20, nDCG@10 and MRR come first.
         missing: ``zero`` counts a query without results as 0, as ``trec_eval -c``; ``drop`` leaves
             it out, as trec_eval without ``-c``.
         no_relevant: ``zero`` counts a query without a document of grade 1 or more as 0, as
@@ -145,7 +150,7 @@ def evaluate(
 
     averaging = check_averaging(missing, no_relevant)
     if measures is DEFAULT_MEASURES:
-        measures = (*DEFAULT_MEASURES, "R@10")
+        measures = FUNCTION_MEASURES
     parsed = parse_measures(measures)  # an unknown measure fails before the slow search
     collection = _open_test_set(runs)
     options = FetchOptions(DEFAULT_DEPTH if depth is None else depth, exclude_self, collapse)
@@ -166,10 +171,11 @@ def evaluate(
 def _fetch(retrieval_fn: Any, collection: Collection, options: Any, timeout: float | None) -> Run:
     """Fetch the run of a function, named after it."""
     from trectools_plus.retrieval.backends.python import PythonBackend
+    from trectools_plus.retrieval.backends.retriever import name_of
     from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
     from trectools_plus.retrieval.fetch.outcome import refuse_unscorable as refuse_unanswered
 
-    name = getattr(retrieval_fn, "__name__", None) or type(retrieval_fn).__name__
+    name = re.split("[:.]", name_of(retrieval_fn))[-1]
     backend = PythonBackend({name: retrieval_fn}, timeout)
     request = FetchRequest(collection.corpus, collection.topics, [name], options, backend=backend)
     with notebook_progress() as progress:

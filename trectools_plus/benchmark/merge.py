@@ -185,7 +185,7 @@ def extend_report(
         update={"merged": [*old.manifest.merged, added], "cache_key": None}
     )
     # Also in a report of fetched modes, the added run gets the diagnostics of a given run.
-    config = config.model_copy(update={"runs": {added.name: added.path}})
+    config = config.model_copy(update={"runs": {**(config.runs or {}), added.name: added.path}})
     new = make_report(config, dataset, Modes(modes, old.unscored), evaluation, manifest)
     described = [*old.failing_queries, *(old.near_misses or ())]
     texts = {query.query_id: query.text for query in described}

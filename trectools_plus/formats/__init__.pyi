@@ -22,6 +22,10 @@ from trectools_plus.formats.interchange.names import columns_for_qrels as column
 from trectools_plus.formats.interchange.names import columns_for_run as columns_for_run
 from trectools_plus.formats.qrels import write_qrels as write_qrels
 from trectools_plus.formats.run import write_run as write_run
+from trectools_plus.formats.run_names import NamedRun as NamedRun
+from trectools_plus.formats.run_names import name_of_file as name_of_file
+from trectools_plus.formats.run_names import name_runs as name_runs
+from trectools_plus.formats.run_names import name_runs_of_files as name_runs_of_files
 from trectools_plus.formats.tables import Corpus as Corpus
 from trectools_plus.formats.tables import Qrels as Qrels
 from trectools_plus.formats.tables import Run as Run

@@ -8,9 +8,7 @@ from trectools_plus.measures.definitions.max_ont_sim import check_files_used as 
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.measures.evaluation import Counts as Counts
 from trectools_plus.measures.evaluation import Evaluation as Evaluation
-from trectools_plus.measures.evaluation import NamedRun as NamedRun
 from trectools_plus.measures.evaluation import evaluate as evaluate
-from trectools_plus.measures.evaluation import name_runs as name_runs
 from trectools_plus.measures.evaluation import score_runs as score_runs
 from trectools_plus.measures.judged import Grades as Grades
 from trectools_plus.measures.parser import ALIASES as ALIASES
@@ -24,7 +22,6 @@ from trectools_plus.measures.providers.user import BaseMetric as BaseMetric
 from trectools_plus.measures.registry import measure_labels as measure_labels
 from trectools_plus.measures.scoring.bounds import residual_bounds as residual_bounds
 from trectools_plus.measures.scoring.bounds import tie_bounds as tie_bounds
-from trectools_plus.measures.scoring.files import name_given_runs as name_given_runs
 from trectools_plus.measures.scoring.files import open_files as open_files
 from trectools_plus.measures.scoring.small import evaluate_small_files as evaluate_small_files
 

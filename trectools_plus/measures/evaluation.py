@@ -9,14 +9,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from trectools_plus.arguments import checked, show
 from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.choices import Averaging as Averaging
 from trectools_plus.choices import Missing as Missing
 from trectools_plus.choices import NoRelevant as NoRelevant
-from trectools_plus.display import Content, Displayed, draw
+from trectools_plus.display import Content, Displayed, as_cell, draw, text_table
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.measures.definitions.base import (
@@ -41,24 +41,12 @@ if TYPE_CHECKING:
     from trectools_plus.validation.findings import Finding
 
 
-class NamedRun(Protocol):
-    """A run with its tag and its file."""
-
-    @property
-    def name(self) -> str:
-        """The tag."""
-
-    @property
-    def path(self) -> str | None:
-        """The file; ``None`` for a table."""
-
-
-_Named = TypeVar("_Named", bound=NamedRun)
 AnyName = str | Measure
 """The name of a run or a measure, or a measure."""
 
-_RUNS_SHOWN, _MEASURES_SHOWN = 10, 5
-"""The numbers of runs and measures in the short representation of an evaluation."""
+_RUNS_SHOWN, _MEASURES_SHOWN, _LINES_SHOWN = 10, 5, 20
+"""The numbers of runs and measures in the short representation of an evaluation, and of measures in
+that of a single run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +218,42 @@ class Evaluation(Displayed):
         """Return the number of queries for which the measure is defined; see :meth:`values`."""
         return len(self._defined(run_name, measure_name))
 
+    def __getitem__(self, measure_name: AnyName) -> float | dict[str, float]:
+        """Return the mean of a measure: ``evaluation["nDCG@10"]``.
+
+        With several runs, it is a dictionary of the means by run. The measure can have any
+        spelling; ``nan`` if undefined.
+
+        Raises:
+            UsageError: If there is no such measure.
+        """
+        found = {run: self.mean(run, measure_name) for run in self.run_names}
+        self._column(measure_name)
+        return next(iter(found.values())) if len(found) == 1 else found
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the measures."""
+        return iter(self.measure_names)
+
+    def __contains__(self, measure_name: object) -> bool:
+        """Return whether there is a measure of this name, in any spelling."""
+        try:
+            self._column(measure_name)
+        except UsageError:
+            return False
+        return True
+
+    def to_dict(self) -> dict[str, float] | dict[str, dict[str, float]]:
+        """Return the means: ``{measure: mean}``, or with several runs ``{run: {measure: mean}}``.
+
+        ``nan`` if undefined.
+        """
+        found = {
+            run: {name: self.mean(run, name) for name in self.measure_names}
+            for run in self.run_names
+        }
+        return next(iter(found.values())) if len(found) == 1 else found
+
     def means(self) -> pl.DataFrame:
         """Return a table with the column ``run`` and one column per measure; null if undefined."""
         import polars as pl
@@ -309,6 +333,8 @@ class Evaluation(Displayed):
         return pl.concat(parts) if parts else pl.DataFrame(schema={**schema, "value": pl.Float64})
 
     def _content(self) -> Content:
+        if len(self.run_names) == 1:
+            return self._content_of_run(self.run_names[0])
         names = {name: self.is_over_different_queries(name) for name in self.measure_names}
         rows = []
         for run in self.run_names[:MAX_TABLE_ROWS]:
@@ -317,6 +343,23 @@ class Evaluation(Displayed):
         caption = f"Means over the queries ({self.averaging})"
         header = ["Run", *self.measure_names, "Queries"]
         return Content(caption, header, rows, len(self.run_names))
+
+    def _content_of_run(self, run: str) -> Content:
+        """Return a row for each measure."""
+        figures = (self.mean, self.median, self.std)
+        rows = [
+            [
+                f"{name} (sum)" if measure.aggregate == "sum" else name,
+                *(
+                    "–" if math.isnan(one := figure(run, name)) else as_cell(one)
+                    for figure in figures
+                ),
+                f"{self.n(run, name):,}",
+            ]
+            for name, measure in zip(self.measure_names, self.measures, strict=True)
+        ]
+        caption = f"Evaluation of {run} (missing={self.missing})"
+        return Content(caption, ["Measure", "Mean", "Median", "Std", "Queries"], rows)
 
     def _show_mean(self, run: str, name: str, different: bool) -> str:
         """Format a mean, with n if the runs' means are over different queries."""
@@ -357,7 +400,9 @@ class Evaluation(Displayed):
         return to_pandas(self._per_query)
 
     def _text(self) -> str:
-        """The means, with a line per run, for consoles."""
+        """The means, with a line per run, for consoles; of a single run, a line per measure."""
+        if len(self.run_names) == 1:
+            return text_table(self._content(), _LINES_SHOWN)
         lines = [f"Evaluation: means of {plural(len(self.run_names), 'run')}"]
         names = self.measure_names[:_MEASURES_SHOWN]
         shown = {name: self.is_over_different_queries(name) for name in names}
@@ -574,30 +619,6 @@ def choose_queries(
     return kept, Counts(len(in_qrels), len(in_run), len(kept), n_missing, n_extra)
 
 
-def name_runs(runs: Sequence[_Named]) -> dict[str, _Named]:
-    """Return runs by tag, by path if several have the same tag, or by both.
-
-    Both are needed for two tables of the same systems.
-
-    Raises:
-        UsageError: If a run is given twice.
-    """
-    tags = [run.name for run in runs]
-    tags_of: dict[str | None, set[str]] = {}
-    for run in runs:
-        tags_of.setdefault(run.path, set()).add(run.name)
-    named: dict[str, _Named] = {}
-    for run in runs:
-        name = run.name
-        if tags.count(name) > 1:
-            is_table = len(tags_of[run.path]) > 1
-            name = f"{run.path or ''} {name}".strip() if is_table else run.path or name
-        if name in named:
-            raise UsageError(f"{name} is given twice", remedy="pass each run file once")
-        named[name] = run
-    return named
-
-
 def _queries_of(qrels: Qrels | JudgedQueries | Grades) -> ScoredQueries:
     from trectools_plus.measures.judged import Grades, JudgedQueries
 
@@ -734,3 +755,7 @@ def notes_without_relevant(without: Sequence[str], averaging: Averaging) -> list
         f"{plural(len(without), 'query', 'queries')} of the qrels {'has' if one else 'have'} no "
         f"relevant document and {effect}: {listed(without)}"
     ]
+
+
+def _none_if_nan(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -145,7 +145,7 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
     """Parse several names; trec_eval's ``P.5,10`` are two measures, and repeated ones count once.
 
     Args:
-        names: Names, measures, or measure objects of ``ir_measures``.
+        names: Names, measures, or measure objects of ``ir_measures``; or one text with names.
 
     Returns:
         The measures in the order of the names, each once, with the name that was requested first.
@@ -154,7 +154,7 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
         UsageError: As :func:`parse_measure`, or if there is no name.
     """
     if isinstance(names, str):
-        names = [names]
+        names = split_names(names)
     found: dict[str, Measure] = {}
     for name in names:
         for measure in [name] if isinstance(name, Measure) else _parse(str(name)):
@@ -209,12 +209,12 @@ def explain(name: str) -> Definition:
 
 
 def split_names(text: str) -> list[str]:
-    """Split a list of measure names.
+    """Split a list of measure names, with commas or spaces between them.
 
     A number alone belongs to the name before it: ``P.5,10,map`` is ``P.5,10`` and ``map``.
     """
     names: list[str] = []
-    for part in split_list(text):
+    for part in split_list(text, at_spaces=True):
         if names and _NUMBER.fullmatch(part):
             names[-1] += f",{part}"
         else:

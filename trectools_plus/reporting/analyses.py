@@ -42,7 +42,8 @@ def _judgments(report: BenchmarkReport) -> Section | None:
     pool = report.pool
     if pool is None:
         return None
-    header = ["Mode", "Judged@10", pool.measure, "Unjudged documents"]
+    noun = report.noun
+    header = [noun.capitalize(), "Judged@10", pool.measure, "Unjudged documents"]
     left_out = any(one.removed is not None for one in pool.modes.values())
     if left_out:
         header += ["Own judgments", "Without them", "Rank"]
@@ -61,14 +62,14 @@ def _judgments(report: BenchmarkReport) -> Section | None:
     )
     if left_out:
         text += (
-            " Own judgments: judged documents that no other mode has in its first "
-            f"{pool.depth} results. Without them: the mean if they are removed from the judgments, "
-            "and the rank before and after. A mode that was not there when documents were chosen "
-            "for judgment loses its own judgments. Modes that share a component have few of their "
-            "own."
+            f" Own judgments: judged documents that no other {noun} has in its first {pool.depth} "
+            "results. Without them: the mean if they are removed from the judgments, and the rank "
+            f"before and after. A {noun} that was not there when documents were chosen for "
+            f"judgment loses its own judgments. {noun.capitalize()}s that share a component have "
+            "few of their own."
         )
     if pool.tau is not None:
-        text += f" Kendall's tau of Judged@10 and {pool.measure} over modes: {pool.tau:+.2f}."
+        text += f" Kendall's tau of Judged@10 and {pool.measure} over {noun}s: {pool.tau:+.2f}."
     return Section("Judgments", text, Table.of(header, rows, right=header[1:]))
 
 
@@ -97,10 +98,10 @@ def _difficulty(report: BenchmarkReport) -> Section | None:
         for mode, tau in found.agreement.items()
     )
     text = (
-        f"Difficulty of a query: its mean {found.measure} over all modes. Mean of "
+        f"Difficulty of a query: its mean {found.measure} over all {report.noun}s. Mean of "
         f"{plural(found.n, 'query', 'queries')}: {found.mean:.4f}{spread}; quartiles {first:.4f}, "
-        f"{median:.4f}, {third:.4f}. Kendall's tau of each mode and the mean of the others, query "
-        f"by query: {agreement}. Near 1, the same queries are difficult for both."
+        f"{median:.4f}, {third:.4f}. Kendall's tau of each {report.noun} and the mean of the "
+        f"others, query by query: {agreement}. Near 1, the same queries are difficult for both."
     )
     return Section("Difficulty of queries", text, Table.of(header, rows, right=("Mean", "Mean ")))
 
@@ -126,9 +127,9 @@ def _power(report: BenchmarkReport) -> Section | None:
         for name, one in report.discriminative_power.items()
     ]
     text = (
-        "Pairs of modes that differ significantly, by the tests of the paired differences. A "
-        "measure with a larger share distinguishes more modes with these queries. Differences are "
-        "absolute."
+        f"Pairs of {report.noun}s that differ significantly, by the tests of the paired "
+        f"differences. A measure with a larger share distinguishes more {report.noun}s with these "
+        "queries. Differences are absolute."
     )
     return Section("Discriminative power", text, Table.of(header, rows, right=header[1:]))
 
@@ -146,5 +147,5 @@ def _similarity(report: BenchmarkReport) -> Section | None:
         f"Rank-biased overlap (RBO_EXT, p = {found.p:g}) of the first {found.depth} documents, "
         "averaged over queries: 1 for equal rankings, 0 for rankings without a common document."
     )
-    header = ["Mode", *labels]
+    header = [report.noun.capitalize(), *labels]
     return Section("Similarity of the rankings", text, Table.of(header, rows, right=labels))

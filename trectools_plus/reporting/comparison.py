@@ -49,8 +49,8 @@ class Layout:
     """The layout of a table for a paper.
 
     Attributes:
-        systems: The modes as ``rows`` or as ``columns``; by default columns, or rows if there are
-            more than five.
+        systems: The runs or modes as ``rows`` or as ``columns``; by default columns, or rows if
+            there are more than five.
         decimals: Decimals of means and intervals; by default four for means, three for intervals.
         caption: The caption, instead of a description of the dataset. It is text; with a backslash
             in it, it is LaTeX.
@@ -143,6 +143,7 @@ class ComparisonTable(Displayed):
 
     Attributes:
         title: The dataset with its numbers of queries and documents.
+        noun: The word for what is compared: ``run`` or ``mode``.
         legend: Explanations of intervals and marks, one sentence or two per item.
         test: The test of significance, in words; empty if no mode is significantly better.
         labels: Labels of the modes, by mode, in the report's order.
@@ -154,6 +155,7 @@ class ComparisonTable(Displayed):
     """
 
     title: str
+    noun: str
     legend: list[str]
     test: str
     labels: dict[str, str]
@@ -214,7 +216,7 @@ class ComparisonTable(Displayed):
             ]
             for measure in (self.cells if measures is None else measures)
         ]
-        return Table.of([*header, "Best Mode"], rows)
+        return Table.of([*header, f"Best {self.noun.capitalize()}"], rows)
 
     @property
     def paper_letters(self) -> dict[str, str]:
@@ -227,7 +229,9 @@ class ComparisonTable(Displayed):
         notes = [self.note, *(line for line in self.legend if line.startswith(NARROW))]
         if not self.paper_letters:
             return notes
-        mark = f"A letter: significantly better than the system with that letter ({self.test})."
+        mark = (
+            f"A letter: significantly better than the {self.noun} with that letter ({self.test})."
+        )
         return [*notes, mark]
 
     def for_paper(self, layout: Layout) -> Table:
@@ -245,11 +249,11 @@ class ComparisonTable(Displayed):
         ]
         table = Table.of(["Measure", *modes], rows)
         if layout.systems is None:
-            return fold(table, len(modes), "System")
-        return table.transposed("System") if layout.systems == "rows" else table
+            return fold(table, len(modes), self.noun.capitalize())
+        return table.transposed(self.noun.capitalize()) if layout.systems == "rows" else table
 
 
-def fold(table: Table, modes: int, corner: str = "Mode") -> Table:
+def fold(table: Table, modes: int, corner: str) -> Table:
     """Return the table with modes as rows if there are more than five of them."""
     return table.transposed(corner) if modes > _MOST_COLUMNS else table
 
@@ -276,6 +280,7 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
     marked = any(cell.better_than for row in cells.values() for cell in row)
     table = ComparisonTable(
         title=describe_dataset(report),
+        noun=report.noun,
         legend=[],
         test=describe_test(report.comparisons[0], report.confidence) if marked else "",
         labels={mode: result.label for mode, result in report.modes.items()},
@@ -427,8 +432,8 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
 def _best_line(report: BenchmarkReport, table: ComparisonTable, known_test: str) -> str:
     """Explain the marks behind the best modes, with their test unless it is the known one."""
     meanings = {
-        AHEAD_OF_ALL: "significantly ahead of every other mode",
-        NOT_AHEAD_OF_ALL: "not significantly ahead of every other mode",
+        AHEAD_OF_ALL: f"significantly ahead of every other {report.noun}",
+        NOT_AHEAD_OF_ALL: f"not significantly ahead of every other {report.noun}",
     }
     shown = {cell.marks for cell in table.best.values()}
     explained = [f"{mark} {words}" for mark, words in meanings.items() if mark in shown]

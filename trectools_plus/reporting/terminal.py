@@ -206,7 +206,7 @@ def _fit_modes(
         lines = _render(console, _headlines_by_mode(console, report, comparison, order[:count]))
         rest = len(order) - count
         if rest:
-            lines.append(f"… {plural(rest, 'more mode')}: --all")
+            lines.append(f"… {plural(rest, f'more {report.noun}')}: --all")
         if len(lines) <= room or count <= _LEAST_MODES:
             return lines
     return []
@@ -235,7 +235,7 @@ def _headlines_by_mode(
     places = [list(comparison.labels).index(mode) for mode in modes]
 
     def table(*, with_interval: bool) -> Table:
-        header = [Column(Cell("Mode"), widest=28)]
+        header = [Column(Cell(report.noun.capitalize()), widest=28)]
         columns: list[list[Cell]] = []
         for measure, cells in comparison.cells.items():
             header.append(Column(Cell(measure), right=True, whole=True))
@@ -321,7 +321,9 @@ def _tables(console: Console, comparison: ComparisonTable) -> list[Table]:
     # Distribute the measures evenly, so that no table has only one or two.
     size = ceil(len(measures) / ceil(len(measures) / fitting))
     return [
-        _modes_by_measures(comparison.by_measure(measures[start : start + size]))
+        _modes_by_measures(
+            comparison.by_measure(measures[start : start + size]), comparison.noun.capitalize()
+        )
         for start in range(0, len(measures), size)
     ]
 
@@ -338,12 +340,12 @@ def _with_latencies(table: Table, comparison: ComparisonTable) -> Table:
     return Table(table.columns, (*rows, replace(last, ends_section=True), timed))
 
 
-def _modes_by_measures(by_measure: Table) -> Table:
+def _modes_by_measures(by_measure: Table, noun: str) -> Table:
     """Return a table with modes as rows, and the best modes with their marks below a line."""
-    table = by_measure.transposed("Mode")
+    table = by_measure.transposed(noun)
     *modes, last, best = table.rows
     split = [best.cells[0], *map(_split_marks, best.cells[1:])]
-    first = Column(Cell("Mode"), widest=28)
+    first = Column(Cell(noun), widest=28)
     rows = (*modes, replace(last, ends_section=True), Row(tuple(split)))
     return Table((first, *table.columns[1:]), rows)
 
@@ -359,7 +361,9 @@ def list_notes(report: BenchmarkReport) -> list[str]:
         codes = sorted({item.code for item in findings if item.severity != "info"})
         if codes:
             serious.setdefault(", ".join(codes), []).append(result.label)
-    named = "; ".join(f"{join_labels(labels)} {codes}" for codes, labels in serious.items())
+    named = "; ".join(
+        f"{join_labels(labels, noun=report.noun)} {codes}" for codes, labels in serious.items()
+    )
     if named:
         notes.append(f"Findings of the validator (see the report): {named}.")
     notes += target_lines(report)

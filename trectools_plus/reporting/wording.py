@@ -65,7 +65,7 @@ def overall_line(report: BenchmarkReport) -> str:
         state = "settled"
     else:
         others = [report.modes[mode].label for mode in best.not_different]
-        named = join_labels(others, _NAMED_IN_GROUP)
+        named = join_labels(others, _NAMED_IN_GROUP, noun=report.noun)
         verb = "does" if len(others) == 1 else "do"
         state = f"not settled, because {named} {verb} not differ significantly from it"
     return f"Best overall: {label}, {state}. Rule: {best.rule}."
@@ -259,7 +259,9 @@ def mode_notes(report: BenchmarkReport) -> list[tuple[str, str]]:
         if result.diagnostics.notes:
             key = _state_of(result), "; ".join(result.diagnostics.notes)
             groups.setdefault(key, []).append(result.label)
-    return [(_subject(labels, state), text) for (state, text), labels in groups.items()]
+    return [
+        (_subject(labels, state, report.noun), text) for (state, text), labels in groups.items()
+    ]
 
 
 def report_notes(report: BenchmarkReport) -> list[str]:
@@ -298,9 +300,9 @@ def language_lines(report: BenchmarkReport) -> list[str]:
     ]
 
 
-def join_labels(labels: list[str], named: int = _NAMED) -> str:
+def join_labels(labels: list[str], named: int = _NAMED, *, noun: str) -> str:
     """Return ``a``, ``a and b``, ``a, b and c``; with more than ``named`` modes, ``12 modes``."""
-    return join_names(labels, "modes", named)
+    return join_names(labels, f"{noun}s", named)
 
 
 def _state_of(result: ModeResult) -> str:
@@ -309,9 +311,10 @@ def _state_of(result: ModeResult) -> str:
     return "incomplete" if result.diagnostics.status == "incomplete" else ""
 
 
-def _subject(labels: list[str], state: str) -> str:
+def _subject(labels: list[str], state: str, noun: str) -> str:
     verb = "is" if len(labels) == 1 else "are"
-    return f"{join_labels(labels)} {verb} {state}" if state else join_labels(labels)
+    joined = join_labels(labels, noun=noun)
+    return f"{joined} {verb} {state}" if state else joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +354,7 @@ def near_sentence(report: BenchmarkReport) -> str:
     queries = plural(report.manifest.dataset.queries, "query", "queries")
     return (
         "First results that are not relevant, but a parent, child or sibling of an expected term, "
-        f"by mode, of {queries}: {of_each}."
+        f"by {report.noun}, of {queries}: {of_each}."
     )
 
 
@@ -480,7 +483,7 @@ def describe_claim(report: BenchmarkReport) -> str:
         return ""
     if "every pair" not in entry.family:  # the family of a baseline, in reports of version 1.0
         modes = len(report.modes)
-        family = describe_family(modes, 0, modes * (modes - 1) // 2)
+        family = describe_family(modes, 0, modes * (modes - 1) // 2, report.noun)
         entry = entry.model_copy(update={"family": family})
     return describe_test(entry, report.confidence)
 
@@ -498,7 +501,9 @@ def group_lines(report: BenchmarkReport) -> list[str]:
         if len(report.modes) < 2 or all(len(group) < 2 for group in groups):
             continue
         named = "; ".join(
-            join_labels([report.modes[mode].label for mode in group], _NAMED_IN_GROUP)
+            join_labels(
+                [report.modes[mode].label for mode in group], _NAMED_IN_GROUP, noun=report.noun
+            )
             for group in groups
         )
         by_groups.setdefault(named, []).append(measure)
@@ -517,7 +522,7 @@ def denominator_line(report: BenchmarkReport, measures: Iterable[str] | None = N
             few, many = min(counts), max(counts)
             span = f"{few:,}" if few == many else f"{few:,} to {many:,}"
             if name in report.unranked:
-                line += f"; {name} over {span} of them, not the same ones for every mode"
+                line += f"; {name} over {span} of them, not the same ones for every {report.noun}"
             else:
                 line += f"; {name} over the {span} of them for which it is defined"
     return f"{line}."

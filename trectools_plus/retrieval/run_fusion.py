@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import rank_documents
 from trectools_plus.retrieval.fusion import Fusion
@@ -48,7 +49,8 @@ def fuse(
     named = list_runs(runs)
     weights = settings.get("weights")
     if isinstance(weights, Mapping):
-        settings["weights"] = _weights_by_name(weights, [run_name for run_name, _ in named])
+        names = list(name_runs([run for _, run in named], [given for given, _ in named]))
+        settings["weights"] = _weights_by_name(weights, names)
     method = fusion if isinstance(fusion, Fusion) else Fusion(method=fusion, **settings)
     if isinstance(fusion, Fusion) and settings:
         raise UsageError(
@@ -74,7 +76,7 @@ fuse_runs = fuse
 
 
 def _weights_by_name(weights: Mapping[Any, Any], names: list[str]) -> list[Any]:
-    if set(weights) != set(names) or len(set(names)) < len(names):
+    if set(weights) != set(names):
         raise UsageError(
             f"expected weights for {', '.join(names)} but got {', '.join(map(str, weights))}",
             remedy="name every run once, in a dictionary of runs and in one of weights",

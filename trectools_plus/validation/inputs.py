@@ -24,6 +24,7 @@ from trectools_plus.formats.interchange.frames import (
 )
 from trectools_plus.formats.interchange.names import GRADES, ColumnNames, find_fields
 from trectools_plus.formats.ir_datasets import is_catalogue_name
+from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.validation.engine import (
     open_qrels,
@@ -107,8 +108,9 @@ def as_runs(
     """Return one or several runs in any form, by name.
 
     A dictionary of dictionaries of numbers is one run. A dictionary of runs in any form, for
-    example with one more level, has names. Runs in a list have the names of their tags. A table of
-    several systems is several runs with the names of the systems.
+    example with one more level, has names. Other runs are named by
+    :func:`~trectools_plus.formats.run_names.name_runs`: after their files. A table of several
+    systems is several runs with the names of the systems.
 
     Args:
         runs: The runs.
@@ -116,32 +118,24 @@ def as_runs(
         columns: The columns of some fields in data frames.
 
     Raises:
-        UsageError: If there is no run, two have the same name, or one has another type.
+        UsageError: If there is no run, two tables have the same name, or one has another type.
         InputError: If an id or a score has the wrong type, or a file cannot be read.
         FindingsError: If a file has an error that makes scores wrong or ambiguous.
     """
-    named: dict[str, Run] = {}
-    for name, run in list_runs(runs, load, columns):
-        if name in named:
-            raise UsageError(
-                f"two runs are named {name!r}",
-                where=", ".join(one.path or "a table" for one in (named[name], run)),
-                remedy="pass them with names: evaluate(qrels, {'a': run_a, 'b': run_b})",
-            )
-        named[name] = run
-    return named
+    found = list_runs(runs, load, columns)
+    return name_runs([run for _, run in found], [name for name, _ in found])
 
 
 def list_runs(
     runs: Input, load: LoadRuns = load_runs, columns: ColumnNames | None = None
-) -> list[tuple[str, Run]]:
-    """Return runs like :func:`as_runs`, with their names, which can be equal."""
+) -> list[tuple[str | None, Run]]:
+    """Return runs like :func:`as_runs`, with the names that the user gave to them, if any."""
     if isinstance(runs, Mapping) and not _is_one_run(runs):
         named = [
             (_name(name), _runs_of(run, _name(name), load, columns)) for name, run in runs.items()
         ]
         return [
-            (name if len(found) == 1 else run.name, run) for name, found in named for run in found
+            (name if len(found) == 1 else None, run) for name, found in named for run in found
         ]
     is_list = isinstance(runs, Iterable) and not isinstance(runs, Run | str | bytes | Mapping)
     if is_list and not is_frame(runs):
@@ -150,9 +144,9 @@ def list_runs(
             raise UsageError("no run is given", remedy="pass at least one run")
         if not all(map(is_record, items)):
             found = (run for item in items for run in _runs_of(item, None, load, columns))
-            return [(run.name, run) for run in found]
+            return [(None, run) for run in found]
         runs = items
-    return [(run.name, run) for run in _runs_of(runs, None, load, columns)]
+    return [(None, run) for run in _runs_of(runs, None, load, columns)]
 
 
 def _runs_of(

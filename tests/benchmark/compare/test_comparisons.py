@@ -210,7 +210,7 @@ def test_print_is_short_and_begins_with_the_verdict(report: Comparisons) -> None
     assert text.splitlines()[0] == report.verdict.text
     assert len(text.encode()) < 2000
     header, *rows = text.splitlines()[2:7]
-    assert header.split() == ["System", "ndcg@10", "AP", "MRR@10"]
+    assert header.split() == ["Run", "ndcg@10", "AP", "MRR@10"]
     assert [row.split()[0] for row in rows] == ["bm25", "dpr", "a", "x"]
     numbers = [row.index("0.") for row in rows]
     assert len(set(numbers)) == 1, "aligned"
@@ -230,7 +230,7 @@ def test_print_is_short_and_begins_with_the_verdict(report: Comparisons) -> None
 def test_a_notebook_shows_a_table(report: Comparisons) -> None:
     root = ET.fromstring(report._repr_html_())
     rows = [["".join(cell.itertext()) for cell in row] for row in root.iter("tr")]
-    assert rows[0] == ["System", "ndcg@10", "AP", "MRR@10"]
+    assert rows[0] == ["Run", "ndcg@10", "AP", "MRR@10"]
     assert len(rows) == 5
     assert rows[4][0].startswith("x & y")
     assert root.findtext("table/caption") == report.verdict.text

@@ -68,7 +68,7 @@ def test_files_are_written_and_the_text_is_printed(call: Any, tmp_path: Path) ->
     assert done.code == 0
     assert done.text.startswith(("a ", "b ", "Both "))
     assert "\\caption{50\\% \\& more}" in (tmp_path / "paper.tex").read_text("utf-8")
-    assert "System" in (tmp_path / "paper.tex").read_text("utf-8")
+    assert "Run &" in (tmp_path / "paper.tex").read_text("utf-8")
     assert pl.read_parquet(tmp_path / "paper.parquet").height == 2 * 6
     assert json.loads((tmp_path / "paper.json").read_text("utf-8"))["verdict"]["text"]
 
@@ -78,7 +78,7 @@ def test_files_are_written_and_the_text_is_printed(call: Any, tmp_path: Path) ->
     [
         ((*PAIR,), 2, "no judgments given — --qrels — add --qrels FILE"),
         ((LEXICAL,), 2, "no judgments given"),
-        ((LEXICAL, LEXICAL, "--qrels", QRELS), 2, "two runs are named 'lexical'"),
+        ((LEXICAL, LEXICAL, "--qrels", QRELS), 2, "lexical.run is given twice"),
         (("-", "x=-", "--qrels", QRELS), 2, "standard input can be read only once"),
         ((*PAIR, "--qrels", QRELS, "--to", "x.docx"), 2, "unsupported table format: .docx"),
         ((*PAIR, "--qrels", QRELS, "--baseline", "c"), 2, "unknown baseline 'c'"),

@@ -14,6 +14,7 @@ from trectools_plus.cli.commands.eval import evaluate_runs
 from trectools_plus.cli.commands.explain import explain_name
 from trectools_plus.errors import (
     CheckFailedError,
+    InputError,
     SeveralFilesError,
     TrectoolsPlusError,
     UsageError,
@@ -54,14 +55,14 @@ def run(app, tmp_path, monkeypatch):
 def test_table(run):
     result = run("eval", "qrels.txt", "a.run", "b.run", "-m", "MRR@10", "-m", "nDCG@10")
     lines = result.stdout.splitlines()
-    assert lines[0].split() == ["measure", "first", "second"]
+    assert lines[0].split() == ["measure", "a", "b"]
     assert lines[2].split() == ["MRR@10", "(RR@10)", "0.5000", "0.6667"]
     assert lines[3].split()[0] == "nDCG@10"
     assert "queries averaged over" in result.stdout
     assert "3 of 4" in result.stdout
     assert max(map(len, lines)) <= 100
     assert "no relevant document in the qrels, left out of every mean: query 3" in result.stderr
-    assert "second: not in the qrels, not scored: 1 of 4 queries" in result.stderr
+    assert "b: not in the qrels, not scored: 1 of 4 queries" in result.stderr
 
 
 def test_positions_by_their_everyday_names(run):
@@ -80,8 +81,9 @@ def test_positions_by_their_everyday_names(run):
 
 def test_default_measures_and_many_columns_fit_the_width(run):
     for index in range(12):
-        Path(f"r{index}.run").write_text(FIRST.replace("first", f"a-rather-long-run-name-{index}"))
-    result = run("eval", "qrels.txt", *(f"r{index}.run" for index in range(12)))
+        Path(f"a-rather-long-run-name-{index}.run").write_text(FIRST)
+    files = (f"a-rather-long-run-name-{index}.run" for index in range(12))
+    result = run("eval", "qrels.txt", *files)
     lines = result.stdout.splitlines()
     assert max(map(len, lines)) <= 100
     assert sum(line.startswith("HitRate@10") for line in lines) == 6
@@ -107,7 +109,7 @@ def test_json_document(run):
     assert document["qrels"]["queries_without_relevant"] == ["3"]
     assert document["missing"] == "zero"
     (scored,) = document["runs"]
-    assert (scored["name"], scored["path"]) == ("first", "a.run")
+    assert (scored["name"], scored["path"]) == ("a", "a.run")
     assert scored["counts"] == {
         "n_qrels": 4,
         "n_run": 2,
@@ -132,7 +134,7 @@ def test_csv_and_parquet(run):
     table = pl.read_csv(
         io.StringIO(run("eval", "qrels.txt", "a.run", "-m", "RR", "--format", "csv").stdout)
     )
-    assert table.rows() == [("first", "RR", 0.5, 3, 4, 2, 3, 1, 0)]
+    assert table.rows() == [("a", "RR", 0.5, 3, 4, 2, 3, 1, 0)]
     assert table.columns[:4] == ["run", "measure", "mean", "n"]
     options = ("-m", "RR", "--per-query", "--format", "parquet")
     piped = run("eval", "qrels.txt", "a.run", *options).stdout_bytes
@@ -144,8 +146,8 @@ def test_csv_and_parquet(run):
 
 
 def test_csv_has_no_formulas(run):
-    Path("evil.run").write_text("1 Q0 x 1 1.0 =cmd()\n")
-    shown = run("eval", "qrels.txt", "evil.run", "-m", "RR", "--format", "csv").stdout
+    Path("=cmd().run").write_text("1 Q0 x 1 1.0 t\n")
+    shown = run("eval", "qrels.txt", "=cmd().run", "-m", "RR", "--format", "csv").stdout
     assert shown.splitlines()[1].startswith("'=cmd(),RR,")
 
 
@@ -175,12 +177,64 @@ def test_run_from_standard_input(run):
         run("eval", "-", "-", input=FIRST)
 
 
-def test_runs_with_one_tag_are_named_by_their_paths(run):
-    Path("copy.run").write_text(FIRST)
-    document = json.loads(run("eval", "qrels.txt", "a.run", "copy.run", "--format", "json").stdout)
-    assert [scored["name"] for scored in document["runs"]] == ["a.run", "copy.run"]
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        (("a.run", "b.run"), ["a", "b"]),
+        (("a.run", "copy/a.run"), ["first", "second"]),
+        (("a.run", "same/a.run"), ["a", "same-a"]),
+        (("mine=a.run", "copy/a.run"), ["mine", "a"]),
+        (("second=a.run", "b.run", "copy/b.run"), ["second", "b", "copy-b"]),
+        (("k=1.run",), ["k=1"]),
+    ],
+)
+@pytest.mark.parametrize("options", [[], ["--low-memory"]])
+def test_runs_are_named_after_their_files(run, given, names, options):
+    for folder, text in (("copy", SECOND), ("same", FIRST)):
+        Path(folder).mkdir()
+        for name in "ab":
+            Path(folder, f"{name}.run").write_text(text)
+    Path("k=1.run").write_text(FIRST)
+    done = run("eval", "qrels.txt", *given, "--format", "json", "-m", "AP", *options)
+    assert [scored["name"] for scored in json.loads(done.stdout)["runs"]] == names
+
+
+def test_a_run_that_is_given_twice_is_refused(run):
     with pytest.raises(UsageError, match="is given twice"):
         run("eval", "qrels.txt", "a.run", "a.run")
+    with pytest.raises(UsageError, match="two runs are named 'x'"):
+        run("eval", "qrels.txt", "x=a.run", "x=b.run")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("a.run", "nDCG@10", "AP", "RR"),
+        ("a.run", "-m", "nDCG@10 AP RR"),
+        ("a.run", "-m", "nDCG@10, AP", "RR"),
+        ("a.run", "nDCG@10 AP", "RR"),
+        ("nDCG@10", "AP", "RR", "a.run"),
+    ],
+)
+def test_measures_may_follow_the_runs(run, words):
+    expected = run("eval", "qrels.txt", "a.run", "-m", "nDCG@10", "-m", "AP", "-m", "RR").stdout
+    assert run("eval", "qrels.txt", *words).stdout == expected
+
+
+def test_a_file_wins_over_a_measure(run):
+    Path("AP").write_text(SECOND)
+    lines = run("eval", "qrels.txt", "a.run", "AP", "RR", "AP(rel=2)@5").stdout.splitlines()
+    assert lines[0].split() == ["measure", "a", "AP"]
+    assert [line.split()[0] for line in lines[2:4]] == ["RR", "AP(rel=2)@5"]
+
+
+def test_wrong_arguments_say_what_is_missing(run):
+    with pytest.raises(UsageError, match=r"no run is given .* write eval qrels.txt RUN -m AP,RR"):
+        run("eval", "qrels.txt", "AP", "RR")
+    with pytest.raises(UsageError, match=r"no measure 'nDGC@10' — did you mean nDCG@10"):
+        run("eval", "qrels.txt", "a.run", "nDGC@10")
+    with pytest.raises(InputError, match=r"no such file — a@b\.run"):
+        run("eval", "qrels.txt", "a.run", "a@b.run")
 
 
 @pytest.mark.parametrize(
@@ -400,16 +454,17 @@ def test_findings_that_change_no_figure_are_one_note(run):
     Path("d.run").write_text("\ufeff" + SECOND.replace(" 1 ", " 0 "))
     plain = run("eval", "qrels.txt", "a.run", "-m", "AP")
     result = run("eval", "qrels.txt", "c.run", "-m", "AP")
-    assert result.stdout == plain.stdout
+    assert result.stdout == plain.stdout.replace("a\n", "c\n", 1)
     (line,) = [line for line in result.stderr.splitlines() if "figure" in line]
     assert line == (
         "note: 4 findings that change no figure: R105, R120, P103, Q131; see `runs validate` and "
         "`qrels validate`"
     )
+    result_of_c = result.stdout
     result = run("eval", "qrels.txt", "c.run", "d.run", "-m", "AP")
     assert "R105 (c.run), R120 (c.run), " in result.stderr
     assert "F102 (d.run)" in result.stderr
-    assert run("eval", "qrels.txt", "c.run", "--low-memory", "-m", "AP").stdout == plain.stdout
+    assert run("eval", "qrels.txt", "c.run", "--low-memory", "-m", "AP").stdout == result_of_c
 
 
 @pytest.mark.parametrize("option", [[], ["--low-memory"]])

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.cli.app import app
-from trectools_plus.cli.options.runs import parse_runs
+from trectools_plus.cli.options.runs import name_files, parse_runs
 from trectools_plus.errors import FormatError, InputError, MissingExtraError
 from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.files.opening import can_be_read_twice
@@ -174,9 +174,8 @@ def test_a_benchmark(memory: str, tmp_path: Path) -> None:
 
 
 def test_names_of_addresses() -> None:
-    assert parse_runs(
-        ["https://h/a.run?x=1", "mine=s3://b/c.run", "gs://b/d.run.gz"], "--runs"
-    ) == {
+    addresses = ["https://h/a.run?x=1", "mine=s3://b/c.run", "gs://b/d.run.gz"]
+    assert name_files(parse_runs(addresses, "--runs")) == {
         "a": "https://h/a.run?x=1",
         "mine": "s3://b/c.run",
         "d": "gs://b/d.run.gz",

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from trectools_plus import processes
 from trectools_plus.choices import Averaging
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats import query_chunks
-from trectools_plus.measures import name_runs, parse_measures, score_runs
+from trectools_plus.formats import name_runs, query_chunks
+from trectools_plus.measures import parse_measures, score_runs
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.scoring import clean, files, reading
 from trectools_plus.measures.scoring.chunks import ScoredFile

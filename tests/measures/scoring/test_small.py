@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from trectools_plus.choices import Averaging
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.measures import name_runs, open_files, parse_measures, score_runs
+from trectools_plus.formats import name_runs
+from trectools_plus.measures import open_files, parse_measures, score_runs
 from trectools_plus.measures.scoring.small import SmallEvaluation, evaluate_small_files
 from trectools_plus.retrieval import describe_run
 from trectools_plus.trec_eval.arguments import parse_arguments

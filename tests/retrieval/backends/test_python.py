@@ -5,17 +5,23 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from ir_measures import ScoredDoc
 
 from trectools_plus import evaluate, load_collection, load_test_set
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
+from trectools_plus.measures.evaluation import DEFAULT_MEASURES
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.backends.python import PythonBackend
 from trectools_plus.retrieval.backends.retriever import read_results
@@ -50,6 +56,24 @@ def fetch(retriever: Any, folder: Path, **options: Any) -> dict[str, dict[str, f
         ({"d1": 1.0, "d2": 2.0}, ["d2", "d1"], [2.0, 1.0]),
         ([], [], None),
         (Ranking(["d2"], np.array([2], dtype=np.float32)), ["d2"], [2.0]),
+        ([{"doc_id": "d2", "score": 2}, {"doc_id": "d1", "score": 1.5}], ["d2", "d1"], [2.0, 1.5]),
+        ([{"_id": "d2", "_score": 2.0, "_source": {"title": "x"}}], ["d2"], [2.0]),
+        ([{"id": 7, "similarity": 0.5, "text": "x"}], ["7"], [0.5]),
+        ([{"docno": "d2", "rank": 2}, {"docno": "d1", "rank": 1}], ["d1", "d2"], None),
+        ([{"passage_id": "d2"}, {"passage_id": "d1"}], ["d2", "d1"], None),
+        ([SimpleNamespace(docid="d2", score=2.0, lucene_docid=5)], ["d2"], [2.0]),
+        ([ScoredDoc("q1", "d2", 2.0)], ["d2"], [2.0]),
+        (pl.DataFrame({"doc_id": ["d2", "d1"], "score": [2, 1]}), ["d2", "d1"], [2.0, 1.0]),
+        (pl.LazyFrame({"docno": ["d2", "d1"]}), ["d2", "d1"], None),
+        (pl.DataFrame({"id": ["d2", "d1"], "rank": [2, 1]}), ["d1", "d2"], None),
+        (
+            pd.DataFrame(
+                {"qid": [1, 1], "docid": [5, 6], "docno": ["d2", "d1"], "score": [2, 1.5]}
+            ),
+            ["d2", "d1"],
+            [2.0, 1.5],
+        ),
+        (pd.DataFrame({"docno": [], "score": []}), [], []),
     ],
 )
 def test_what_a_function_may_return(found: Any, ids: list[str], scores: list[float] | None) -> None:
@@ -61,6 +85,9 @@ def test_what_a_function_may_return(found: Any, ids: list[str], scores: list[flo
     [
         *(None, "d1", b"d1", 3, [None], [("d1",)], [("d1", "1.0")], ["d1", ("d2", 1)], [True]),
         *({"d1", "d2"}, [("d1", None)], np.array([["d1", "0.5"]]), [1.5]),
+        *([{"title": "x"}], [{"doc_id": "d1"}, "d2"], [{"doc_id": "d1", "score": "high"}]),
+        *([{"doc_id": "d1", "score": 1}, {"doc_id": "d2"}], [{"doc_id": None}], {"d1": [1, 2]}),
+        *(pl.DataFrame({"a": ["d1"]}), pl.DataFrame({"doc_id": [1.5]}), pd.Series([0.5], ["d1"])),
     ],
 )
 def test_what_a_function_may_not_return(found: Any) -> None:
@@ -77,7 +104,7 @@ def test_a_table_is_not_taken_for_the_names_of_its_columns() -> None:
         def __iter__(self) -> Any:
             return iter(self.columns)
 
-    with pytest.raises(TypeError, match=r"got a Frame: return list\(zip\(ids, scores\)\)"):
+    with pytest.raises(TypeError, match="or a data frame but got a Frame"):
         read_results(Frame())
     assert read_results({"d1": 1, "d2": 2}.keys()) == (["d1", "d2"], None)
 
@@ -174,7 +201,8 @@ def broken(text: str, depth: int) -> list[str]:
 
 
 def test_an_error_of_the_function_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(CheckFailedError, match=r"mine is incomplete: 1 of 2 .*q2: KeyError: 'no"):
+    reason = r"mine is incomplete: 1 of 2 .*q2: [\w.]*test_python:broken: KeyError: 'no"
+    with pytest.raises(CheckFailedError, match=reason):
         fetch(broken, tmp_path)
     assert list(read_run(tmp_path / "mine.run").to_dict()) == ["q1"]
 
@@ -228,6 +256,24 @@ def test_evaluate_a_function_on_a_test_set(search: Callable[[str, int], Any]) ->
     (name,) = evaluation.run_names
     assert evaluation.mean(name, "RR@10") == 0.5
     assert evaluation.n(name, "RR@10") == 2
+
+
+def test_evaluate_a_function_without_measures() -> None:
+    found = evaluate(lambda query: ["d9", "d2"], TESTS)
+    first = ["Recall@5", "Recall@10", "Recall@20", "nDCG@10", "MRR"]
+    assert found.measure_names[:5] == first
+    assert {measure.name for measure in found.measures} > set(DEFAULT_MEASURES)
+    assert found.mean("MRR") == found.median("MRR") == 0.25
+    assert found.std("MRR") == pytest.approx(0.125**0.5)
+    text = str(found)
+    assert all(name in text for name in (*found.measure_names, "Mean", "Median", "Std"))
+    assert "0.3536" in text
+    partial_name = evaluate(partial(_ranked_by, {}), TESTS, ["MRR"]).run_names
+    assert partial_name == ["_ranked_by"]
+
+
+def _ranked_by(index: dict[str, str], query: str) -> list[str]:
+    return ["d1"]
 
 
 def test_evaluate_takes_a_loaded_test_set_its_name_or_its_path(

@@ -68,7 +68,11 @@ def fetch(behaviour: str, *names: str, corpus: Corpus | None = None, timeout: fl
         ("os._exit(3)", "the retriever ended its process with exit code 3"),
         ("raise SystemExit('bye')", "SystemExit: bye"),
         ("raise KeyboardInterrupt", "KeyboardInterrupt"),
-        ("return 3", "TypeError: expected ids, pairs or a mapping but got int 3"),
+        (
+            "return 3",
+            "TypeError: expected ids, pairs of id and score, dictionaries or a data frame but got "
+            "int 3",
+        ),
     ],
 )
 def test_the_other_queries_are_answered(folder: Path, behaviour: str, reason: str) -> None:

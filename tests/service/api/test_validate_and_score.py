@@ -50,8 +50,8 @@ def test_scores_are_those_of_eval(client: TestClient, printed: Printed, tmp_path
     expected = printed("eval", "qrels", "run-1", "run-2", "--per-query", cwd=tmp_path)
     files = [
         ("qrels", ("/etc/passwd", QRELS.read_bytes())),
-        ("run", ("../../x", (RUNS / "lexical.run").read_bytes())),
-        ("run", ("http://x", (RUNS / "vector.run").read_bytes())),
+        ("run", ("../../run-1.run", (RUNS / "lexical.run").read_bytes())),
+        ("run", ("http://x/run-2", (RUNS / "vector.run").read_bytes())),
     ]
     answer = client.post("/v1/score?per_query=true", files=files)
     assert answer.json() == expected

@@ -143,6 +143,7 @@ class Contrast(Displayed):
         higher_is_better: The direction of each measure.
         headline_measures: The headline measures of A that both reports contain, the primary one
             first; if there is none, the first measure.
+        noun: The word for what is compared: ``run`` or ``mode``.
     """
 
     names: tuple[str, str]
@@ -154,6 +155,7 @@ class Contrast(Displayed):
     packages: dict[str, tuple[Any, Any]]
     higher_is_better: dict[str, bool]
     headline_measures: list[str]
+    noun: str = "mode"
 
     def primary(self, mode: ModeContrast) -> Comparison:
         """Return the comparison of a mode on the first headline measure."""
@@ -169,7 +171,15 @@ class Contrast(Displayed):
                 rows.append([mode.label, one.measure, *map(as_cell, (*means, *values))])
         queries = plural(self.queries, "query", "queries")
         caption = f"B − A: {self.names[1]} − {self.names[0]}, {queries}"
-        header = ["Mode", "Measure", "A", "B", "Difference", "Adjusted p", "Significant"]
+        header = [
+            self.noun.capitalize(),
+            "Measure",
+            "A",
+            "B",
+            "Difference",
+            "Adjusted p",
+            "Significant",
+        ]
         return Content(caption, header, rows)
 
 
@@ -275,6 +285,7 @@ def compare_reports(
         find_changes(ours.packages, theirs.packages),
         {name: a.report.higher_is_better(name) for name in measures},
         [name for name in a.report.headline_measures if name in measures] or measures[:1],
+        a.report.noun,
     )
 
 

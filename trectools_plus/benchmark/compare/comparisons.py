@@ -194,6 +194,12 @@ class Comparisons(Displayed, Sequence[Comparison]):
 
         return reporting.render_comparisons_json(self)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of :meth:`to_json` as a dictionary."""
+        from trectools_plus import reporting
+
+        return reporting.comparisons_document(self)
+
     def to_polars(self) -> pl.DataFrame:
         """Return a row per system and measure: mean, interval and significance.
 
@@ -258,8 +264,14 @@ class Comparisons(Displayed, Sequence[Comparison]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Comparison, ...]: ...
 
-    def __getitem__(self, index: int | slice) -> Comparison | tuple[Comparison, ...]:
-        return self.entries[index]
+    @overload
+    def __getitem__(self, index: str) -> float | dict[str, float]: ...
+
+    def __getitem__(
+        self, index: int | slice | str
+    ) -> Comparison | tuple[Comparison, ...] | float | dict[str, float]:
+        """Return a comparison by its place, or the means of a measure by system."""
+        return self.evaluation[index] if isinstance(index, str) else self.entries[index]
 
     def _text(self) -> str:
         """The verdict, and the headline measures of the first systems, in less than 2 kB."""

@@ -92,7 +92,9 @@ def find_differences(
     facts = {
         "test": config.correction if config.correction in FAMILY_TESTS else config.test,
         "correction": config.correction,
-        "family": _describe_family(config.correction, len(modes), len(further)),
+        "family": _describe_family(
+            config.correction, len(modes), len(further), config.noun_of(modes)
+        ),
     }
     found = compare_pairs(whole, pairs, facts, config.resampling, config.rope)
     by_case = {(one.baseline, one.contrast, one.measure): one for one in found}
@@ -170,22 +172,22 @@ def _equals_mode(evaluation: Evaluation, fusion: str, table: FloatArray) -> bool
     )
 
 
-def _describe_family(correction: str, modes: int, further: int) -> str:
+def _describe_family(correction: str, modes: int, further: int, noun: str) -> str:
     counted = modes + further
     pairs = modes * (modes - 1) // 2 + further
     if not further:
-        return describe_family(modes, 0, pairs)
+        return describe_family(modes, 0, pairs, noun)
     fusions = plural(further, "fusion without a component", "fusions without a component")
     if correction == TUKEY:  # Tukey's test also compares the fusions with each other
         pairs = counted * (counted - 1) // 2
         return (
-            f"{plural(pairs, 'comparison')} on one measure: every pair of {plural(modes, 'mode')} "
+            f"{plural(pairs, 'comparison')} on one measure: every pair of {plural(modes, noun)} "
             f"and {fusions}"
         )
     if modes < 2:
         return f"{plural(pairs, 'comparison')} on one measure: {fusions}"
     return (
-        f"{plural(pairs, 'comparison')} on one measure: every pair of {plural(modes, 'mode')}, "
+        f"{plural(pairs, 'comparison')} on one measure: every pair of {plural(modes, noun)}, "
         f"and {fusions}"
     )
 

@@ -25,9 +25,9 @@ def alpha_of(level: float) -> float:
     return round(1.0 - level, 12)
 
 
-def describe_family(modes: int, baselines: int, pairs: int) -> str:
+def describe_family(modes: int, baselines: int, pairs: int, noun: str = "mode") -> str:
     """Describe a family, as in ``3 comparisons on one measure: every pair of 3 modes``."""
     counted = f"{plural(pairs, 'comparison')} on one measure"
     if not baselines:
-        return f"{counted}: every pair of {modes} modes"
-    return f"{counted}: {plural(modes - baselines, 'mode')} against {plural(baselines, 'baseline')}"
+        return f"{counted}: every pair of {modes} {noun}s"
+    return f"{counted}: {plural(modes - baselines, noun)} against {plural(baselines, 'baseline')}"

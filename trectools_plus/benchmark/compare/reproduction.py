@@ -30,6 +30,7 @@ from trectools_plus.benchmark.run.dataset import hash_qrels
 from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.files.remote import is_address
+from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import (
@@ -143,6 +144,7 @@ class Reproduction(Displayed):
         similarity: Rank-biased overlap of each two runs of A and B; ``None`` for a replication.
         notes: Remarks, a sentence each: modes in only one of them, missing figures.
         higher_is_better: The direction of each measure.
+        noun: The word for what is compared: ``run`` or ``mode``.
     """
 
     names: tuple[str, str]
@@ -153,6 +155,7 @@ class Reproduction(Displayed):
     similarity: Similarity | None
     notes: list[str]
     higher_is_better: dict[str, bool]
+    noun: str = "mode"
 
     @property
     def test(self) -> str:
@@ -165,7 +168,17 @@ class Reproduction(Displayed):
 
     def _content(self) -> Content:
         """The figures of the first measure, a row per mode."""
-        header = ["Mode", "A", "B", "RBO", "tau", "RMSE", "p", "Effect ratio", "ΔRI"]
+        header = [
+            self.noun.capitalize(),
+            "A",
+            "B",
+            "RBO",
+            "tau",
+            "RMSE",
+            "p",
+            "Effect ratio",
+            "ΔRI",
+        ]
         rows = []
         for mode in self.modes:
             one, rankings = mode.scores[0], mode.rankings
@@ -295,6 +308,7 @@ def compare_reproduction(
         similarity=similarity,
         notes=_notes(first, second, pairs, found),
         higher_is_better={name: scores[0].definition(name).higher_is_better for name in names},
+        noun=next((one.report.noun for one in reports if one is not None), "run"),
     )
 
 
@@ -307,13 +321,19 @@ def state_reproduction(found: Reproduction) -> str:
     if found.replication:
         return _state_replication(found)
     over = f"over {plural(found.queries[0], 'query', 'queries')}"
-    modes = f"all {len(found.modes)} modes" if len(found.modes) > 1 else found.modes[0].label
+    modes = (
+        f"all {len(found.modes)} {found.noun}s" if len(found.modes) > 1 else found.modes[0].label
+    )
     if all(_is_exact(mode) for mode in found.modes):
         return f"B reproduces {modes} of A exactly: the rankings are equal {over}."
     mode = max(_improved(found), key=lambda mode: mode.scores[0].rmse or 0.0)
     one, rankings = mode.scores[0], mode.rankings
     overlap = "" if rankings is None or rankings.rbo is None else f", RBO {rankings.rbo:.3f}"
-    among = f" for {mode.label}, the mode that differs most," if len(_improved(found)) > 1 else ""
+    among = (
+        f" for {mode.label}, the {found.noun} that differs most,"
+        if len(_improved(found)) > 1
+        else ""
+    )
     return (
         f"B has {_show(one.mean_b)} on {one.measure}{among} instead of {_show(one.mean_a)} {over} "
         f"(RMSE {_show(one.rmse)}, {found.test} p {_show_p(one.p_value)}{overlap})"
@@ -416,7 +436,7 @@ def _open_side(
         runs = report.read_runs()
         labels = {mode: result.label for mode, result in report.report.modes.items()}
     else:
-        runs = as_runs({_stem(source): source} if is_path(source) else source)
+        runs = as_runs(source)
         labels = {run: run for run in runs}
         name = next((run.path for run in runs.values() if run.path), name)
     chosen = None
@@ -430,17 +450,13 @@ def _open_side(
                 remedy="give --baseline twice, for A and for B, with a mode or a run file each",
             )
         added = as_run(baseline)
-        chosen = _stem(baseline) if is_path(baseline) else added.name
+        (chosen,) = name_runs([added])
         chosen = f"{chosen} (baseline)" if chosen in runs else chosen
         runs = {**runs, chosen: added}
         labels = {**labels, chosen: chosen}
     given = [run for key, run in runs.items() if report is None or key not in report.report.modes]
     refuse_unscorable(qrels, given)
     return _Side(name, labels, runs, qrels, chosen, report)
-
-
-def _stem(path: Input) -> str:
-    return Path(os.fsdecode(path)).stem
 
 
 def _use_baseline_of_report(first: _Side, second: _Side) -> tuple[_Side, _Side]:

@@ -151,7 +151,7 @@ def _diagnose_judged(modes: Mapping[str, ModeResult]) -> Iterator[Diagnosis]:
             sign="few-judged",
             observed=f"many of the first results have no judgment ({name}: {seen})",
             suggests="unjudged documents count as not relevant, so the figures are lower bounds, "
-            "and a mode that shaped the pool has an advantage: judge the top results of the others",
+            "and a run that shaped the pool has an advantage: judge the top results of the others",
         )
 
 

@@ -225,6 +225,12 @@ class BenchmarkReport(ReportModel):
         return match_name(requested, self.canonical_names)
 
     @property
+    def noun(self) -> str:
+        """The word for what is compared: ``run`` for files of the user, ``mode`` for searches."""
+        is_benchmark = self.manifest.experiment_id != ""  # otherwise the result of compare
+        return "mode" if is_benchmark and self.manifest.config.get("runs") is None else "run"
+
+    @property
     def runs(self) -> list[RunInfo]:
         """Every run of the report: the runs of the modes, then those without a component."""
         return [*(one.run for one in self.modes.values()), *(one.run for one in self.components)]
@@ -249,7 +255,7 @@ class BenchmarkReport(ReportModel):
         caption = f"{dataset.id}, {size}; {self.confidence * 100:g}% intervals"
         if self.verdict:
             caption = f"{self.verdict.text} {caption}"
-        return Content(caption, ["Mode", *measures], rows)
+        return Content(caption, [self.noun.capitalize(), *measures], rows)
 
     @checked
     def plot(self, measures: Sequence[str] | None = None) -> Figure:

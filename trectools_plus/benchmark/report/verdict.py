@@ -147,7 +147,8 @@ def find_best_overall(
         measure=measure,
         settled=settled,
         not_different=[] if settled else others,
-        rule=f"the best mean {measure}; settled if significantly better than every other mode",
+        rule=f"the best mean {measure}; settled if significantly better than every other "
+        f"{report.noun}",
     )
 
 
@@ -176,7 +177,7 @@ def make_verdict(
         value, ci, queries = only.mean, only.ci, only.n
         text = _describe_only(report, measure)
     elif not defined:
-        text = f"{measure} is undefined for every mode"
+        text = f"{measure} is undefined for every {report.noun}"
     elif overall is not None:
         value = means[overall.mode]
         if lead is not None:
@@ -231,7 +232,7 @@ def _label(report: BenchmarkReport, mode: str) -> str:
 
 
 def _join(report: BenchmarkReport, modes: Sequence[str]) -> str:
-    return join_names([_label(report, mode) for mode in modes], "modes", _NAMED)
+    return join_names([_label(report, mode) for mode in modes], f"{report.noun}s", _NAMED)
 
 
 def _find_lead(report: BenchmarkReport, overall: BestOverall) -> _Lead | None:
@@ -286,7 +287,7 @@ def _describe_only(report: BenchmarkReport, measure: str) -> str:
 def _describe_unranked(report: BenchmarkReport, measure: str, means: dict[str, float]) -> str:
     is_sum = report.is_sum(measure)
     why = "it is a sum over the queries" if is_sum else "the means are over different queries"
-    start = f"The modes are not ranked on {measure}, because {why}"
+    start = f"The {report.noun}s are not ranked on {measure}, because {why}"
     if len(means) > _NAMED:
         return start
     shown = (
@@ -303,7 +304,7 @@ def _describe_tie(
     tied = [mode for mode, mean in means.items() if abs(mean - top) <= EQUAL]
     number = plural(report.manifest.dataset.queries, "query", "queries")
     if len(tied) == len(report.modes):
-        who = "Both modes" if len(tied) == 2 else "All modes"
+        who = f"{'Both' if len(tied) == 2 else 'All'} {report.noun}s"
         return f"{who} have the same mean on {measure}: {_show(top)} with {number}"
     extreme = "highest" if report.higher_is_better(measure) else "lowest (best)"
     return (
@@ -319,7 +320,7 @@ def _describe_best(report: BenchmarkReport, overall: BestOverall, lead: _Lead | 
     verb = "is best" if overall.settled else unproven
     text = f"{_label(report, overall.mode)} {verb} on {measure}: {_show(value)}"
     if lead is None or lead.difference is None:
-        return f"{text}; no other mode has a mean on {measure}"
+        return f"{text}; no other {report.noun} has a mean on {measure}"
     sign = "over" if higher else "against"
     baselines = report.manifest.config.get("baseline") or ()
     role = "the baseline " if lead.second in baselines else ""
@@ -337,7 +338,7 @@ def _describe_significance(report: BenchmarkReport, overall: BestOverall, lead: 
     others = [mode for mode in report.modes if mode not in (overall.mode, lead.second)]
     unproven = [mode for mode in others if mode in overall.not_different]
     if overall.settled:
-        against = " against every other mode" if others else ""
+        against = f" against every other {report.noun}" if others else ""
         return f"significant{against} with {number}"
     if entry.significant:
         but = f", but not against {_join(report, unproven)}" if unproven else ""
@@ -391,7 +392,7 @@ def _describe_unscored(report: BenchmarkReport) -> str:
     if not labels:
         return ""
     verb = "was" if len(labels) == 1 else "were"
-    return f"; {join_names(labels, 'modes', _NAMED)} {verb} not scored"
+    return f"; {join_names(labels, f'{report.noun}s', _NAMED)} {verb} not scored"
 
 
 def list_next_steps(
@@ -417,7 +418,7 @@ def list_next_steps(
         of_all = plural(report.manifest.dataset.queries, "query", "queries")
         score = "scores" if len(failing) == 1 else "score"
         where = (
-            "in every mode"
+            f"in every {report.noun}"
             if len(report.modes) > 1
             else f"in {next(iter(report.modes.values())).label}"
         )
@@ -448,7 +449,7 @@ def describe_judged(report: BenchmarkReport) -> list[str]:
         listed = ", ".join(f"{_label(report, mode)} {share:.0%}" for mode, share in shares.items())
     else:
         low, high = (f"{end:.0%}" for end in (min(shares.values()), max(shares.values())))
-        listed = f"{len(shares)} modes {low}" + ("" if low == high else f" to {high}")
+        listed = f"{len(shares)} {report.noun}s {low}" + ("" if low == high else f" to {high}")
     text = f"Less than half of the first ten documents is judged ({listed})"
     mode = report.best_mode.get(pool.measure) or next(iter(shares))
     found = pool.modes[mode]

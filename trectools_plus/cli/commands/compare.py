@@ -35,7 +35,7 @@ from trectools_plus.cli.options.common import (
     measure_option,
 )
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.runs import parse_runs
+from trectools_plus.cli.options.runs import GivenRun, parse_runs, split_measures
 from trectools_plus.cli.options.table import TableOptions
 from trectools_plus.cli.printing import print_notes, write_json
 from trectools_plus.cli.verbosity import is_quiet, show_progress
@@ -52,7 +52,7 @@ def compare_runs(
         typer.Argument(
             metavar="RUN...",
             help="Run files, or NAME=FILE; without NAME=, a run is named after its file. - is "
-            "standard input.",
+            "standard input. Names of measures may follow.",
         ),
     ],
     qrels: Annotated[
@@ -124,9 +124,9 @@ def compare_runs(
       trectools-plus compare a.run b.run --qrels qrels.txt --format latex --label tab:main
       trectools-plus compare a.run b.run --qrels qrels.txt --test t_test --format json
     """
-    judgments, named = _split(qrels, runs)
-    names = [name for text in measure or () for name in measures.split_names(text)]
-    chosen = measures.parse_measures(names if measure else DEFAULT_MEASURES)
+    files, names = split_measures(runs, measure)
+    judgments, given_runs = _split(qrels, files)
+    chosen = measures.parse_measures(names if names or measure else DEFAULT_MEASURES)
     if ontology is not None or annotations is not None:
         measures.check_files_used(chosen, ontology, annotations)
         chosen = measures.bind_files(chosen, ontology, annotations)
@@ -146,17 +146,20 @@ def compare_runs(
         **{name: value for name, value in given.items() if value is not None}
     )
     reporting.check_suffixes(*(to or ()))
+    paths = [run.path for run in given_runs]
     with use_scheduler(scheduler), show_progress() as progress:
         opened = measures.open_files(
             judgments,
-            list(named.values()),
+            paths,
             chosen,
             low_memory=low_memory,
             strict_input=strict_input,
             columns=formats.column_names(columns),
             progress=progress,
         )
-        tables = measures.name_given_runs(named, opened.runs)
+        tables = formats.name_runs_of_files(
+            opened.runs, paths, given=[run.name for run in given_runs]
+        )
         averaging = Averaging(missing, no_relevant)
         evaluation = measures.score_runs(
             opened.qrels, tables, chosen, averaging, notes=opened.notes
@@ -167,8 +170,8 @@ def compare_runs(
     print_notes(evaluation)
 
 
-def _split(qrels: str | None, runs: list[str]) -> tuple[str, dict[str, str]]:
-    """Return the judgments and the runs by name; without ``--qrels``, the first file is the former.
+def _split(qrels: str | None, runs: list[str]) -> tuple[str, list[GivenRun]]:
+    """Return the judgments and the runs; without ``--qrels``, the first file is the former.
 
     Raises:
         UsageError: If there are no judgments or no run, or standard input is named twice.
@@ -178,10 +181,10 @@ def _split(qrels: str | None, runs: list[str]) -> tuple[str, dict[str, str]]:
         if len(files) < 2 or "=" in files[0]:
             raise UsageError("no judgments given", where="--qrels", remedy="add --qrels FILE")
         qrels = files.pop(0)
-    named = parse_runs(files, "RUN")
-    if [qrels, *named.values()].count("-") > 1:
+    given = parse_runs(files, "RUN")
+    if [qrels, *(run.path for run in given)].count("-") > 1:
         raise UsageError("standard input can be read only once", remedy="name a file instead of -")
-    return qrels, named
+    return qrels, given
 
 
 def _print(

@@ -27,6 +27,7 @@ from trectools_plus.cli.options.common import (
     StrictInput,
     measure_option,
 )
+from trectools_plus.cli.options.runs import parse_runs, split_measures
 from trectools_plus.cli.printing import WIDTH, print_notes, write_frame, write_json, write_text
 from trectools_plus.cli.verbosity import show_progress
 from trectools_plus.distributed import use_scheduler
@@ -52,7 +53,11 @@ def evaluate_runs(
     ],
     runs: Annotated[
         list[str],
-        typer.Argument(metavar="RUN...", help="Run files or addresses; - is standard input."),
+        typer.Argument(
+            metavar="RUN...",
+            help="Run files or addresses, or NAME=FILE; without NAME=, a run is named after its "
+            "file. - is standard input. Names of measures may follow.",
+        ),
     ],
     measure: Annotated[list[str] | None, measure_option(USUAL_MEASURES)] = None,
     per_query: Annotated[
@@ -91,6 +96,7 @@ def evaluate_runs(
     Examples:
       trectools-plus eval qrels.txt bm25.run
       trectools-plus eval qrels.txt bm25.run hybrid.run -m nDCG@10 -m MRR@10
+      trectools-plus eval qrels.txt bm25.run mine=hybrid.run nDCG@10 AP
       trectools-plus eval qrels.txt bm25.run --per-query --format csv > scores.csv
       trectools-plus eval qrels.txt bm25.run --per-query --format parquet -o scores.parquet
       trectools-plus eval qrels.txt runs/*.run --scheduler tcp://10.0.0.1:8786
@@ -102,10 +108,16 @@ def evaluate_runs(
         raise UsageError(
             "cannot print parquet to a terminal", where="--format", remedy="add --output FILE"
         )
-    if [qrels, *runs].count("-") > 1:
+    files, names = split_measures(runs, measure)
+    if not files:
+        raise UsageError(
+            "no run is given", where="RUN", remedy=f"write eval {qrels} RUN -m {','.join(names)}"
+        )
+    given = parse_runs(files, "RUN")
+    paths = [run.path for run in given]
+    if [qrels, *paths].count("-") > 1:
         raise UsageError("standard input can be read only once", remedy="name a file instead of -")
-    names = [name for text in measure or () for name in measures.split_names(text)]
-    chosen = measures.parse_measures(names if measure else DEFAULT_MEASURES)
+    chosen = measures.parse_measures(names if names or measure else DEFAULT_MEASURES)
     if ontology is not None or annotations is not None:
         measures.check_files_used(chosen, ontology, annotations)
         chosen = measures.bind_files(chosen, ontology, annotations)
@@ -114,20 +126,24 @@ def evaluate_runs(
         small = None
         names_of_columns = formats.column_names(columns)
         if scheduler is None and names_of_columns is None:
-            small = measures.evaluate_small_files(qrels, runs, chosen, averaging, progress)
+            small = measures.evaluate_small_files(
+                qrels, paths, chosen, averaging, progress, [run.name for run in given]
+            )
         if small is None:
             load_numpy_without_threads()
             opened = measures.open_files(
                 qrels,
-                runs,
+                paths,
                 chosen,
                 low_memory=low_memory,
                 strict_input=strict_input,
                 columns=names_of_columns,
                 progress=progress,
             )
-            scored = measures.name_runs(opened.runs)
-            named: Mapping[str, measures.NamedRun] = scored
+            scored = formats.name_runs_of_files(
+                opened.runs, paths, given=[run.name for run in given]
+            )
+            named: Mapping[str, formats.NamedRun] = scored
             evaluation = measures.score_runs(
                 opened.qrels, scored, chosen, averaging, notes=opened.notes
             )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from trectools_plus.distributed import current_workers
@@ -92,26 +90,6 @@ def open_files(
     opened = [scored[path] for path in runs]
     of_runs = [finding for run in opened for finding in run.findings]
     return OpenedFiles(judged.grades, opened, notes_on_findings(of_runs, judged.findings))
-
-
-def name_given_runs(
-    given: Mapping[str, str], runs: Sequence[Run | ScoredFile]
-) -> dict[str, Run | ScoredFile]:
-    """Return runs by name; those of a table of several systems have the names of the systems.
-
-    Args:
-        given: The path of each name.
-        runs: The runs of these files, in their order.
-    """
-    n_runs, n_given = Counter(run.path for run in runs), Counter(given.values())
-    rest = iter(runs)
-    named: dict[str, Run | ScoredFile] = {}
-    for name, path in given.items():
-        n = n_runs[path] // n_given[path]
-        for run in islice(rest, n):
-            own = name if n == 1 else run.name if run.name not in {*named, *given} else ""
-            named[own or f"{name} {run.name}"] = run
-    return named
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from trectools_plus.choices import Averaging
+from trectools_plus.formats.run_names import name_runs
 from trectools_plus.measures.definitions.base import Measure, ScoredQueries
 from trectools_plus.measures.evaluation import (
     Counts,
     Evaluation,
     PlainTables,
     choose_queries,
-    name_runs,
 )
 from trectools_plus.measures.providers import pytrec_eval
 from trectools_plus.measures.providers.pytrec_eval import (
@@ -66,6 +66,7 @@ def evaluate_small_files(
     measures: Sequence[Measure],
     averaging: Averaging,
     progress: Progress = no_progress,
+    given: Sequence[str | None] = (),
 ) -> SmallEvaluation | None:
     """Read and score small clean files.
 
@@ -75,6 +76,7 @@ def evaluate_small_files(
         measures: The measures, each once.
         averaging: The treatment of queries without results.
         progress: Receives the number of finished runs, for the step ``scoring``.
+        given: The name that the user gave to each run, or ``None``; by default no names.
 
     Returns:
         The files with their scores; ``None`` if a file is larger, cannot be read, or may
@@ -93,7 +95,7 @@ def evaluate_small_files(
         if run is None or run.deepest > DEFAULT_MAX_DEPTH or not can_be_compared(run, judged):
             return None
         opened.append(run)
-    named = name_runs(opened)
+    named = name_runs(opened, given)
     query_ids = list(judged.judgments)
     averaged: dict[str, list[str]] = {}
     counts: dict[str, Counts] = {}

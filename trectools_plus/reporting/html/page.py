@@ -157,7 +157,7 @@ def list_measures(report: BenchmarkReport) -> list[str]:
 def make_title(report: BenchmarkReport) -> str:
     """Return the title: the modes and the dataset."""
     labels = [result.label for result in report.modes.values()]
-    return f"{wording.join_labels(labels)} on {report.manifest.dataset.id}"
+    return f"{wording.join_labels(labels, noun=report.noun)} on {report.manifest.dataset.id}"
 
 
 def embed_json(value: Any) -> str:
@@ -182,7 +182,7 @@ def _view_measure(report: BenchmarkReport, measure: str) -> dict[str, Any]:
         "steps": [] if verdict is None else list(verdict.next_steps),
         "differences": view_differences(report, measure),
         "groups": "; ".join(
-            wording.join_labels([report.modes[mode].label for mode in group])
+            wording.join_labels([report.modes[mode].label for mode in group], noun=report.noun)
             for group in report.groups.get(measure, [])
         )
         or "–",

@@ -153,6 +153,7 @@ def collect_queries(
     places = {query_id: place for place, query_id in enumerate(values.query_ids)}
     data = {
         "modes": [result.label for result in report.modes.values()],
+        "noun": report.noun,
         "measures": list(values.parts),
         "lower": [not report.higher_is_better(measure) for measure in values.parts],
         "parts": PARTS,

@@ -121,7 +121,8 @@ def _collapse(section: str) -> str:
 
 
 def _means(comparison: ComparisonTable) -> str:
-    return render_table(fold(comparison.by_measure(), len(comparison.labels)), show_cell)
+    noun = comparison.noun.capitalize()
+    return render_table(fold(comparison.by_measure(), len(comparison.labels), noun), show_cell)
 
 
 def _introduction(report: BenchmarkReport, comparison: ComparisonTable) -> str:
@@ -188,13 +189,14 @@ def _diagnosis(report: BenchmarkReport) -> str:
 
 
 def _failing_queries(report: BenchmarkReport) -> str:
-    title = "## Queries that fail in every mode"
+    title = f"## Queries that fail in every {report.noun}"
     measure = report.measure_names[0]
     failing = report.failing_queries
     if not report.higher_is_better(measure):
         return ""
     if not failing:
-        return f"{title}\n\nNone: on every query, at least one mode scores above 0 on {measure}."
+        none = f"None: on every query, at least one {report.noun} scores above 0 on {measure}."
+        return f"{title}\n\n{none}"
     labels = [f"First relevant, {result.label}" for result in report.modes.values()]
     rows = [
         [
@@ -208,8 +210,9 @@ def _failing_queries(report: BenchmarkReport) -> str:
     more = len(failing) - len(rows)
     score = "scores" if len(failing) == 1 else "score"
     return (
-        f"{title}\n\n{len(failing):,} of {total} {score} 0 on {measure} in every mode. The rank of "
-        "the first relevant document shows whether a mode found it too far down or not at all.\n\n"
+        f"{title}\n\n{len(failing):,} of {total} {score} 0 on {measure} in every {report.noun}. "
+        f"The rank of the first relevant document shows whether a {report.noun} found it too far "
+        "down or not at all.\n\n"
         + markdown_table(["Query", "Text", *labels], rows)
         + (f"\n\n{more:,} more are in `BenchmarkReport.json`." if more else "")
     )
@@ -233,7 +236,7 @@ def _near_misses(report: BenchmarkReport) -> str:
         for row in near_rows(report)[:MOST_QUERIES]
     ]
     more = len(report.near_misses) - len(rows)
-    header = ["Query", "Text", "Mode", "First result", "Relation", "Expected"]
+    header = ["Query", "Text", report.noun.capitalize(), "First result", "Relation", "Expected"]
     return (
         f"{title}\n\n{escape(near_sentence(report))}\n\n"
         + markdown_table(header, rows)
@@ -267,9 +270,10 @@ def _differences(report: BenchmarkReport) -> str:
     parts = [
         "## Paired differences",
         markdown_table(header, rows),
-        "Each row compares two modes query by query. Won, tied and lost count the queries on which "
-        "the first mode is better, equal or worse. d_z is the mean difference divided by the "
-        f"standard deviation of the differences. {describe_detectable(entries[0])} "
+        f"Each row compares two {report.noun}s query by query. Won, tied and lost count the "
+        f"queries on which the first {report.noun} is better, equal or worse. d_z is the mean "
+        "difference divided by the standard deviation of the differences. "
+        f"{describe_detectable(entries[0])} "
         f"{describe_difference_intervals(entries[0])} "
         f"Significant: {describe_test(entries[0], report.confidence)}. Nothing corrects for the "
         "number of measures, so choose one measure before looking at the results."
@@ -285,7 +289,8 @@ def _groups(report: BenchmarkReport) -> str:
     if not lines:
         return ""
     listed = "\n".join(f"- {escape(line)}" for line in lines)
-    return f"Modes without a significant difference, best group first:\n\n{listed}"
+    nouns = f"{report.noun.capitalize()}s"
+    return f"{nouns} without a significant difference, best group first:\n\n{listed}"
 
 
 def _p_values(report: BenchmarkReport, entries: list[Comparison]) -> str:
@@ -358,7 +363,8 @@ def _stratified(report: BenchmarkReport, field: str) -> str:
         shown = (_show_stratum(each, queries) for each in results)
         rows.append([f"{harmless(value)} ({queries:,})", *shown])
     table = Table.of([harmless(field), *labels], rows)
-    return render_table(fold(table, len(labels), f"Mode by {harmless(field)}"))
+    corner = f"{report.noun.capitalize()} by {harmless(field)}"
+    return render_table(fold(table, len(labels), corner))
 
 
 def _count(results: list[StratumResult | None]) -> int:
@@ -394,7 +400,8 @@ def _diagnostics(report: BenchmarkReport) -> str:
     for mode in report.unscored.values():
         answered = mode.queries - len(mode.failed_queries)
         rows.append([mode.label, f"{mode.status}, not scored", f"{answered:,}", *["–"] * 5])
-    header = ["Mode", "Status", "Queries", "Results", "Missing", "Shallow", "Ties", "Judged"]
+    header = [report.noun.capitalize(), "Status", "Queries", "Results", "Missing", "Shallow"]
+    header += ["Ties", "Judged"]
     parts = [
         "## Diagnostics",
         markdown_table(header, rows),
@@ -435,7 +442,7 @@ def _latency(report: BenchmarkReport) -> str:
     timed = [(one.label, ms) for one in report.modes.values() if (ms := one.latency_ms) is not None]
     if not timed:
         return ""
-    header = ["Mode", "Mean", "p50", "p95", "p99"]
+    header = [report.noun.capitalize(), "Mean", "p50", "p95", "p99"]
     rows = [
         [label, *(f"{value:,.2f}" for value in (ms.mean, ms.p50, ms.p95, ms.p99))]
         for label, ms in timed

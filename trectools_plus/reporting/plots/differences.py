@@ -58,7 +58,8 @@ def plot_differences(
             f"the report has no comparison {contrast} − {baseline}", remedy=f"it has {known}"
         )
     differences = query_differences(per_query, baseline, contrast, measure)
-    _draw(axes, differences, higher_is_better=report.higher_is_better(measure))
+    higher = report.higher_is_better(measure)
+    _draw(axes, differences, report.noun, higher_is_better=higher)
     _draw_mean(axes, entry, report.confidence)
     first, second = (label_text(report.modes[mode].label) for mode in (contrast, baseline))
     axes.set_title(f"{first}\n− {second}" if len(first + second) > 34 else f"{first} − {second}")
@@ -135,13 +136,13 @@ def query_differences(
     return -np.sort(-differences.astype(np.float64))
 
 
-def _draw(axes: Axes, differences: FloatArray, *, higher_is_better: bool) -> None:
+def _draw(axes: Axes, differences: FloatArray, noun: str, *, higher_is_better: bool) -> None:
     """Draw steps above and below 0; those of worse queries are hatched."""
     from matplotlib.ticker import MaxNLocator
 
     edges = np.arange(len(differences) + 1) + 0.5
-    good = AHEAD, "first mode better", None
-    bad = BEHIND, "second mode better", "////"
+    good = AHEAD, f"first {noun} better", None
+    bad = BEHIND, f"second {noun} better", "////"
     above, below = (good, bad) if higher_is_better else (bad, good)
     for values, (colour, label, hatch) in (
         (np.where(differences > EQUAL, differences, 0.0), above),

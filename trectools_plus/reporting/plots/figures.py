@@ -175,7 +175,9 @@ def _best_modes(report: BenchmarkReport) -> tuple[BenchmarkReport, str]:
     defined = {mode: sign * mean for mode, mean in means.items() if mean is not None}
     best = set(sorted(defined, key=lambda mode: -defined[mode])[:_BEST_MODES])
     chosen = {mode: one for mode, one in report.modes.items() if mode in best}
-    described = f"{data} · the {len(chosen)} of {len(report.modes)} modes with the best {measure}"
+    described = (
+        f"{data} · the {len(chosen)} of {len(report.modes)} {report.noun}s with the best {measure}"
+    )
     return report.model_copy(update={"modes": chosen}), described
 
 
@@ -267,7 +269,7 @@ def _critical_difference(
     figure = new_figure(LINE_INCHES * lines + HEADING)
     plot_critical_difference(figure.subplots(), report, per_query, found.measure)
     title = f"Mean ranks on {found.measure}"
-    joined = "Lines join modes without a significant difference"
+    joined = f"Lines join {report.noun}s without a significant difference"
     test = next((one for one in report.comparisons if one.measure == found.measure), None)
     if test is not None:
         joined += f" ({describe_test(test, report.confidence)})"

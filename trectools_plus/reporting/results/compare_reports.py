@@ -24,7 +24,7 @@ from trectools_plus.reporting.wording import (
 )
 from trectools_plus.text import make_console, plural
 
-_HEADER = ("Mode", "Metric", "A", "B", "B − A", "Interval", "t", "p", "Adj. p")
+_HEADER = ("Metric", "A", "B", "B − A", "Interval", "t", "p", "Adj. p")
 _NUMBERS = ("A", "B", "B − A", "t", "p", "Adj. p")
 _SHOWN = 5
 _SHOWN_CHANGES = 8
@@ -156,7 +156,11 @@ def _table(
         for entry in mode.comparisons
         if measures is None or entry.measure in measures
     ]
-    header: list[str | Column] = [*_HEADER, Column(Cell("Significant"), short="")]
+    header: list[str | Column] = [
+        contrast.noun.capitalize(),
+        *_HEADER,
+        Column(Cell("Significant"), short=""),
+    ]
     return Table.of(header, rows, right=_NUMBERS)
 
 

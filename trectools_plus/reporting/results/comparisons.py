@@ -115,7 +115,7 @@ def _means(report: BenchmarkReport, table: ComparisonTable, measures: int = 6) -
     letters = table.letters()
     names = report.headline_measures[:measures]
     modes = list(report.modes)[:_MOST_ROWS]
-    columns = [["System", *(_label(table, mode, letters) for mode in modes)]]
+    columns = [[report.noun.capitalize(), *(_label(table, mode, letters) for mode in modes)]]
     for name in names:
         figures = {figure.mode: figure for figure in table.cells[name]}
         cells = [figures[mode].as_cell(letters) for mode in modes]
@@ -135,7 +135,7 @@ def _means(report: BenchmarkReport, table: ComparisonTable, measures: int = 6) -
         cells_of_row = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
         lines.append("  ".join([first.ljust(widths[0]), *cells_of_row]).rstrip())
     if len(report.modes) > len(modes):
-        lines.append(f"… and {plural(len(report.modes) - len(modes), 'further system')}")
+        lines.append(f"… and {plural(len(report.modes) - len(modes), f'further {report.noun}')}")
     return lines
 
 
@@ -154,7 +154,7 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> str:
         return line
     test = describe_test(report.comparisons[0], report.confidence)
     if table.letters():
-        return f"{line} A letter: significantly above that system ({test})."
+        return f"{line} A letter: significantly above that {report.noun} ({test})."
     found = (
         "to_pandas() lists significant differences" if table.test else "No significant difference"
     )

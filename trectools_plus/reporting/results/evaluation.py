@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trectools_plus.measures import Evaluation, NamedRun
+    from trectools_plus.formats import NamedRun
+    from trectools_plus.measures import Evaluation
 
 
 def evaluation_document(

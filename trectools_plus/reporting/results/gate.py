@@ -234,7 +234,8 @@ def _is_beyond(entry: GateEntry, rules: GateRules) -> bool:
 
 def _table(result: GateResult) -> Table:
     adjusted = Column(Cell("Adjusted p"), short="Adj. p")
-    header: list[str | Column] = ["Mode", "Metric", "Baseline", "Current", "Change"]
+    noun = result.current.noun.capitalize()
+    header: list[str | Column] = [noun, "Metric", "Baseline", "Current", "Change"]
     if result.rules.non_inferior is not None:
         header.append("Interval")
     header += [adjusted, "Verdict"]
@@ -310,7 +311,8 @@ def _strata(result: GateResult) -> str:
                 )
     if not rows:
         return ""
-    header = ["Stratum (queries)", "Mode", "Metric", "Baseline", "Current", "Change"]
+    noun = result.current.noun.capitalize()
+    header = ["Stratum (queries)", noun, "Metric", "Baseline", "Current", "Change"]
     return (
         "<details><summary>Per stratum</summary>\n\n"
         f"{markdown_table(header, [[escape(cell) for cell in row] for row in rows[:_MOST_STRATA]])}"

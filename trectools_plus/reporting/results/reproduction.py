@@ -159,11 +159,11 @@ def _table(found: Reproduction, most: int | None) -> tuple[Table, list[str]]:
         omitted = [plural(measures - 1, "further measure")] if measures > 1 else []
         measures = 1
         if len(modes) > most:
-            omitted.append(plural(len(modes) - most, "further mode"))
+            omitted.append(plural(len(modes) - most, f"further {found.noun}"))
             modes = modes[:most]
-    header = ["Mode", "RBO", "tau", "Metric", "A", "B", "RMSE", "p", "ER", "ΔRI"]
+    header = [found.noun.capitalize(), "RBO", "tau", "Metric", "A", "B", "RMSE", "p", "ER", "ΔRI"]
     columns = [
-        Column(Cell(name), right=name not in ("Mode", "Metric"), widest=28) for name in header
+        Column(Cell(name), right=name not in (header[0], "Metric"), widest=28) for name in header
     ]
     if found.replication:
         columns = [one for one in columns if one.name not in ("RBO", "tau", "RMSE")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -82,17 +83,18 @@ class PythonBackend(Backend):
             )
         process = RetrieverProcess(request)
         try:
-            return {
-                mode: self._open_retriever(self._retrievers[mode], request, process)
-                for mode in request.modes
-            }
+            return {mode: self._open_retriever(mode, request, process) for mode in request.modes}
         except BaseException:
             process.close()
             raise
 
     def _open_retriever(
-        self, given: Any, request: BackendRequest, process: RetrieverProcess
+        self, mode: str, request: BackendRequest, process: RetrieverProcess
     ) -> Source:
+        given = self._retrievers[mode]
+        where = name_of(given)
+        # Messages name the mode, which usually has the function's name.
+        named = "" if mode == re.split("[:.]", where)[-1] else f"{where}: "
         # The objects of a script exist in this process only.
         is_importable = isinstance(given, str) and not given.startswith("__main__:")
         if is_importable and sys.executable and not hasattr(sys, "frozen"):
@@ -102,14 +104,14 @@ class PythonBackend(Backend):
             def search(text: str, depth: int) -> Found:
                 return process.search(given, text, depth, seconds)
 
-            return FunctionSource(search, process.close)
+            return FunctionSource(search, process.close, named)
         retriever = LoadedRetriever(given)
         if retriever.needs_documents:
-            index_documents(name_of(given), request, retriever.index)
+            index_documents(where, request, retriever.index)
         if self._timeout is None:
-            return FunctionSource(retriever.search)
+            return FunctionSource(retriever.search, named=named)
         thread = CallThread(retriever.search, self._timeout)
-        return FunctionSource(thread.call, thread.close)
+        return FunctionSource(thread.call, thread.close, named)
 
 
 class FunctionSource(Source):
@@ -118,13 +120,18 @@ class FunctionSource(Source):
     Args:
         search: Takes a query's text and a depth.
         close: Called at the end.
+        named: The start of each reason of a failure: the name of the function.
     """
 
     def __init__(
-        self, search: Callable[[str, int], Found], close: Callable[[], None] | None = None
+        self,
+        search: Callable[[str, int], Found],
+        close: Callable[[], None] | None = None,
+        named: str = "",
     ) -> None:
         self._search = search
         self._close = close
+        self._named = named
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
         """Call the function for each query; call it once more if it fails."""
@@ -150,4 +157,4 @@ class FunctionSource(Source):
             else:
                 raise_for_signal()
                 return Hits(found.ids, found.scores, found.latency_ms, attempt)
-        return Failure(reason, kind, lasting=True, attempts=_ATTEMPTS)
+        return Failure(self._named + reason, kind, lasting=True, attempts=_ATTEMPTS)

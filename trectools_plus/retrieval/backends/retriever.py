@@ -6,6 +6,7 @@ import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, Set
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import entry_points
 from inspect import isawaitable, iscoroutine, iscoroutinefunction
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.interchange.names import RESULT_FIELDS, find_fields, normalize
 from trectools_plus.plugins import (
     describe_error,
     find_entry_point,
@@ -21,14 +23,19 @@ from trectools_plus.plugins import (
     raise_for_signal,
     working_directory_on_path,
 )
+from trectools_plus.retrieval.backends.calls import Call
 from trectools_plus.retrieval.source import Ranking
 
 ENTRY_POINT_GROUP = "trectools_plus.retrievers"
 _ASYNCHRONOUS = "an asynchronous function is not awaited"
 
 Results = Any
-"""A retriever's results for one query: ids, best first; pairs of id and score; a mapping of ids to
-scores; or a :class:`~trectools_plus.retrieval.source.Ranking`."""
+"""A retriever's results for one query: ids, best first; pairs of id and score; a dictionary of ids
+to scores; dictionaries or objects with an id and a score; a data frame; or a
+:class:`~trectools_plus.retrieval.source.Ranking`."""
+
+_RESULT_NAMES = frozenset(normalize(name) for names in RESULT_FIELDS.values() for name in names)
+_ACCEPTED = "ids, pairs of id and score, dictionaries or a data frame"
 
 
 class Found(NamedTuple):
@@ -60,22 +67,24 @@ class LoadedRetriever:
             if isinstance(retriever, type):
                 remedy = "name a class that can be created without arguments"
                 retriever = retriever()
-        self._takes_list = callable(getattr(retriever, "search", None))
-        self.needs_documents = self._takes_list and callable(getattr(retriever, "index", None))
+        has_search = callable(getattr(retriever, "search", None))
+        self.needs_documents = has_search and callable(getattr(retriever, "index", None))
         self._retriever = retriever
-        self._function = retriever.search if self._takes_list else retriever
-        if iscoroutinefunction(self._function):
+        function = retriever.search if has_search else retriever
+        if iscoroutinefunction(function):
             raise UsageError(
                 _ASYNCHRONOUS,
                 where=self._where,
                 remedy="name a function that calls it with asyncio.run",
             )
-        if not callable(self._function):
+        if not callable(function):
             raise UsageError(
                 "expected a function, or an object with a method search, but got "
                 f"{type(retriever).__name__}",
                 where=self._where,
             )
+        self._function = Call(function, self._where)
+        self._takes_list = has_search and not self._function.takes_text
 
     def index(self, documents: Documents) -> None:
         """Give the documents to the retriever.
@@ -116,19 +125,22 @@ def read_results(results: Results) -> tuple[list[str], list[float] | None]:
     if isinstance(results, Ranking):
         return results.doc_ids, [float(score) for score in results.scores]
     if isinstance(results, Mapping):
-        pairs = sorted(results.items(), key=lambda pair: -float(pair[1]))
-        return [_read_id(one) for one, _ in pairs], [_read_score(score) for _, score in pairs]
+        pairs = [(_read_id(one), _read_score(score)) for one, score in results.items()]
+        pairs.sort(key=lambda pair: -pair[1])
+        return [one for one, _ in pairs], [score for _, score in pairs]
+    if hasattr(type(results), "columns"):
+        return _read_table(results)
     if isinstance(results, str | bytes) or not isinstance(results, Iterable):
-        raise TypeError(f"expected ids, pairs or a mapping but got {_kind(results)}")
+        raise TypeError(f"expected {_ACCEPTED} but got {_kind(results)}")
     if isinstance(results, Set) and not isinstance(results, Sequence | KeysView):
         raise TypeError("expected ids, best first, but got a set, which has no order")
-    if any(hasattr(results, name) for name in ("columns", "keys")):
-        # Iterating over a table gives the names of its columns.
-        raise TypeError(
-            f"expected ids, pairs or a mapping but got a {type(results).__name__}: "
-            "return list(zip(ids, scores))"
-        )
+    if hasattr(results, "keys") and not isinstance(results, KeysView):
+        # Iterating over it would give its keys.
+        raise TypeError(f"expected {_ACCEPTED} but got a {type(results).__name__}")
     items = list(results)
+    rows = [_fields_of(item) for item in items]
+    if any(row is not None for row in rows):
+        return _read_rows(items, rows)
     if not any(isinstance(item, tuple | list) for item in items):
         return [_read_id(item) for item in items], None
     for item in items:
@@ -137,10 +149,74 @@ def read_results(results: Results) -> tuple[list[str], list[float] | None]:
     return [_read_id(one) for one, _ in items], [_read_score(score) for _, score in items]
 
 
+def _read_table(table: Any) -> tuple[list[str], list[float] | None]:
+    """Return ids and scores of a data frame, in its order."""
+    from trectools_plus.formats.interchange.frames import is_frame
+
+    if not is_frame(table):
+        raise TypeError(f"expected {_ACCEPTED} but got a {type(table).__name__}")
+    table = table.collect() if hasattr(table, "collect") else table
+    names = [str(name) for name in table.columns]
+    found = find_fields(names, RESULT_FIELDS)
+    if "doc_id" not in found:
+        shown = ", ".join(names) or "none"
+        raise TypeError(f"expected a table with the columns doc_id and score but got {shown}")
+    columns = {
+        field: (
+            table.iloc[:, place].tolist() if hasattr(table, "iloc") else table[:, place].to_list()
+        )
+        for field, place in found.items()
+    }
+    return _read_columns(columns)
+
+
+def _fields_of(item: Any) -> Mapping[str, Any] | None:
+    """Return the fields of a result that is a dictionary or an object; ``None`` for others."""
+    if isinstance(item, Mapping):
+        return {str(name): value for name, value in item.items()}
+    if isinstance(item, str | bytes | int | list):
+        return None
+    names = (name for name in dir(item) if name[:2] != "__" and normalize(name) in _RESULT_NAMES)
+    fields = {name: getattr(item, name) for name in names}
+    fields = {name: value for name, value in fields.items() if not callable(value)}
+    return fields if "doc_id" in find_fields(fields, RESULT_FIELDS) else None
+
+
+def _read_rows(
+    items: Sequence[Any], rows: Sequence[Mapping[str, Any] | None]
+) -> tuple[list[str], list[float] | None]:
+    """Return ids and scores of dictionaries or objects, all with the same fields."""
+    columns: dict[str, list[Any]] = {}
+    for item, row in zip(items, rows, strict=True):
+        found = find_fields(row or (), RESULT_FIELDS)
+        if row is None or "doc_id" not in found:
+            raise TypeError(f"expected a result with doc_id and score but got {_kind(item)}")
+        values = list(row.values())
+        for field, place in found.items():
+            columns.setdefault(field, []).append(values[place])
+    for field in ("score", "rank"):
+        if field in columns and len(columns[field]) < len(items):
+            raise TypeError(f"expected a {field} in every result, but some have none")
+    return _read_columns(columns)
+
+
+def _read_columns(columns: Mapping[str, list[Any]]) -> tuple[list[str], list[float] | None]:
+    """Return ids and scores; without scores, in the order of the ranks, if there are any."""
+    ids = [_read_id(value) for value in columns["doc_id"]]
+    if "score" in columns:
+        return ids, [_read_score(value) for value in columns["score"]]
+    if "rank" in columns:
+        order = [_read_score(value) for value in columns["rank"]]
+        ids = [one for _, one in sorted(zip(order, ids, strict=True), key=lambda pair: pair[0])]
+    return ids, None
+
+
 def name_of(given: Any) -> str:
     """Return the name of a retriever for messages and manifests: ``module:name``."""
     if isinstance(given, str):
         return given
+    while isinstance(given, partial):
+        given = given.func
     definition = given if hasattr(given, "__qualname__") else type(given)
     return f"{definition.__module__}:{definition.__qualname__}"
 

@@ -32,6 +32,7 @@ YAML_TYPES = ("application/yaml", "application/x-yaml", "text/yaml")
 TEXT_TYPES = ("text/plain", "application/octet-stream")
 
 Form = Literal["json", "yaml", "text"]
+_LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,14 @@ class Part:
         name: The name, for example ``test_set`` or ``run``.
         data: The bytes.
         form: The format according to the media type; ``None`` if the type does not determine it.
+        file: The name of the file at the client, which names a run in the response; never a path
+            here.
     """
 
     name: str
     data: bytes
     form: Form | None = None
+    file: str | None = None
 
 
 async def has_body(request: Request) -> bool:
@@ -112,7 +116,9 @@ async def _read_form(request: Request, allowed: Mapping[str, int]) -> list[Part]
                 parts.append(Part(name, value.encode("utf-8", "replace")))
             else:
                 media = (value.content_type or "").partition(";")[0].strip().lower()
-                parts.append(Part(name, await value.read(), _form_of(media)))
+                data = await value.read()
+                file = "".join(filter(str.isprintable, value.filename or ""))[:_LONGEST_NAME]
+                parts.append(Part(name, data, _form_of(media), file or None))
     for name, count in allowed.items():
         if sum(part.name == name for part in parts) > count:
             raise ProblemError(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from trectools_plus.formats.run_names import name_runs_of_files
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.evaluation import Averaging, name_runs, score_runs
+from trectools_plus.measures.evaluation import Averaging, score_runs
 from trectools_plus.measures.scoring.files import open_files
 from trectools_plus.progress import Progress
 from trectools_plus.reporting.results.evaluation import evaluation_document
@@ -108,7 +109,7 @@ def score_parts(
             strict_input=parameters.strict_input,
             progress=lambda _, done, total: progress("reading", done, total),
         )
-        by_name = name_runs(opened.runs)
+        by_name = name_runs_of_files(opened.runs, paths, files=[part.file for part in runs])
         check_query_count(len(opened.qrels.query_ids), limits.queries)
         evaluation = score_runs(
             opened.qrels,

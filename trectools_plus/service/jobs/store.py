@@ -20,7 +20,7 @@ from trectools_plus.service.jobs.task import Task
 _T = TypeVar("_T")
 
 FILE_NAME = "jobs.sqlite"
-_VERSION = 1
+_VERSION = 2
 _ROW_BYTES = 1024
 """The size to count for a job in addition to its uploads and its result."""
 _SCHEMA = f"""
@@ -33,10 +33,15 @@ CREATE TABLE jobs (
 );
 CREATE TABLE parts (
     job TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, number INTEGER NOT NULL,
-    name TEXT NOT NULL, form TEXT, data BLOB NOT NULL, PRIMARY KEY (job, number)
+    name TEXT NOT NULL, form TEXT, data BLOB NOT NULL, file TEXT, PRIMARY KEY (job, number)
 );
 PRAGMA user_version = {_VERSION};
 """
+_UPGRADE = f"""
+ALTER TABLE parts ADD COLUMN file TEXT;
+PRAGMA user_version = {_VERSION};
+"""
+"""From version 1, which had no names of files."""
 _LOG = logging.getLogger("trectools_plus.service")
 
 
@@ -89,14 +94,16 @@ class JobStore:
         """Store a queued job and its uploads."""
         size = _ROW_BYTES + sum(len(part.data) for part in task.parts)
         about = job_id, task.kind, json.dumps(task.parameters), documents, created_at, size
-        parts = [(job_id, n, one.name, one.form, one.data) for n, one in enumerate(task.parts)]
+        parts = [
+            (job_id, n, one.name, one.form, one.data, one.file) for n, one in enumerate(task.parts)
+        ]
         with self._transaction() as database:
             database.execute(
                 "INSERT INTO jobs (id, kind, parameters, documents, created_at, size, state)"
                 " VALUES (?, ?, ?, ?, ?, ?, 'queued')",
                 about,
             )
-            database.executemany("INSERT INTO parts VALUES (?, ?, ?, ?, ?)", parts)
+            database.executemany("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?)", parts)
 
     def start(self, job_id: str) -> None:
         """Record that an attempt begins, before the work does."""
@@ -140,7 +147,7 @@ class JobStore:
 
     def parts(self, job_id: str) -> tuple[Part, ...]:
         """Return the uploads of a job."""
-        query = "SELECT name, data, form FROM parts WHERE job = ? ORDER BY number"
+        query = "SELECT name, data, form, file FROM parts WHERE job = ? ORDER BY number"
         return tuple(Part(*row) for row in self._query(query, job_id))
 
     def fetch(self, job_id: str) -> bytes | None:
@@ -291,6 +298,8 @@ def _prepare(database: sqlite3.Connection, path: str) -> None:
         )
     if version == 0:
         database.executescript(_SCHEMA)
+    if version == 1:
+        database.executescript(_UPGRADE)
     with closing(database.execute("PRAGMA quick_check")) as found:
         (state,) = found.fetchone()
     if state != "ok":

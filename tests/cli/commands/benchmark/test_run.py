@@ -12,7 +12,7 @@ import typer
 
 from trectools_plus.cli.commands.benchmark.run import benchmark_run
 from trectools_plus.cli.errors import run_command
-from trectools_plus.cli.options.runs import parse_runs
+from trectools_plus.cli.options.runs import name_files, parse_runs
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
 
@@ -240,16 +240,16 @@ def test_lists_split_outside_parentheses_only() -> None:
 
 
 def test_a_file_without_a_name_is_named_after_itself() -> None:
-    assert parse_runs(["runs/bm25.run.gz", "x=y=z"], "--runs") == {
+    assert name_files(parse_runs(["runs/bm25.run.gz", "x=y=z"], "--runs")) == {
         "bm25": "runs/bm25.run.gz",
         "x": "y=z",
     }
-    assert parse_runs(["input.a", "b.run.c.txt"], "--runs") == {
+    assert name_files(parse_runs(["input.a", "b.run.c.txt"], "--runs")) == {
         "input.a": "input.a",
         "b.run.c": "b.run.c.txt",
     }
-    with pytest.raises(UsageError):
-        parse_runs(["a/x.run", "b/x.run"], "--runs")
+    with pytest.raises(UsageError, match="is given twice"):
+        name_files(parse_runs(["-", "x=-", "-"], "--runs"))
 
 
 def test_a_mode_without_results_is_reported_and_noted(

@@ -10,7 +10,7 @@ import typer
 
 from trectools_plus import benchmark, measures, reporting
 from trectools_plus.cli.options.common import measure_option
-from trectools_plus.cli.options.runs import parse_runs
+from trectools_plus.cli.options.runs import name_files, parse_runs
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import inform
 from trectools_plus.errors import UsageError
@@ -106,7 +106,7 @@ def _open(source: str) -> str | dict[str, str]:
     path = Path(source)
     if path.is_dir() or (path.suffix == ".json" and "=" not in source):
         return source
-    return parse_runs([source], "--runs") or source
+    return name_files(parse_runs([source], "--runs"))
 
 
 def _one_or_two(values: list[str] | None, option: str) -> str | tuple[str, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -42,7 +43,7 @@ from trectools_plus.cli.options.common import (
 )
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions
-from trectools_plus.cli.options.runs import parse_runs
+from trectools_plus.cli.options.runs import name_files, parse_runs, split_measures
 from trectools_plus.cli.options.signing import SignKey, ask_passphrase
 from trectools_plus.cli.options.topics import IdField, TextFields, TopicsLanguage
 from trectools_plus.cli.verbosity import is_quiet, note, show_progress
@@ -173,6 +174,7 @@ def benchmark_run(
       benchmark run --dataset DIR --backend python --retriever my_search:search
       benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
+    files, names = _given_runs(runs or [], further_runs or [], figures.measure)
     settings = benchmark.ConfigOptions(
         dataset=dataset,
         test_file=test_file,
@@ -183,7 +185,7 @@ def benchmark_run(
         id_field=id_field,
         text_fields=None if text_fields is None else split_list(text_fields),
         language=language,
-        runs=_given_runs(runs or [], further_runs or []),
+        runs=files,
         modes=None if modes is None else split_list(modes),
         output_dir=None if output_dir is None else str(output_dir),
         depth=depth,
@@ -194,7 +196,7 @@ def benchmark_run(
         no_relevant=no_relevant,
         baseline=None if baseline is None else split_list(baseline),
         retrieval=searching.values() or None,
-        **figures.settings(),
+        **replace(figures, measure=names).settings(),
         **backend.settings(),
     )
     if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
@@ -217,15 +219,24 @@ def benchmark_run(
     )
 
 
-def _given_runs(options: list[str], further: list[str]) -> dict[str, str] | None:
-    """Return the files of ``--runs`` by name; arguments after them are further values.
+def _given_runs(
+    options: list[str], further: list[str], measure: list[str] | None
+) -> tuple[dict[str, str] | None, list[str] | None]:
+    """Return the files of ``--runs`` by name, and the measures; arguments are further values.
 
     Raises:
-        UsageError: If there are arguments without ``--runs``, or a value is wrong.
+        UsageError: If an argument is neither a run nor a measure, or a value is wrong.
     """
-    if further and not options:
-        raise UsageError(f"unexpected argument '{further[0]}'", remedy="see --help")
-    return parse_runs([*options, *further], "--runs") or None
+    files, names = split_measures([*options, *further], measure)
+    unknown = [one for one in further if one in files and "=" not in one]
+    if unknown and not options:
+        raise UsageError(
+            f"unexpected argument '{unknown[0]}'", remedy="write --runs before run files"
+        )
+    return (
+        name_files(parse_runs(files, "--runs")) or None,
+        names if names or measure else None,
+    )
 
 
 def report_benchmark(

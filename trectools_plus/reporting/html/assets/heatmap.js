@@ -46,7 +46,7 @@ class Heatmap {
       ? ` A column is the mean of up to ${Math.max(...this.columns.map((one) => one.length))} queries; open it to see them.`
       : " A column is a query; open it with a click or Enter.";
     this.figure.querySelector("figcaption").textContent =
-      `${queries.measures[measure]} of ${countQueries(shown.length)} by mode, in the order of the list.${each}`;
+      `${queries.measures[measure]} of ${countQueries(shown.length)} by ${queries.noun}, in the order of the list.${each}`;
     const key = [...Array(SHADES + 1).keys()].map((shade) =>
       draw("rect", { class: `shade-${shade}`, x: shade, y: 0, width: 1, height: 1 }));
     this.figure.querySelector(".key").replaceChildren(make("span", null, "0"),

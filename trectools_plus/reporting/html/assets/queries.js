@@ -34,11 +34,11 @@ class QueryList {
   }
 
   addOrders() {
-    const { modes } = this.queries;
+    const { modes, noun } = this.queries;
     const orders = [["file", "order of the file"]];
     if (modes.length > 1) {
-      orders.push(["mean:desc", "mean of the modes, highest first"], ["mean:asc", "mean of the modes, lowest first"],
-        ["spread:desc", "spread of the modes, largest first"],
+      orders.push(["mean:desc", `mean of the ${noun}s, highest first`], ["mean:asc", `mean of the ${noun}s, lowest first`],
+        ["spread:desc", `spread of the ${noun}s, largest first`],
         ["difference:desc", "difference of the plot, largest first"],
         ["difference:asc", "difference of the plot, smallest first"]);
     }

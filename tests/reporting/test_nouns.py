@@ -1,0 +1,127 @@
+"""Files of users are runs, and searches are modes, in every rendering."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from trectools_plus import BenchmarkConfig, compare, run_benchmark
+from trectools_plus.benchmark import BenchmarkResult, compare_reproduction, merge_run, run_gate
+from trectools_plus.reporting import (
+    Layout,
+    print_report,
+    report_table,
+    table_as_latex,
+    table_as_markdown,
+    write_reports,
+)
+from trectools_plus.reporting.results.gate import print_gate
+from trectools_plus.reporting.results.reproduction import print_reproduction
+
+ROOT = Path(__file__).parents[2]
+FIXTURES = ROOT / "fixtures"
+QRELS = str(FIXTURES / "garden-trec/qrels.txt")
+FAST = {"resamples": 200, "measures": ("nDCG@10", "RR@10", "P@5")}
+WORDS = re.compile(r"\b(?:Best )?(mode|run)s?\b", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def of_runs(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkResult:
+    folder = tmp_path_factory.mktemp("runs") / "report"
+    runs = {name: str(FIXTURES / f"runs/{name}.run") for name in ("lexical", "vector", "hybrid")}
+    config = BenchmarkConfig(runs=runs, qrels=QRELS, output_dir=str(folder), **FAST)
+    result = run_benchmark(config)
+    write_reports(result)
+    return result
+
+
+@pytest.fixture(scope="module")
+def of_modes(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkResult:
+    folder = tmp_path_factory.mktemp("modes") / "report"
+    dataset = str(FIXTURES / "garden-trec")
+    config = BenchmarkConfig(
+        dataset=dataset, modes=["lexical", "ngram"], output_dir=str(folder), **FAST
+    )
+    result = run_benchmark(config)
+    write_reports(result)
+    return result
+
+
+def renderings(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
+    """The texts of a report, without scripts, styles, settings and paths."""
+    stream = io.StringIO()
+    print_report(result.report, stream, full=True)
+    yield "terminal", stream.getvalue()
+    markdown = (result.output_dir / "BenchmarkComparison.md").read_text("utf-8")
+    yield "markdown", markdown.partition("## How to reproduce")[0]
+    page = (result.output_dir / "BenchmarkReport.html").read_text("utf-8")
+    body = re.sub(r"<(script|style)\b.*?</\1>", "", page.partition("<body")[2], flags=re.DOTALL)
+    yield "page", re.sub(r"<(code|pre|dd)\b.*?</\1>", "", body, flags=re.DOTALL)
+    for systems in ("columns", "rows"):
+        layout = Layout(systems)
+        yield "latex", table_as_latex(report_table(result.report), layout)
+        yield "table", table_as_markdown(report_table(result.report), layout)
+    yield "family", result.report.comparisons[0].family
+    yield "verdict", result.report.verdict.text + " ".join(result.report.verdict.next_steps)
+    yield "rule", result.report.best_overall.rule if result.report.best_overall else ""
+    yield "notebook", re.sub(r"<[^>]+>", " ", result.report._repr_html_())
+
+
+def test_a_report_of_files_has_no_mode(of_runs: BenchmarkResult) -> None:
+    assert of_runs.report.noun == "run"
+    for name, text in renderings(of_runs):
+        found = [match[0] for match in WORDS.finditer(text) if match[1].lower() == "mode"]
+        assert not found, (name, found)
+
+
+def test_a_report_of_searches_calls_them_modes(of_modes: BenchmarkResult) -> None:
+    assert of_modes.report.noun == "mode"
+    texts = dict(renderings(of_modes))
+    for name in ("terminal", "markdown", "page", "latex", "family"):
+        assert re.search(r"\bmodes?\b", texts[name], re.IGNORECASE), name
+        assert "Best Run" not in texts[name]
+
+
+def test_a_run_added_to_modes_is_compared_as_a_mode(
+    of_modes: BenchmarkResult, of_runs: BenchmarkResult
+) -> None:
+    for result, noun in ((of_modes, "mode"), (of_runs, "run")):
+        added = merge_run(result.output_dir, "tied", str(FIXTURES / "runs/tied.run"))
+        assert added.report.noun == noun
+        assert f"every pair of {len(added.report.modes)} {noun}s" in (
+            added.report.comparisons[0].family
+        )
+
+
+def test_comparisons_of_reports_and_reproductions(
+    of_runs: BenchmarkResult, of_modes: BenchmarkResult, tmp_path: Path
+) -> None:
+    for result, noun in ((of_runs, "Run"), (of_modes, "Mode")):
+        stream = io.StringIO()
+        print_reproduction(compare_reproduction(result.output_dir, result.output_dir), stream)
+        assert re.search(rf"^ {noun} ", stream.getvalue(), re.MULTILINE)
+        other = tmp_path / noun
+        shutil.copytree(result.output_dir, other)
+        stream = io.StringIO()
+        print_gate(run_gate(other, result.output_dir), stream)
+        assert re.search(rf"^ {noun} ", stream.getvalue(), re.MULTILINE)
+    stream = io.StringIO()
+    lexical, vector = (str(FIXTURES / f"runs/{name}.run") for name in ("lexical", "vector"))
+    print_reproduction(compare_reproduction(lexical, vector, qrels=QRELS), stream)
+    assert re.search(r"^ Run ", stream.getvalue(), re.MULTILINE)
+
+
+def test_the_result_of_compare() -> None:
+    found = compare(QRELS, [str(FIXTURES / "runs/lexical.run"), str(FIXTURES / "runs/vector.run")])
+    assert found.systems == ["lexical", "vector"]
+    assert found.report.noun == "run"
+    assert re.search(r"^Run ", str(found), re.MULTILINE)
+    assert found["nDCG@10"] == {name: found.means[name]["nDCG@10"] for name in found.systems}
+    assert found.to_dict()["modes"].keys() == {"lexical", "vector"}
+    assert "nDCG@10 & " in found.to_latex()
+    assert "\nRun & " in found.to_latex(systems="rows").replace("    Run", "Run")
