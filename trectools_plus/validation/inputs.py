@@ -134,9 +134,7 @@ def list_runs(
         named = [
             (_name(name), _runs_of(run, _name(name), load, columns)) for name, run in runs.items()
         ]
-        return [
-            (name if len(found) == 1 else None, run) for name, found in named for run in found
-        ]
+        return [(name if len(found) == 1 else None, run) for name, found in named for run in found]
     is_list = isinstance(runs, Iterable) and not isinstance(runs, Run | str | bytes | Mapping)
     if is_list and not is_frame(runs):
         items = list(runs)
