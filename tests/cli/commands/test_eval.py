@@ -56,13 +56,31 @@ def test_table(run):
     result = run("eval", "qrels.txt", "a.run", "b.run", "-m", "MRR@10", "-m", "nDCG@10")
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["measure", "a", "b"]
-    assert lines[2].split() == ["MRR@10", "(RR@10)", "0.5000", "0.6667"]
+    assert lines[2].split() == ["MRR@10", "(RR@10)", "0.3750", "0.5000"]
     assert lines[3].split()[0] == "nDCG@10"
     assert "queries averaged over" in result.stdout
-    assert "3 of 4" in result.stdout
+    assert "4 of 4" in result.stdout
     assert max(map(len, lines)) <= 100
-    assert "no relevant document in the qrels, left out of every mean: query 3" in result.stderr
+    without = "1 query of the qrels has no relevant document and counts 0, as in trec_eval: 3"
+    assert f"note: {without}\n" in result.stderr
     assert "b: not in the qrels, not scored: 1 of 4 queries" in result.stderr
+
+
+@pytest.mark.parametrize("option", [[], ["--low-memory"]])
+def test_queries_without_a_relevant_document_can_be_left_out(run, option):
+    Path("c.run").write_text(FIRST + "3 Q0 a 1 1.0 first\n")
+    options = ("eval", "qrels.txt", "c.run", "-m", "RR", *option)
+    counted = run(*options, "--missing", "drop")
+    assert ["RR", "0.5000"] in map(str.split, counted.stdout.splitlines())
+    assert "3 of 4" in counted.stdout
+    dropped = run(*options, "--missing", "drop", "--no-relevant", "drop")
+    assert ["RR", "0.7500"] in map(str.split, dropped.stdout.splitlines())
+    assert "2 of 4" in dropped.stdout
+    assert "1 query of the qrels has no relevant document and is left out" in dropped.stderr
+    assert "Q131" not in counted.stderr + dropped.stderr
+    document = json.loads(run(*options, "--no-relevant", "drop", "--format", "json").stdout)
+    assert (document["missing"], document["no_relevant"]) == ("zero", "drop")
+    assert document["runs"][0]["counts"]["n_scored"] == 3
 
 
 def test_positions_by_their_everyday_names(run):
@@ -71,12 +89,13 @@ def test_positions_by_their_everyday_names(run):
     result = run("eval", "qrels.txt", "a.run", "-m", names, "--per-query")
     lines = [line.split() for line in result.stdout.splitlines()]
     assert lines[1] == ["query", "average_position", "minPosition", "inTop3", "in_top_1"]
-    assert lines[3:6] == [
+    assert lines[3:7] == [
         ["1", "1.5000", "1.0000", "2/2", "1/2"],
         ["2", "2.0000", "2.0000", "1/1", "0/1"],
+        ["3", "–", "–", "0/0", "0/0"],
         ["4", "–", "–", "0/1", "0/1"],
     ]
-    assert ["inTop3", "(R@3)", "0.6667"] in lines
+    assert ["inTop3", "(R@3)", "0.5000"] in lines
 
 
 def test_default_measures_and_many_columns_fit_the_width(run):
@@ -107,18 +126,18 @@ def test_json_document(run):
     assert document["qrels"]["sha256"] == sha256_file("qrels.txt")
     assert document["qrels"]["queries"] == 4
     assert document["qrels"]["queries_without_relevant"] == ["3"]
-    assert document["missing"] == "zero"
+    assert (document["missing"], document["no_relevant"]) == ("zero", "zero")
     (scored,) = document["runs"]
     assert (scored["name"], scored["path"]) == ("a", "a.run")
     assert scored["counts"] == {
         "n_qrels": 4,
         "n_run": 2,
-        "n_scored": 3,
-        "n_missing": 1,
+        "n_scored": 4,
+        "n_missing": 2,
         "n_extra": 0,
     }
-    assert scored["measures"]["RR"] == {"mean": 0.5, "n": 3, "undefined": 0}
-    assert scored["measures"]["MinRank"] == {"mean": 1.5, "n": 2, "undefined": 1}
+    assert scored["measures"]["RR"] == {"mean": 0.375, "n": 4, "undefined": 0}
+    assert scored["measures"]["MinRank"] == {"mean": 1.5, "n": 2, "undefined": 2}
     assert document["definitions"]["RR"]["trec_eval_call"].startswith("trec_eval -c")
 
 
@@ -134,7 +153,7 @@ def test_csv_and_parquet(run):
     table = pl.read_csv(
         io.StringIO(run("eval", "qrels.txt", "a.run", "-m", "RR", "--format", "csv").stdout)
     )
-    assert table.rows() == [("a", "RR", 0.5, 3, 4, 2, 3, 1, 0)]
+    assert table.rows() == [("a", "RR", 0.375, 4, 4, 2, 4, 2, 0)]
     assert table.columns[:4] == ["run", "measure", "mean", "n"]
     options = ("-m", "RR", "--per-query", "--format", "parquet")
     piped = run("eval", "qrels.txt", "a.run", *options).stdout_bytes
@@ -142,7 +161,7 @@ def test_csv_and_parquet(run):
     assert Path("scores.parquet").read_bytes() == piped
     per_query = pl.read_parquet("scores.parquet")
     assert per_query.columns == ["run", "query_id", "measure", "value"]
-    assert per_query["value"].to_list() == [1.0, 0.5, 0.0]
+    assert per_query["value"].to_list() == [1.0, 0.5, 0.0, 0.0]
 
 
 def test_csv_has_no_formulas(run):
@@ -172,7 +191,7 @@ def test_run_from_standard_input(run):
     result = run("eval", "qrels.txt", "-", "-m", "RR", "--format", "json", input=FIRST)
     scored = json.loads(result.stdout)["runs"][0]
     assert (scored["path"], scored["sha256"]) == ("-", None)
-    assert scored["measures"]["RR"]["mean"] == 0.5
+    assert scored["measures"]["RR"]["mean"] == 0.375
     with pytest.raises(UsageError, match="standard input can be read only once"):
         run("eval", "-", "-", input=FIRST)
 
@@ -281,11 +300,11 @@ def test_measures_with_commas(run):
 def test_a_grade_that_no_document_reaches_is_noted(run):
     result = run("eval", "qrels.txt", "a.run", "-m", "AP(rel=99)", "-m", "RR", "--format", "json")
     note = "AP(rel=99): no document of the qrels has grade 99 or more; the highest is 3"
-    found = "2 findings that change no figure: P103, Q131; see `runs validate` and `qrels validate`"
-    assert json.loads(result.stdout)["notes"] == [note, found]
+    found = "1 finding that changes no figure: P103; see `runs validate`"
+    assert json.loads(result.stdout)["notes"][1:] == [note, found]
     assert f"note: {note}\n" in result.stderr
     result = run("eval", "qrels.txt", "a.run", "-m", "AP(rel=2)")
-    assert "AP(rel=2): no document of grade 2 or more for 1 of 3 queries" in result.stderr
+    assert "AP(rel=2): no document of grade 2 or more for 2 of 4 queries" in result.stderr
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "json", "table"])
@@ -439,10 +458,10 @@ def test_files_about_terms_that_are_of_no_use(terms, arguments, words):
 def test_counts_are_sums(run):
     names = ("-m", "NumQ,num_ret,NumRel,NumRet(rel=1),num_rel_ret,RelRet@5,AP")
     lines = [line.split() for line in run("eval", "qrels.txt", "a.run", *names).stdout.splitlines()]
-    assert ["NumQ", "(sum)", "3"] in lines
+    assert ["NumQ", "(sum)", "4"] in lines
     assert next(line for line in lines if line[:1] == ["num_ret"])[1:3] == ["(NumRet,", "sum)"]
     document = json.loads(run("eval", "qrels.txt", "a.run", *names, "--format", "json").stdout)
-    assert document["runs"][0]["measures"]["NumQ"]["mean"] == 3.0
+    assert document["runs"][0]["measures"]["NumQ"]["mean"] == 4.0
     assert document["definitions"]["NumQ"]["aggregate"] == "sum"
     assert "aggregate" not in document["definitions"]["AP"]
     # As trec_eval -c, which counts query 4, for which the run has no results.
@@ -456,10 +475,7 @@ def test_findings_that_change_no_figure_are_one_note(run):
     result = run("eval", "qrels.txt", "c.run", "-m", "AP")
     assert result.stdout == plain.stdout.replace("a\n", "c\n", 1)
     (line,) = [line for line in result.stderr.splitlines() if "figure" in line]
-    assert line == (
-        "note: 4 findings that change no figure: R105, R120, P103, Q131; see `runs validate` and "
-        "`qrels validate`"
-    )
+    assert line == "note: 2 findings that change no figure: R105, R120; see `runs validate`"
     result_of_c = result.stdout
     result = run("eval", "qrels.txt", "c.run", "d.run", "-m", "AP")
     assert "R105 (c.run), R120 (c.run), " in result.stderr

@@ -229,7 +229,8 @@ def _query_lines(
         values = evaluation.values_as_list(run, name)
         if _IN_TOP.match(measure.requested_name):
             relevant = count_relevant(measure.relevance_level)
-            pairs = zip(values, map(relevant.__getitem__, queries), strict=True)
+            counts = [relevant.get(query_id, 0) for query_id in queries]
+            pairs = zip(values, counts, strict=True)
             columns.append([f"{round(value * count)}/{count}" for value, count in pairs])
         else:
             columns.append([_figure(value) for value in values])
