@@ -192,7 +192,7 @@ def detectable(deviation: float, queries: int, critical: float) -> float:
         middle = (low + high) / 2
         shift = middle * math.sqrt(queries)
         power = stats.nct.sf(critical, queries - 1, shift)
-        power += stats.nct.cdf(-critical, queries - 1, shift)
+        power += np.nan_to_num(stats.nct.cdf(-critical, queries - 1, shift))  # NaN: negligible
         low, high = (middle, high) if power < 0.8 else (low, middle)
     return low * deviation
 
