@@ -189,7 +189,7 @@ def load_fetch_settings(
     content, root = ({}, None) if path is None else _read_yaml(Path(path))
     given = {name: value for name, value in (options or {}).items() if value is not None}
     others = BenchmarkConfig.model_fields.keys() - FetchSettings.model_fields.keys()
-    others |= {"qrels", "runs", "unknown_terms"}
+    others |= {"qrels", "runs", "unknown_terms"}  # judgments and given runs are not fetched
     anchored = move_fusion(content) if path is None else _anchor_paths(content, Path(path).parent)
     values = {name: value for name, value in move_fusion(anchored).items() if name not in others}
     named = given.get("backend")
