@@ -84,9 +84,10 @@ class TestAveraging:
         evaluation = evaluate(qrels, run, ["RR", "nDCG@10", "MinRank"])
         assert [evaluation.mean(name) for name in ("RR", "nDCG@10")] == [0.0, 0.0]
         assert math.isnan(evaluation.mean("MinRank"))
-        of_queries, of_file = evaluation.notes[:2]
+        of_queries, of_query, of_file = evaluation.notes[:3]
         assert of_queries.startswith("2 queries of the qrels have no relevant document and count 0")
-        assert "no grade above 0 in 2 rows. Check that this is the right file" in of_file
+        assert "query 2 has only negative grades (-2)" in of_query
+        assert "no grade above 0 in 2 rows; every query scores 0" in of_file
         with pytest.raises(CheckFailedError, match="no_relevant=drop leaves no query"):
             evaluate(qrels, run, ["RR"], no_relevant="drop")
 
