@@ -25,7 +25,7 @@ def evaluation_of(
     """An evaluation of one measure with these values per query."""
     return Evaluation(
         parse_measures([measure]),
-        missing,  # type: ignore[arg-type]
+        Averaging(missing),  # type: ignore[arg-type]
         {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
         {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
         [],
