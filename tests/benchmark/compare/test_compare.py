@@ -14,18 +14,16 @@ from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import evaluate, parse_measures
-from trectools_plus.measures.evaluation import Counts, Evaluation
+from trectools_plus.measures.evaluation import Averaging, Counts, Evaluation
 
 FAST = {"resamples": 500, "seed": 1}
 
 
-def evaluation_of(
-    values: dict[str, list[float]], measure: str = "nDCG@10", missing: str = "zero"
-) -> Evaluation:
+def evaluation_of(values: dict[str, list[float]], measure: str = "nDCG@10") -> Evaluation:
     """An evaluation of one measure with these values per query."""
     return Evaluation(
         parse_measures([measure]),
-        missing,  # type: ignore[arg-type]
+        Averaging(),
         {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
         {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
         [],

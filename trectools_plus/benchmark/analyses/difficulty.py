@@ -50,13 +50,15 @@ def find_difficulty(evaluation: Evaluation, measure: str) -> Difficulty | None:
     # Rounded, so that queries whose means differ only in the last bits are ordered by id.
     order = np.lexsort((ids, np.round(easier, 12)))
     from_easiest = np.lexsort((ids, -np.round(easier, 12)))
+    without_relevant = {*evaluation.queries_without_relevant}
+    has_relevant = np.array([query_id not in without_relevant for query_id in ids], bool)
     return Difficulty(
         measure=measure,
         n=len(means),
         mean=float(means.mean()),
         std=float(means.std(ddof=1)) if len(means) > 1 else None,
         quartiles=[float(value) for value in np.quantile(means, [0.25, 0.5, 0.75])],
-        hardest=_list_queries(ids, means, order),
+        hardest=_list_queries(ids, means, order[has_relevant[order]]),
         easiest=_list_queries(ids, means, from_easiest),
         agreement={
             name: _agreement(table, column) for column, name in enumerate(evaluation.run_names)

@@ -67,7 +67,7 @@ class Difficulty(ReportModel):
     quartiles: list[float]
     """Their first quartile, median and third quartile."""
     hardest: list[QueryDifficulty]
-    """At most ten queries, the hardest first."""
+    """At most ten queries with a relevant document, the hardest first."""
     easiest: list[QueryDifficulty]
     """At most ten queries, the easiest first."""
     agreement: dict[str, float | None]
