@@ -137,10 +137,8 @@ def swap_q0(draft: Draft, job: Job) -> Draft:
     scope="file",
     severity="warning",
     fix=RuleFix("ask", "wrote one tag"),
-    may_be_error=True,
-    blocks_scoring=False,
-    checks="more than one tag, or a column of a table that names several systems (info); an error "
-    "if it is unclear whether it does",
+    checks="more than one tag, or a column of a table that names several systems (info), or may do "
+    "so",
     rationale="The last column names the run. Two names in one file mean that two runs were "
     "joined, or that a later step wrote only some rows. In a table, each value of a column can "
     "name a system, which is a run of its own.",
@@ -175,7 +173,7 @@ def _several_systems(run: RunView, systems: Systems) -> Hit:
             fix="no",
         )
     remedy = systems.remedy
-    return Hit(str(systems), severity="error", remedy=remedy[:1].upper() + remedy[1:], fix="no")
+    return Hit(str(systems), remedy=remedy[:1].upper() + remedy[1:], fix="no")
 
 
 _NOT_IN_TAGS = r"[^A-Za-z0-9_.\-]"

@@ -1,0 +1,127 @@
+"""Conversion of tables of several systems, and names of columns on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from trectools_plus.cli.commands.compare import compare_runs
+from trectools_plus.cli.commands.eval import evaluate_runs
+from trectools_plus.cli.commands.qrels import qrels_convert, qrels_validate
+from trectools_plus.cli.commands.runs.convert import runs_convert
+from trectools_plus.cli.commands.runs.info import runs_info
+from trectools_plus.cli.commands.runs.validate import runs_validate
+from trectools_plus.errors import FormatError, UsageError
+from trectools_plus.validation import load_run
+
+TABLE = "model,qid,docno,score\n" + "".join(
+    f"{model},{query},d{number},{9 - number if model == 'a' else number}\n"
+    for model in ("a", "b/2")
+    for query in (1, 2)
+    for number in range(1, 5)
+)
+HITS = "q,_id,_score\n1,d1,3\n1,d2,2\n2,d3,1\n"
+QRELS = "1 0 d1 1\n1 0 d3 0\n2 0 d4 1\n"
+COLUMNS = ["--columns", "query=q,doc_id=_id", "--columns", "score=_score"]
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Return a function that calls a command in a folder with files."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"t.csv": TABLE, "hits.csv": HITS, "qrels.txt": QRELS}.items():
+        Path(name).write_text(text)
+    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    commands = {
+        "eval": evaluate_runs,
+        "compare": compare_runs,
+        "convert": runs_convert,
+        "info": runs_info,
+        "validate": runs_validate,
+        "qrels-convert": qrels_convert,
+        "qrels-validate": qrels_validate,
+    }
+    for name, command in commands.items():
+        app.command(name)(command)
+
+    def run(*words: str):
+        result = CliRunner().invoke(app, words)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("output", "names"),
+    [
+        ("runs", ["runs/a.run", "runs/b_2.run"]),
+        (".", ["a.run", "b_2.run"]),
+        ("my.run", ["my.a.run", "my.b_2.run"]),
+        ("my.run.gz", ["my.a.run.gz", "my.b_2.run.gz"]),
+    ],
+)
+def test_every_system_has_a_file(call, output: str, names: list[str]) -> None:
+    result = call("convert", "t.csv", "--output", output)
+    assert [line.partition(":")[0] for line in result.stdout.splitlines()] == names
+    best = [load_run(name).frame["doc_id"][0] for name in names]
+    assert [len(load_run(name).frame) for name in names] == [8, 8]
+    assert best == ["d1", "d1"]
+    assert [load_run(name).name for name in names] == ["a", "b/2"]
+
+
+def test_systems_need_a_place(call) -> None:
+    with pytest.raises(UsageError, match="2 systems cannot be written to standard output"):
+        call("convert", "t.csv")
+    Path("t.csv").write_text(TABLE.replace("b/2", "A"))
+    with pytest.raises(UsageError, match="two systems are equal as names of files"):
+        call("convert", "t.csv", "--output", "runs")
+    with pytest.raises(FormatError, match="names 2 systems, but one run is needed"):
+        call("convert", "t.csv", "--output", "x.run", "--tag", "mine")
+    assert not Path("runs").exists()
+
+
+def test_commands_that_need_one_run_name_the_column(call) -> None:
+    with pytest.raises(FormatError, match=r"column 'model' \(a, b/2\) names 2 systems"):
+        call("info", "t.csv")
+
+
+def test_runs_have_the_names_of_the_systems(call) -> None:
+    document = json.loads(call("eval", "qrels.txt", "t.csv", "--format", "json").stdout)
+    assert [(run["name"], run["path"]) for run in document["runs"]] == [
+        ("a", "t.csv"),
+        ("b/2", "t.csv"),
+    ]
+    table = call("compare", "t.csv", "--qrels", "qrels.txt", "--format", "csv").stdout
+    assert "a" in table
+    assert "b/2" in table
+    both = call("compare", "t.csv", "a=t.csv", "--qrels", "qrels.txt", "--format", "json").stdout
+    assert json.loads(both)
+
+
+def test_columns_are_named_in_every_command(call) -> None:
+    measures = ["-m", "RR", "--format", "json"]
+    document = json.loads(call("eval", "qrels.txt", "hits.csv", *COLUMNS, *measures).stdout)
+    assert document["runs"][0]["measures"]["RR"]["mean"] == 0.5
+    assert call("validate", "hits.csv", *COLUMNS, "--ignore", "R105").exit_code == 0
+    call("convert", "hits.csv", *COLUMNS, "--output", "h.run")
+    assert load_run("h.run").frame["doc_id"].to_list() == ["d1", "d2", "d3"]
+    grades = ["--columns", "query=q,doc_id=_id,relevance=_score"]
+    assert call("qrels-validate", "hits.csv", *grades, "--ignore", "Q103").exit_code == 0
+    call("qrels-convert", "hits.csv", *grades, "--output", "h.txt")
+    assert Path("h.txt").read_text() == "1 0 d1 3\n1 0 d2 2\n2 0 d3 1\n"
+    named = ["--columns", "query=q,doc_id=_id,score=_score,relevance=_score"]
+    document = json.loads(call("eval", "hits.csv", "hits.csv", *named, *measures).stdout)
+    assert document["runs"][0]["measures"]["RR"]["mean"] == 1.0
+
+
+def test_columns_need_the_whole_table_and_no_fix(call) -> None:
+    with pytest.raises(UsageError, match="--low-memory reads only TREC form"):
+        call("eval", "qrels.txt", "hits.csv", *COLUMNS, "--low-memory", "-m", "RR")
+    with pytest.raises(UsageError, match="--fix does not read tables"):
+        call("validate", "hits.csv", *COLUMNS, "--fix", "out.run")
