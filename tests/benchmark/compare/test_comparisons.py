@@ -37,7 +37,8 @@ FAST = {"resamples": 200, "seed": 1}
 @pytest.fixture(name="expected", scope="module")
 def make_expected() -> list[Any]:
     runs = {"bm25": load_run(LEXICAL), "dense": load_run(VECTOR)}
-    return compare_evaluation(evaluate(load_qrels(QRELS), runs, MEASURES), **FAST)
+    found = compare_evaluation(evaluate(load_qrels(QRELS), runs, MEASURES), **FAST)
+    return [one.model_copy(update={"family": one.family.replace("modes", "runs")}) for one in found]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +215,7 @@ def test_print_is_short_and_begins_with_the_verdict(report: Comparisons) -> None
     assert [row.split()[0] for row in rows] == ["bm25", "dpr", "a", "x"]
     numbers = [row.index("0.") for row in rows]
     assert len(set(numbers)) == 1, "aligned"
-    assert "A letter: significantly above that system (randomisation test" in text
+    assert "A letter: significantly above that run (randomisation test" in text
     assert "after Holm over 6 comparisons" in text
     assert " ᵇ " in rows[0]
     assert "ᵃ" not in text, "a is the name of a system"
@@ -222,7 +223,7 @@ def test_print_is_short_and_begins_with_the_verdict(report: Comparisons) -> None
     qrels, runs = cranfield_like(names, queries=6)
     many = compare(qrels, runs, ["nDCG@10", "P@1", "P@2", "P@3", "P@5", "AP", "RR"], resamples=20)
     assert len(str(many).encode()) < 2000
-    assert "4 further systems" in str(many)
+    assert "4 further runs" in str(many)
     assert "1 further measure" in str(many)
     assert repr(many) == str(many)
 

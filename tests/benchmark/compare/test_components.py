@@ -147,9 +147,7 @@ def test_what_is_left_of_a_fusion_of_three_is_in_the_family_of_the_pairs(correct
         *(found.components["fusion", name]["RR@10"].p_adjusted for name in "abc"),
     ]
     assert shown == pytest.approx(adjust_p_values(raw, correction).tolist())
-    family = (
-        "9 comparisons on one measure: every pair of 4 modes, and 3 fusions without a component"
-    )
+    family = "9 comparisons on one measure: every pair of 4 runs, and 3 fusions without a component"
     assert {one.family for one in found.shown} == {family}
 
 

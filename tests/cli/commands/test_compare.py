@@ -61,6 +61,15 @@ def test_every_format_has_the_figures_of_python(call: Any) -> None:
     assert latex == found.to_latex(label="tab:x", decimals=2)
 
 
+def test_runs_and_measures_are_those_of_eval(call: Any) -> None:
+    named = call(LEXICAL, VECTOR, "--qrels", QRELS, "nDCG@10", "AP", "--format", "json")
+    document = json.loads(named.text)
+    assert list(document["modes"]) == ["lexical", "vector"]
+    assert list(document["modes"]["lexical"]["measures"]) == ["nDCG@10", "AP"]
+    spaced = call(QRELS, LEXICAL, VECTOR, "-m", "nDCG@10 AP", "--format", "json")
+    assert spaced.text == named.text
+
+
 def test_files_are_written_and_the_text_is_printed(call: Any, tmp_path: Path) -> None:
     files = [f"paper.{ending}" for ending in ("tex", "md", "html", "csv", "json", "parquet")]
     options = [word for file in files for word in ("--to", file)]

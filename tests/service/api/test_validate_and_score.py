@@ -58,6 +58,24 @@ def test_scores_are_those_of_eval(client: TestClient, printed: Printed, tmp_path
     ScoreAnswer.model_validate(answer.json())
 
 
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (("bm25.run", "C:\\runs\\dense.txt.gz"), ["bm25", "dense"]),
+        (("run.txt", "run.txt"), ["lexical", "vector"]),
+        (("a\u202eb.run", "ä.run"), ["ab", "ä"]),
+    ],
+)
+def test_runs_are_named_after_the_uploaded_files(
+    client: TestClient, files: tuple[str, str], names: list[str]
+) -> None:
+    uploads = [("qrels", QRELS.read_bytes())]
+    for file, run in zip(files, ("lexical", "vector"), strict=True):
+        uploads.append(("run", (file, (RUNS / f"{run}.run").read_bytes())))
+    answer = client.post("/v1/score?measures=AP", files=uploads).json()
+    assert [run["name"] for run in answer["runs"]] == names
+
+
 def test_missing_queries_are_left_out_on_request(client: TestClient) -> None:
     run = (RUNS / "missing-query.run").read_bytes()
     files = {"run": run, "qrels": QRELS.read_bytes()}

@@ -8,6 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -370,6 +371,19 @@ def test_damaged_jobs_are_set_aside(
     assert "cannot be read" in caplog.text
     assert (tmp_path / f"{FILE_NAME}.damaged").stat().st_size >= len(content)
     made.close()
+
+
+def test_jobs_of_an_earlier_version_are_continued(tmp_path: Path) -> None:
+    Made(tmp_path).close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
+        database.execute("ALTER TABLE parts DROP COLUMN file")
+        database.execute("PRAGMA user_version = 1")
+        database.commit()
+    store = JobStore(tmp_path)
+    parts = Part("run", b"1", None, "bm25.run"), Part("qrels", b"2")
+    store.add("job", Task("score", {}, parts), "", "now")
+    assert store.parts("job") == parts
+    store.close()
 
 
 def test_jobs_of_a_newer_version_are_refused(tmp_path: Path) -> None:

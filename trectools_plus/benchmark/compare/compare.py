@@ -87,7 +87,7 @@ def compare_evaluation(
     facts = {
         "test": correction if correction in FAMILY_TESTS else test,
         "correction": correction,
-        "family": describe_family(len(names), len(baselines), len(pairs)),
+        "family": describe_family(len(names), len(baselines), len(pairs), "mode"),
     }
     return compare_pairs(evaluation, pairs, facts, options, rope)
 

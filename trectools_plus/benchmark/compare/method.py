@@ -25,7 +25,7 @@ def alpha_of(level: float) -> float:
     return round(1.0 - level, 12)
 
 
-def describe_family(modes: int, baselines: int, pairs: int, noun: str = "mode") -> str:
+def describe_family(modes: int, baselines: int, pairs: int, noun: str) -> str:
     """Describe a family, as in ``3 comparisons on one measure: every pair of 3 modes``."""
     counted = f"{plural(pairs, 'comparison')} on one measure"
     if not baselines:

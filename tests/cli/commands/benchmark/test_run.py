@@ -252,6 +252,38 @@ def test_a_file_without_a_name_is_named_after_itself() -> None:
         name_files(parse_runs(["-", "x=-", "-"], "--runs"))
 
 
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (("--runs", "good.run", "bad.run", "AP", "RR"), ["good", "bad"]),
+        (("good=good.run", "b=bad.run", "-m", "AP RR"), ["good", "b"]),
+        (("--runs", "good.run", "other/good.run", "-m", "AP", "-m", "RR"), ["x", "y"]),
+        (("--runs", "good.run", "same/good.run", "AP,RR"), ["good", "same-good"]),
+    ],
+)
+def test_runs_have_the_names_and_measures_of_eval(
+    call: Call, files: dict[str, str], words: tuple[str, ...], names: list[str]
+) -> None:
+    for folder, old, new in (("other", " x\n", " y\n"), ("same", "", "")):
+        Path(folder).mkdir()
+        text = Path("good.run").read_text()
+        Path(folder, "good.run").write_text(text.replace(old, new) if old else text)
+    code, out, err = call(*words, "--qrels", "q.txt", *FAST, "--format", "json", "-o", "out")
+    assert code == 0, err
+    report = json.loads(out)
+    assert list(report["modes"]) == names
+    assert list(report["modes"][names[0]]["measures"]) == ["AP", "RR"]
+
+
+def test_other_arguments_are_refused(call: Call, files: dict[str, str]) -> None:
+    code, _, err = call("hpo")
+    assert (code, err) == (
+        2, "error: unexpected argument 'hpo' — write --runs before run files\n"
+    )  # fmt: skip
+    code, _, err = call(*RUNS, "nDGC@10")
+    assert (code, "did you mean nDCG@10" in err) == (2, True)
+
+
 def test_a_mode_without_results_is_reported_and_noted(
     call: Call, files: dict[str, str], tmp_path: Path
 ) -> None:
