@@ -479,7 +479,7 @@ def test_findings_that_change_no_figure_are_one_note(run):
     assert "2 findings that change no figure: R105, R120; see `runs validate`" in notes
     result = run("eval", "qrels.txt", "c.run", "d.run", "--format", "json")
     assert "R105 (c.run), R120 (c.run), " in json.loads(result.stdout)["notes"][-1]
-    assert "d.run:1:1: F102 " in result.stderr
+    assert "d.run:1: F102 " in result.stderr
     assert run("eval", "qrels.txt", "c.run", "--low-memory", "-m", "AP").stdout == result_of_c
 
 
