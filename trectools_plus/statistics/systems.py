@@ -36,7 +36,13 @@ from trectools_plus.statistics.intervals import (
 )
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PairedTest, scale_to_range
-from trectools_plus.statistics.resamples import draw_counts, map_chunks, studentised_means
+from trectools_plus.statistics.resamples import (
+    count_maxima,
+    draw_counts,
+    map_chunks,
+    most_resamples,
+    near_level,
+)
 from trectools_plus.text import plural
 
 TUKEY = "tukey_hsd"
@@ -186,10 +192,17 @@ def compare_simultaneously(
     differences, shifted to mean 0 (:func:`~trectools_plus.statistics.resamples.studentised_means`).
     The half width of an interval is a quantile of these maxima times the standard error, so all
     intervals together contain the true differences with a probability of about ``confidence``. The
-    adjusted p-value is (1 + resamples whose maximum is at least the pair's t) / (1 + resamples). It
-    is at most 1 - ``confidence`` exactly if the interval excludes 0. Single-step method of Westfall
-    and Young, Resampling-Based Multiple Testing (1993), 2.3; Romano and Wolf, Econometrica 73
-    (2005).
+    adjusted p-value is (1 + resamples whose maximum is at least the pair's t) / (1 + resamples),
+    but at least 2 / 2^m for m differences other than 0, as in the randomisation test: equal signs
+    of fewer than six differences are no evidence at the 5% level. It is at most 1 - ``confidence``
+    exactly if the interval excludes 0, except if it is ``borderline``. Single-step method of
+    Westfall and Young, Resampling-Based Multiple Testing (1993), 2.3; Romano and Wolf, Econometrica
+    73 (2005). With one pair, it is the studentised bootstrap.
+
+    While the 99% Monte Carlo interval of an adjusted p-value contains the level, the number of
+    resamples is doubled, up to
+    :func:`~trectools_plus.statistics.resamples.most_resamples`. Pairs for which it still does are
+    ``borderline``: not significant, with an interval that contains 0.
 
     Args:
         differences: The family, shape (queries, pairs); ``nan`` for an undefined pair.
@@ -210,38 +223,51 @@ def compare_simultaneously(
     order = np.argsort(-np.abs(means), kind="stable")
     table = table[np.lexsort(table[:, order].T[::-1])]
     defined = ~np.isnan(table)
-    centred = np.where(defined, table - np.abs(means), 0.0)
-    scaled, scale = scale_to_range(centred)
-
-    def statistics(size: int, generator: np.random.Generator) -> FloatArray:
-        counts = draw_counts(len(scaled), size, generator)
-        return studentised_means(counts, scaled, defined)
-
-    resamples = settings.resamples
-    drawn = np.concatenate(map_chunks(statistics, len(scaled), resamples, settings.seed))
-    maxima = np.sort(drawn.max(axis=1))
+    scaled, scale = scale_to_range(np.where(defined, table - np.abs(means), 0.0))
     n = np.array([one.n for one in comparisons])
     with np.errstate(divide="ignore", invalid="ignore"):
         errors = np.sqrt((scaled**2).sum(axis=0) / (n - 1) / n) * scale
         observed = np.where(errors > 0, (np.abs(means) - ROUNDING) / errors, np.inf)
-    adjusted = (1.0 + resamples - np.searchsorted(maxima, observed)) / (1.0 + resamples)
-    single = (1.0 + (drawn >= observed).sum(axis=0)) / (1.0 + resamples)
-    uninformative = (np.abs(means) <= ROUNDING) | (n < MIN_VALUES)
-    adjusted, single = (np.where(uninformative, 1.0, p) for p in (adjusted, single))
+    lowest = np.minimum(2.0 ** (1.0 - (defined & (table != 0)).sum(axis=0)), 1.0)
+    lowest[n < MIN_VALUES] = 1.0
     alpha = round(1.0 - settings.confidence, 12)
+    most = most_resamples(settings.resamples, *table.shape)
+    resamples, maxima, extreme = 0, np.empty(0), np.zeros(len(n), dtype=np.int64)
+    while True:
+        more = resamples or settings.resamples
+        seed = (settings.seed, resamples) if resamples else settings.seed
+        drawn, counted = count_maxima(scaled, defined, observed, more, seed)
+        resamples, extreme = resamples + more, extreme + counted
+        maxima = np.sort(np.concatenate([maxima, drawn]))
+        adjusted = (1.0 + resamples - np.searchsorted(maxima, observed)) / (1.0 + resamples)
+        borderline = near_level(adjusted, alpha, resamples) & (lowest <= alpha)
+        if not borderline.any() or 2 * resamples > most:
+            break
+    adjusted = np.maximum(adjusted, lowest)
+    single = np.maximum((1.0 + extreme) / (1.0 + resamples), lowest)
+    significant = (adjusted <= alpha) & ~borderline
     # The number of resamples that may be above the critical value in a significant result.
     above = int(np.floor(alpha * (1.0 + resamples) + 1e-9)) - 1
     critical = float(maxima[resamples - 1 - above]) if 0 <= above < resamples else np.inf
+    few = has_few(table)
     found = []
     for column, one in enumerate(comparisons):
+        mean = float(means[column])
         low, high = _simultaneous_ends(
-            float(means[column]), float(errors[column]), critical, bool(adjusted[column] <= alpha)
+            mean, float(errors[column]), critical, bool(significant[column])
         )
-        p = PairedTest("paired_bootstrap", float(means[column]), float(single[column]))
-        tests = {**one.tests, "paired_bootstrap": p} if one.n else one.tests
-        method = "" if low is None else MAX_T
-        note = FEW_NOTE if low is not None and has_few(table[:, [column]])[0] else None
-        found.append(replace(one, low=low, high=high, method=method, note=note, tests=tests))
+        p = PairedTest("paired_bootstrap", mean, float(single[column]))
+        changed = replace(
+            one,
+            low=low,
+            high=high,
+            method="" if low is None else MAX_T,
+            note=FEW_NOTE if low is not None and few[column] else None,
+            tests={**one.tests, "paired_bootstrap": p} if one.n else one.tests,
+            borderline=bool(borderline[column]),
+            resamples=0 if low is None else resamples,
+        )
+        found.append(changed)
     return found, np.where(n > 0, adjusted, np.nan)
 
 
