@@ -170,7 +170,7 @@ def count_maxima(
     return np.concatenate([one for one, _ in drawn]), np.sum([one for _, one in drawn], axis=0)
 
 
-def near_level(p_values: FloatArray, level: FloatArray | float, resamples: int) -> BoolArray:
+def near_level(p_values: npt.ArrayLike, level: FloatArray | float, resamples: int) -> BoolArray:
     """Return a mask of p-values whose 99% Monte Carlo interval contains the level.
 
     The interval is Wilson's, for the number of extreme resamples among all.
@@ -181,7 +181,7 @@ def near_level(p_values: FloatArray, level: FloatArray | float, resamples: int) 
         resamples: The number of resamples drawn.
     """
     error = np.sqrt(np.multiply(level, np.subtract(1.0, level)) / resamples)
-    return np.asarray(np.abs(p_values - level) <= _Z_OF_99 * error)
+    return np.asarray(np.abs(np.subtract(p_values, level)) <= _Z_OF_99 * error)
 
 
 def most_resamples(resamples: int, rows: int, columns: int) -> int:

@@ -16,6 +16,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
     ROUNDING,
+    BoolArray,
     FloatArray,
     IntervalOptions,
     Resampling,
@@ -35,7 +36,12 @@ from trectools_plus.statistics.intervals import (
     resampled_ends,
 )
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
-from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PairedTest, scale_to_range
+from trectools_plus.statistics.paired_tests import (
+    MOST_ENUMERATED,
+    PAIRED_TESTS,
+    PairedTest,
+    scale_to_range,
+)
 from trectools_plus.statistics.resamples import (
     count_maxima,
     draw_counts,
@@ -119,8 +125,8 @@ def pairwise_differences(
     scores: npt.ArrayLike,
     *,
     baselines: Sequence[int] = (),
-    test: str = "randomisation",
-    correction: str = "holm",
+    test: str | None = None,
+    correction: str | None = None,
     **options: Unpack[IntervalOptions],
 ) -> SystemComparisons:
     """Compare systems with one or more baselines, or all pairs of systems, as one family.
@@ -128,10 +134,12 @@ def pairwise_differences(
     Args:
         scores: Shape (queries, systems), all defined.
         baselines: As in :func:`pairs_of`.
-        test: The paired test whose p-values are adjusted, a name of ``PAIRED_TESTS``.
-        correction: As in :func:`adjust_p_values`; or, in place of a paired test, ``tukey_hsd``,
-            the randomised Tukey HSD test of all pairs, or ``max_t``, with simultaneous intervals
-            (:func:`compare_simultaneously`).
+        test: The paired test whose p-values are adjusted, a name of ``PAIRED_TESTS``; by default
+            ``randomisation``, if there is a correction of p-values.
+        correction: ``max_t``, with simultaneous intervals (:func:`compare_simultaneously`), the
+            default unless a test is named; ``tukey_hsd``, the randomised Tukey HSD test of all
+            pairs; or a correction of the test's p-values as in :func:`adjust_p_values`, by default
+            ``holm``.
         options: As in :func:`~trectools_plus.statistics.paired_difference`. With other corrections
             than ``max_t``, intervals are not adjusted.
 
@@ -143,6 +151,8 @@ def pairwise_differences(
             test is combined with baselines.
     """
     table = as_table(scores, "comparisons")
+    correction = correction or (MAX_T if test is None else "holm")
+    test = test or "randomisation"
     check_choice(test, PAIRED_TESTS, "paired test")
     check_choice(correction, [*CORRECTIONS, *FAMILY_TESTS], "correction")
     systems = table.shape[1]
@@ -166,11 +176,13 @@ def pairwise_differences(
     if correction == MAX_T:
         comparisons, adjusted = compare_simultaneously(differences, comparisons, **options)
     elif correction == TUKEY:
-        settings = Resampling(**options)
-        p_table = randomised_tukey(table, resamples=settings.resamples, seed=settings.seed)
-        adjusted = np.array([p_table[pair] for pair in pairs])
+        adjusted, borderline = decide_by_tukey(table, pairs, **options)
+        comparisons = [
+            replace(one, borderline=bool(near))
+            for one, near in zip(comparisons, borderline, strict=True)
+        ]
     else:
-        adjusted = adjust_p_values([one.tests[test].p_value for one in comparisons], correction)
+        comparisons, adjusted = adjust_tests(differences, comparisons, test, correction, **options)
     return SystemComparisons(
         pairs,
         comparisons,
@@ -269,6 +281,68 @@ def compare_simultaneously(
         )
         found.append(changed)
     return found, np.where(n > 0, adjusted, np.nan)
+
+
+def adjust_tests(
+    differences: npt.ArrayLike,
+    comparisons: Sequence[PairedComparison],
+    test: str,
+    correction: str = "holm",
+    **options: Unpack[IntervalOptions],
+) -> tuple[list[PairedComparison], FloatArray]:
+    """Adjust the p-values of one paired test for a family, and draw more resamples near the level.
+
+    While the 99% Monte Carlo interval of an adjusted p-value contains the level, the test of this
+    pair is repeated with twice as many resamples, up to
+    :func:`~trectools_plus.statistics.resamples.most_resamples`. If it still does, the pair is
+    ``borderline``. Exact p-values are not drawn again.
+
+    Args:
+        differences: The family, shape (queries, pairs); ``nan`` for an undefined pair.
+        comparisons: Of the same columns, from :func:`compare_columns`, with this test.
+        test: A name of ``PAIRED_TESTS``.
+        correction: As in :func:`adjust_p_values`.
+        options: As for the comparisons.
+
+    Returns:
+        The comparisons, and the adjusted p-values, ``nan`` without defined pairs.
+    """
+    settings = Resampling(**options)
+    table = as_table(differences, "adjusted tests", undefined=True)
+    alpha = round(1.0 - settings.confidence, 12)
+    p_values = np.array([one.tests[test].p_value if one.n else np.nan for one in comparisons])
+    found = list(comparisons)
+    drawn = _drawn_columns(table, test)
+    resamples = settings.resamples
+    while True:
+        adjusted = adjust_p_values(p_values, correction)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            near = drawn & near_level(p_values, alpha * p_values / adjusted, resamples)
+        columns = np.flatnonzero(near)
+        resamples *= 2
+        if not len(columns) or resamples > most_resamples(
+            settings.resamples, len(table), len(columns)
+        ):
+            break
+        more: IntervalOptions = {**options, "resamples": resamples, "interval": "t"}
+        again = compare_columns(table[:, columns], tests=(test,), **more)
+        for column, one in zip(columns.tolist(), again, strict=True):
+            p_values[column] = one.tests[test].p_value
+            tests = {**found[column].tests, test: one.tests[test]}
+            found[column] = replace(found[column], tests=tests)
+    for column in np.flatnonzero(near).tolist():
+        found[column] = replace(found[column], borderline=True)
+    return found, adjusted
+
+
+def _drawn_columns(table: FloatArray, test: str) -> BoolArray:
+    """Return a mask of the columns whose p-value of a test is drawn, not exact."""
+    if test == "paired_bootstrap":
+        return np.ones(table.shape[1], dtype=bool)
+    if test == "randomisation":
+        different = np.abs(np.nan_to_num(table)) > ROUNDING
+        return np.asarray(different.sum(axis=0) > MOST_ENUMERATED)
+    return np.zeros(table.shape[1], dtype=bool)
 
 
 def _simultaneous_ends(
@@ -397,6 +471,31 @@ def randomised_tukey(
     p_values = (1.0 + resamples - below) / (1.0 + resamples)
     np.fill_diagonal(p_values, 1.0)
     return np.asarray(p_values)
+
+
+def decide_by_tukey(
+    scores: npt.ArrayLike, pairs: Sequence[tuple[int, int]], **options: Unpack[IntervalOptions]
+) -> tuple[FloatArray, BoolArray]:
+    """Return the p-values of pairs by :func:`randomised_tukey`, and which ones are borderline.
+
+    While the 99% Monte Carlo interval of a p-value contains the level, the number of resamples is
+    doubled, up to eight times the requested number.
+
+    Args:
+        scores: As for :func:`randomised_tukey`.
+        pairs: Column numbers.
+        options: ``confidence``, ``resamples`` and ``seed``.
+    """
+    settings = Resampling(**options)
+    alpha = round(1.0 - settings.confidence, 12)
+    for times in (1, 2, 4, 8):
+        resamples = times * settings.resamples
+        table = randomised_tukey(scores, resamples=resamples, seed=settings.seed)
+        p_values = np.array([table[pair] for pair in pairs])
+        borderline = near_level(p_values, alpha, resamples)
+        if not borderline.any():
+            break
+    return p_values, borderline
 
 
 def indistinguishable_groups(
