@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trectools_plus.benchmark.compare.method import EQUAL, alpha_of, describe_family
+from trectools_plus.benchmark.compare.method import EQUAL, MAX_T, alpha_of, describe_family
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     Comparison,
@@ -35,7 +35,7 @@ TEST_NAMES = {
     "randomisation": "randomisation",
     "sign_test": "sign test",
     "tukey_hsd": "randomised Tukey HSD",
-    "max_t": "max-t",
+    "max_t": "studentised bootstrap",
 }
 CORRECTION_NAMES = {
     "holm": "Holm",
@@ -369,6 +369,8 @@ def describe_components_test(report: BenchmarkReport) -> str:
     family = next((figure.family for figure in figures), "")
     if not family:
         return ", adjusted for the components"
+    if "every pair of" not in family or "mode" not in family:
+        return f", by the test of the paired differences, in a family of their own ({family})"
     return f", by the test of the paired differences, in one family with them ({family})"
 
 
@@ -405,13 +407,19 @@ def describe_difference_intervals(entry: Comparison) -> str:
     Args:
         entry: One comparison of the family.
     """
-    if entry.correction == "max_t":
+    if entry.correction == MAX_T:
         return "The intervals are simultaneous: one excludes 0 exactly if the row is significant."
-    return "The intervals are not adjusted for the number of comparisons."
+    return (
+        "The intervals are not adjusted for the number of comparisons, so one may exclude 0 "
+        "although the difference is not significant."
+    )
 
 
 def describe_test(entry: Comparison, confidence: float) -> str:
-    """Describe the test of significance: ``randomisation test, p ≤ 0.05 after Holm over 3 …``.
+    """Describe the test of significance.
+
+    For example ``studentised bootstrap, max-t over 19 comparisons with bm25 on one measure, p ≤
+    0.05``, or ``randomisation test, p ≤ 0.05 after Holm over 3 comparisons on one measure: …``.
 
     Args:
         entry: One comparison of the family.
@@ -420,6 +428,9 @@ def describe_test(entry: Comparison, confidence: float) -> str:
     name = TEST_NAMES.get(entry.test, entry.test)
     noun = "" if name.endswith(("test", "HSD")) else " test"
     level = f"{name}{noun}, p ≤ {alpha_of(confidence):g}"
+    if entry.correction == MAX_T:
+        over = f", {CORRECTION_NAMES[MAX_T]} over {entry.family}" if entry.family else ""
+        return f"{name}{over}, p ≤ {alpha_of(confidence):g}"
     if entry.test == entry.correction:
         return f"{level}, for {entry.family}"
     correction = CORRECTION_NAMES.get(entry.correction, entry.correction)
@@ -428,7 +439,7 @@ def describe_test(entry: Comparison, confidence: float) -> str:
 
 def describe_result(entry: Comparison) -> str:
     """Return the result of the deciding test: ``p = 0.0123, 0.0369 adjusted; significant``."""
-    verdict = "significant" if entry.significant else "not significant"
+    verdict = describe_decision(entry)
     if entry.p_adjusted is None:
         return verdict
     adjusted = show_p(entry.p_adjusted)
@@ -436,6 +447,36 @@ def describe_result(entry: Comparison) -> str:
     if p is None:
         return f"p {_equals(adjusted)} adjusted; {verdict}"
     return f"p {_equals(show_p(p))}, {adjusted} adjusted; {verdict}"
+
+
+def describe_decision(entry: Comparison) -> str:
+    """Return ``significant``, ``not significant``, or ``borderline, not significant``."""
+    if entry.borderline:
+        return "borderline, not significant"
+    return "significant" if entry.significant else "not significant"
+
+
+def method_line(report: BenchmarkReport) -> str:
+    """Name the method of the verdict: test, correction, family and queries; one line.
+
+    Empty without a comparison.
+    """
+    entry = next(iter(report.comparisons), None)
+    if entry is None:
+        return ""
+    config = report.manifest.config
+    test = describe_test(entry, report.confidence)
+    queries = plural(report.manifest.dataset.queries, "query", "queries")
+    counted = {"zero": "count 0", "drop": "are left out"}
+    rules = {
+        "without results": config.get("missing", "zero"),
+        "without a relevant document": config.get("no_relevant", "drop"),
+    }
+    if len(set(rules.values())) == 1:
+        counts = f"those {' or '.join(rules)} {counted[rules['without results']]}"
+    else:
+        counts = ", ".join(f"those {which} {counted[rule]}" for which, rule in rules.items())
+    return f"{test[:1].upper()}{test[1:]}; {queries}; {counts}."
 
 
 def _equals(p: str) -> str:
@@ -452,7 +493,7 @@ def describe_claim(report: BenchmarkReport) -> str:
         return ""
     if "every pair" not in entry.family:  # the family of a baseline, in reports of version 1.0
         modes = len(report.modes)
-        family = describe_family(modes, 0, modes * (modes - 1) // 2)
+        family = describe_family(modes * (modes - 1) // 2, modes)
         entry = entry.model_copy(update={"family": family})
     return describe_test(entry, report.confidence)
 
