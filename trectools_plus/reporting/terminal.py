@@ -215,7 +215,7 @@ def _fit_modes(
     """Return the lines of a table with modes as rows, as many as fit, the best first."""
     baselines = comparison.baselines
     order = _best_first(report, [mode for mode in comparison.labels if mode not in baselines])
-    for count in range(len(order), 0, -1):
+    for count in range(min(len(order), max(_LEAST_MODES, room)), 0, -1):
         if comparison.differences.get(report.primary_measure):
             table = _differences_by_mode(console, report, comparison, order[:count])
         else:

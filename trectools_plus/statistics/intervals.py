@@ -100,8 +100,13 @@ def mean_intervals(
     highest = np.where(defined, table, -np.inf).max(axis=0)
     methods = _choose_methods(table, defined, np.broadcast_to(proportions, columns), interval)
     low, high = np.full(columns, np.nan), np.full(columns, np.nan)
-    for method in sorted(set(methods) - {""}):
-        chosen = np.flatnonzero(np.array(methods) == method)
+    blocks = [
+        (method, columns_of[start : start + _COLUMNS_PER_BLOCK])
+        for method in sorted(set(methods) - {""})
+        for columns_of in [np.flatnonzero(np.array(methods) == method)]
+        for start in range(0, len(columns_of), _COLUMNS_PER_BLOCK)
+    ]
+    for method, chosen in blocks:
         deviations = np.where(defined, offsets - shift, 0.0)[:, chosen]
         if method == "wilson":
             ends = wilson_intervals(
@@ -143,6 +148,10 @@ def mean_intervals(
             for noted, method in zip(few.tolist(), methods, strict=True)
         ),
     )
+
+
+_COLUMNS_PER_BLOCK = 512
+"""Columns whose resampled means are in memory at once."""
 
 
 def _choose_methods(

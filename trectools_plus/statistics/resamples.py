@@ -96,37 +96,44 @@ def draw_counts(rows: int, resamples: int, generator: np.random.Generator) -> Fl
 
 
 def count_extreme(
-    statistic: Callable[[int, np.random.Generator], Callable[[FloatArray], FloatArray]],
+    draw: Callable[[int, int, np.random.Generator], FloatArray],
+    statistic: Callable[[FloatArray, FloatArray], FloatArray],
     table: FloatArray,
     threshold: FloatArray,
-    resamples: int,
-    seed: int,
+    draws: tuple[int, int],
 ) -> IntArray:
     """Count each column's resampled statistics that are at least its threshold.
 
     Args:
-        statistic: Takes the number of resamples and a generator, and draws. It returns a function
-            of columns, shape (rows, columns), whose results have the shape (resamples, columns).
+        draw: Takes the number of rows, a number of resamples and a generator; returns the weights
+            of the rows, shape (resamples, rows).
+        statistic: Takes weights and columns, shape (rows, columns); its results have the shape
+            (resamples, columns).
         table: Shape (rows, columns).
         threshold: Shape (columns,).
-        resamples: The number of resamples.
-        seed: As in :func:`map_chunks`; all columns get the same draws.
+        draws: The number of resamples, and the seed as in :func:`map_chunks`; all columns get the
+            same draws.
 
     Returns:
-        Counts of shape (columns,), between 0 and ``resamples``.
+        Counts of shape (columns,), between 0 and the number of resamples.
     """
     rows, columns = table.shape
+    blocks = _blocks(columns)
 
     def extreme(size: int, generator: np.random.Generator) -> IntArray:
-        compute = statistic(size, generator)
-        width = max(1, CELLS_PER_CHUNK // size)
-        found = np.empty(columns, dtype=np.int64)
-        for start in range(0, columns, width):
-            block = slice(start, start + width)
-            found[block] = (compute(table[:, block]) >= threshold[block]).sum(axis=0)
+        drawn = draw(rows, size, generator)
+        found = np.zeros(columns, dtype=np.int64)
+        for begin in range(0, size, RESAMPLES_PER_BLOCK):
+            some = drawn[begin : begin + RESAMPLES_PER_BLOCK]
+            for block in blocks:
+                found[block] += (statistic(some, table[:, block]) >= threshold[block]).sum(axis=0)
         return found
 
-    return np.asarray(np.sum(map_chunks(extreme, rows, resamples, seed), axis=0))
+    return np.asarray(np.sum(map_chunks(extreme, rows, *draws), axis=0))
+
+
+def _blocks(columns: int) -> list[slice]:
+    return [slice(at, at + COLUMNS_PER_BLOCK) for at in range(0, columns, COLUMNS_PER_BLOCK)]
 
 
 def count_maxima(
@@ -152,7 +159,7 @@ def count_maxima(
         of resamples whose statistic is at least its threshold, shape (columns,).
     """
     rows, columns = table.shape
-    blocks = [slice(at, at + COLUMNS_PER_BLOCK) for at in range(0, columns, COLUMNS_PER_BLOCK)]
+    blocks = _blocks(columns)
 
     def draw(size: int, generator: np.random.Generator) -> tuple[FloatArray, IntArray]:
         counts = draw_counts(rows, size, generator)
