@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from trectools_plus.benchmark.compare.method import EQUAL, MAX_T, alpha_of, describe_family
 from trectools_plus.benchmark.report import (
@@ -396,6 +397,16 @@ def show_p(p: float | None) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
+def name_interval(entry: Comparison | None) -> str:
+    """Return the heading of a column of intervals of differences."""
+    return "Interval" if entry is None or entry.correction == MAX_T else "Unadjusted interval"
+
+
+def show_decision(entry: Comparison) -> str:
+    """Return ``yes``, ``no`` or ``borderline``: whether a difference is significant."""
+    return "borderline" if entry.borderline else "yes" if entry.significant else "no"
+
+
 def show_difference_interval(entry: Comparison) -> str:
     """Return the interval of a difference, or a dash."""
     return show_ci(entry.ci, "+", decimals=4) or "–"
@@ -425,16 +436,21 @@ def describe_test(entry: Comparison, confidence: float) -> str:
         entry: One comparison of the family.
         confidence: The report's level, between 0 and 1.
     """
+    if entry.correction == MAX_T:
+        return describe_max_t(entry.family, confidence)
     name = TEST_NAMES.get(entry.test, entry.test)
     noun = "" if name.endswith(("test", "HSD")) else " test"
     level = f"{name}{noun}, p ≤ {alpha_of(confidence):g}"
-    if entry.correction == MAX_T:
-        over = f", {CORRECTION_NAMES[MAX_T]} over {entry.family}" if entry.family else ""
-        return f"{name}{over}, p ≤ {alpha_of(confidence):g}"
     if entry.test == entry.correction:
         return f"{level}, for {entry.family}"
     correction = CORRECTION_NAMES.get(entry.correction, entry.correction)
     return f"{level} after {correction} over {entry.family}"
+
+
+def describe_max_t(family: str, confidence: float) -> str:
+    """Describe the default test; see :func:`describe_test`."""
+    over = f"{CORRECTION_NAMES[MAX_T]} over {family}"
+    return f"{TEST_NAMES[MAX_T]}, {over}, p ≤ {alpha_of(confidence):g}"
 
 
 def describe_result(entry: Comparison) -> str:
@@ -457,16 +473,22 @@ def describe_decision(entry: Comparison) -> str:
 
 
 def method_line(report: BenchmarkReport) -> str:
-    """Name the method of the verdict: test, correction, family and queries; one line.
-
-    Empty without a comparison.
-    """
+    """Name the method of the verdict and the tables in one line; empty without a comparison."""
     entry = next(iter(report.comparisons), None)
     if entry is None:
         return ""
-    config = report.manifest.config
-    test = describe_test(entry, report.confidence)
-    queries = plural(report.manifest.dataset.queries, "query", "queries")
+    queries = report.manifest.dataset.queries
+    return describe_method(describe_test(entry, report.confidence), queries, report.manifest.config)
+
+
+def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
+    """Name test, correction, family and number of queries, and which queries count 0; one line.
+
+    Args:
+        test: From :func:`describe_test`.
+        queries: The number of queries in the means.
+        config: The configuration of the manifest.
+    """
     counted = {"zero": "count 0", "drop": "are left out"}
     rules = {
         "without results": config.get("missing", "zero"),
@@ -476,7 +498,8 @@ def method_line(report: BenchmarkReport) -> str:
         counts = f"those {' or '.join(rules)} {counted[rules['without results']]}"
     else:
         counts = ", ".join(f"those {which} {counted[rule]}" for which, rule in rules.items())
-    return f"{test[:1].upper()}{test[1:]}; {queries}; {counts}."
+    number = plural(queries, "query", "queries")
+    return f"{test[:1].upper()}{test[1:]}; {number}; {counts}."
 
 
 def _equals(p: str) -> str:

@@ -144,6 +144,7 @@ class Contrast(Displayed):
         higher_is_better: The direction of each measure.
         headline_measures: The headline measures of A that both reports contain, the primary one
             first; if there is none, the first measure.
+        config: The configuration of A.
     """
 
     names: tuple[str, str]
@@ -155,6 +156,7 @@ class Contrast(Displayed):
     packages: dict[str, tuple[Any, Any]]
     higher_is_better: dict[str, bool]
     headline_measures: list[str]
+    config: dict[str, Any]
 
     def primary(self, mode: ModeContrast) -> Comparison:
         """Return the comparison of a mode on the first headline measure."""
@@ -278,6 +280,7 @@ def compare_reports(
         find_changes(ours.packages, theirs.packages),
         {name: a.report.higher_is_better(name) for name in measures},
         [name for name in a.report.headline_measures if name in measures] or measures[:1],
+        ours.config,
     )
 
 
@@ -299,9 +302,9 @@ def state_verdict(contrast: Contrast) -> str:
             sentences.append(f"{mode.label}: A and B are equal on {entry.measure} {over}.")
         else:
             word = "ahead" if better else "behind"
+            state = "borderline" if entry.borderline else "not significant"
             sentences.append(
-                f"{mode.label}: B is {word} by {size}, but the difference is not significant "
-                f"{over}."
+                f"{mode.label}: B is {word} by {size}, but the difference is {state} {over}."
             )
     return " ".join(sentences)
 

@@ -40,14 +40,15 @@ from trectools_plus.reporting.wording import (
     component_label,
     describe_components_test,
     describe_difference_intervals,
-    describe_test,
     equal_line,
     group_lines,
     list_commands,
     list_definition,
     list_hashes,
+    method_line,
     mode_notes,
     name_difference,
+    name_interval,
     near_rows,
     near_sentence,
     other_name,
@@ -55,6 +56,7 @@ from trectools_plus.reporting.wording import (
     report_notes,
     show_baseline,
     show_contribution,
+    show_decision,
     show_difference_interval,
     show_level,
     show_p,
@@ -91,7 +93,9 @@ def render_markdown(report: BenchmarkReport) -> str:
         escape(f"# Benchmark of {plain(headlines.title)}"),
         "" if report.verdict is None else escape(plain(report.verdict.text)),
         "" if report.verdict is None else escape(plain(report.verdict.probability or "")),
+        escape(plain(method_line(report))),
         _means(headlines),
+        _against_baseline(report, headlines),
         _introduction(report, headlines),
         _other_measures(report),
         _targets(report),
@@ -120,6 +124,13 @@ def _collapse(section: str) -> str:
 
 def _means(comparison: ComparisonTable) -> str:
     return render_table(fold(comparison.by_measure(), len(comparison.labels)), show_cell)
+
+
+def _against_baseline(report: BenchmarkReport, comparison: ComparisonTable) -> str:
+    """Return the differences from the baseline on the primary measure; empty without a baseline."""
+    if not comparison.differences.get(report.primary_measure):
+        return ""
+    return render_table(comparison.against_baseline(report.primary_measure), show_cell)
 
 
 def _introduction(report: BenchmarkReport, comparison: ComparisonTable) -> str:
@@ -244,7 +255,8 @@ def _differences(report: BenchmarkReport) -> str:
     entries = choose_comparisons(report)
     if not entries:
         return ""
-    header = ["Metric", "Difference", "Mean", "Interval", "p", "Adjusted p", "Significant"]
+    header = ["Metric", "Difference", "Mean", name_interval(entries[0])]
+    header += ["p", "Adjusted p", "Significant"]
     header += ["d_z", "Detectable", "Won/tied/lost"]
     rows = [
         [
@@ -254,7 +266,7 @@ def _differences(report: BenchmarkReport) -> str:
             show_difference_interval(entry),
             show_p(entry.p),
             show_p(entry.p_adjusted),
-            "yes" if entry.significant else "no",
+            show_decision(entry),
             "–" if entry.effect_size is None else f"{entry.effect_size:+.2f}",
             show(entry.detectable_difference),
             f"{entry.wins:,} / {entry.ties:,} / {entry.losses:,}",
@@ -270,7 +282,7 @@ def _differences(report: BenchmarkReport) -> str:
         "standard deviation of the differences. Detectable is the smallest true difference that a "
         "t-test finds in 80 of 100 sets of queries, for this number of queries and this spread of "
         f"the differences. {describe_difference_intervals(entries[0])} "
-        f"Significant: {describe_test(entries[0], report.confidence)}. Nothing corrects for the "
+        f"{method_line(report)} Nothing corrects for the "
         "number of measures, so choose one measure before looking at the results."
         + (f" {further:,} more are in `BenchmarkReport.json`." if further else ""),
         _groups(report),
