@@ -456,6 +456,8 @@ def describe_max_t(family: str, confidence: float) -> str:
 def describe_result(entry: Comparison) -> str:
     """Return the result of the deciding test: ``p = 0.0123, 0.0369 adjusted; significant``."""
     verdict = describe_decision(entry)
+    if entry.ci is not None and entry.correction != MAX_T:
+        verdict += " (the interval is unadjusted)"
     if entry.p_adjusted is None:
         return verdict
     adjusted = show_p(entry.p_adjusted)
