@@ -73,8 +73,9 @@ class GateEntry:
         current: The mean in the current report.
         drop: How much worse the mean is: a fraction of the baseline's mean, or with ``absolute`` a
             difference in the measure's unit; negative if it is better.
-        ci: The interval of the mean difference, current minus baseline, simultaneous for the gate's
-            entries; ``None`` without per-query values, for too few queries, and for a sum.
+        ci: The interval of the mean difference, current minus baseline: simultaneous for the gate's
+            entries, or, with a margin of non-inferiority, of this entry alone, because all entries
+            must pass. ``None`` without per-query values, for too few queries, and for a sum.
         p_adjusted: The p-value of the studentised bootstrap with single-step max-t over the
             gate's entries; ``None`` without per-query values.
         significant: True if ``p_adjusted`` is at most 1 - confidence, and not ``borderline``;
@@ -193,7 +194,8 @@ def run_gate(
         _refuse_unknown_values("--non-inferior", pairs, (current_source, baseline_source))
         _refuse_sums(scores[0], names)
     defined = [None if pair is None else pair.drop_nulls() for pair in pairs]
-    changes = _test_changes(defined, current_source.report.manifest.config)
+    alone = rules.non_inferior is not None
+    changes = _test_changes(defined, current_source.report.manifest.config, alone=alone)
     entries = [
         _make_entry(scores[0], case, mean, change, rules)
         for case, mean, change in zip(cases, means, changes, strict=True)
@@ -489,13 +491,14 @@ def _notes(
 
 
 def _test_changes(
-    pairs: Sequence[pl.DataFrame | None], config: Mapping[str, Any]
+    pairs: Sequence[pl.DataFrame | None], config: Mapping[str, Any], *, alone: bool
 ) -> list[_Change | None]:
     """Test several changes as one family, by the studentised bootstrap with single-step max-t.
 
     Args:
         pairs: ``query_id, current, baseline`` per query; ``None`` is not tested.
         config: The configuration of a manifest.
+        alone: Give each change the interval that it has alone, not that of the family.
 
     Returns:
         The changes with their intervals and adjusted p-values; ``None`` where not tested.
@@ -513,10 +516,12 @@ def _test_changes(
         differences[rows, column] = (pair["current"] - pair["baseline"]).to_numpy()
     facts = name_method(*choose_method(None, None), "")
     comparisons, p_values = decide_family(differences, facts, **resampling)
-    for (index, pair), found, p_value in zip(
-        tested.items(), comparisons, p_values.tolist(), strict=True
-    ):
-        ci = interval_from(found, resampling["resamples"])
+    columns = zip(tested.items(), comparisons, p_values.tolist(), strict=True)
+    for column, ((index, pair), found, p_value) in enumerate(columns):
+        shown = found
+        if alone:
+            (shown,), _ = decide_family(differences[:, [column]], facts, **resampling)
+        ci = interval_from(shown, resampling["resamples"])
         changes[index] = _Change(pair, found, ci, p_value)
     return changes
 

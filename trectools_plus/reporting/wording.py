@@ -449,7 +449,8 @@ def describe_test(entry: Comparison, confidence: float) -> str:
 
 def describe_max_t(family: str, confidence: float) -> str:
     """Describe the default test; see :func:`describe_test`."""
-    over = f"{CORRECTION_NAMES[MAX_T]} over {family}"
+    alone = family.startswith("1 comparison")
+    over = family if alone else f"{CORRECTION_NAMES[MAX_T]} over {family}"
     return f"{TEST_NAMES[MAX_T]}, {over}, p ≤ {alpha_of(confidence):g}"
 
 
@@ -501,7 +502,8 @@ def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
     else:
         counts = ", ".join(f"those {which} {counted[rule]}" for which, rule in rules.items())
     number = plural(queries, "query", "queries")
-    return f"{test[:1].upper()}{test[1:]}; {number}; {counts}."
+    start = test if test.startswith("t-") else f"{test[:1].upper()}{test[1:]}"
+    return f"{start}; {number}; {counts}."
 
 
 def _equals(p: str) -> str:

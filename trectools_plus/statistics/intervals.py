@@ -37,10 +37,11 @@ METHOD_NAMES = {
     "bca": "BCa bootstrap",
     "t": "Student t",
     "wilson": "Wilson",
+    "studentised": "studentised bootstrap",
     "max_t": "max-t bootstrap, simultaneous",
     OF_1_0: "percentile bootstrap",
 }
-RESAMPLED = ("percentile", "bca", "max_t", OF_1_0)
+RESAMPLED = ("percentile", "bca", "studentised", "max_t", OF_1_0)
 """The methods that draw resamples."""
 MIN_VALUES = 2
 """The minimum number of values for an interval: a single value does not show how values vary."""

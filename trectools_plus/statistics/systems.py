@@ -273,7 +273,7 @@ def compare_simultaneously(
             one,
             low=low,
             high=high,
-            method="" if low is None else MAX_T,
+            method="" if low is None else MAX_T if len(comparisons) > 1 else "studentised",
             note=FEW_NOTE if low is not None and few[column] else None,
             tests={**one.tests, "paired_bootstrap": p} if one.n else one.tests,
             borderline=bool(borderline[column]),

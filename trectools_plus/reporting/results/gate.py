@@ -121,9 +121,10 @@ def describe_rules(result: GateResult) -> str:
     if rules.non_inferior is not None:
         level = result.current.confidence
         sentences.append(
-            f"The gate passes only if each {level * 100:g}% interval of the difference, "
-            "simultaneous for all of them, excludes a drop of "
-            f"{_show_share(rules.non_inferior, rules)} or more."
+            f"The gate passes only if each {level * 100:g}% interval of the difference excludes a "
+            f"drop of {_show_share(rules.non_inferior, rules)} or more "
+            f"(one-sided level {(1 - level) * 50:g}%; studentised bootstrap; all must pass, so the "
+            "intervals are unadjusted)."
         )
     if rules.max_drop is not None:
         proof = " and the drop is significant" if rules.require_significant else ""
