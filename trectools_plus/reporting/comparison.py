@@ -302,13 +302,21 @@ class ComparisonTable(Displayed):
         """The explanations below a table for a paper: means, intervals, letters and method."""
         method = [self.method] if self.method else []
         if self.baselines:
-            return [*self.legend[1:], *method]
+            return [*self.difference_notes(self.headline[:1]), *method]
         notes = [self.note, *(line for line in self.legend if line.startswith(NARROW))]
         if self.paper_letters:
             notes.append("A letter: significantly better than the system with that letter.")
         elif self.test:
             notes.append(LETTERS_ELSEWHERE)
         return [*notes, *method]
+
+    def difference_notes(self, measures: Sequence[str]) -> list[str]:
+        """Return the explanations below :meth:`against_baseline` for these measures."""
+        entries = [one for name in measures for one in self.differences[name]]
+        notes = dict.fromkeys(one.ci.note for one in entries if one.ci is not None and one.ci.note)
+        about_means = (self.note, *(line for line in self.legend if line.startswith(NARROW)))
+        others = [line for line in self.legend if line not in about_means]
+        return [*(f"{NARROW} {note}." for note in notes), *others]
 
     def for_paper(self, layout: Layout) -> Table:
         """Return the headline measures, with the letter of each mode in its heading.
@@ -564,8 +572,10 @@ def _baseline_lines(report: BenchmarkReport, table: ComparisonTable) -> list[str
         return []
     names = " or ".join(table.labels[mode] for mode in table.baselines)
     simultaneous = entry.correction == MAX_T
-    intervals = "simultaneous" if simultaneous else "unadjusted"
-    line = f"Δ: mean minus that of {names}, with its {intervals} interval. W/T/L: queries won, tied"
+    intervals = "simultaneous " if simultaneous else "unadjusted "
+    if len(table.labels) == 2 and simultaneous:
+        intervals = ""
+    line = f"Δ: mean minus that of {names}, with its {intervals}interval. W/T/L: queries won, tied"
     line += " and lost. *: significant."
     return [line] if simultaneous else [line, describe_difference_intervals(entry)]
 

@@ -166,7 +166,7 @@ def _list_headlines(
     fits = not against and _natural_width(console, table) <= console.width
     legend = comparison.legend
     if against:
-        legend = legend[1:]  # the means have no intervals
+        legend = comparison.difference_notes([report.primary_measure])
     elif not fits:
         legend = [comparison.note, denominator_line(report, comparison.cells)]
         if comparison.test:
