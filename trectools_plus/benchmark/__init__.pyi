@@ -4,6 +4,7 @@
 from trectools_plus.benchmark.compare.compare_reports import compare_reports as compare_reports
 from trectools_plus.benchmark.compare.comparisons import Comparisons as Comparisons
 from trectools_plus.benchmark.compare.comparisons import make_comparisons as make_comparisons
+from trectools_plus.benchmark.compare.method import choose_method as choose_method
 from trectools_plus.benchmark.compare.reproduction import Reproduction as Reproduction
 from trectools_plus.benchmark.compare.reproduction import (
     compare_reproduction as compare_reproduction,
@@ -56,6 +57,7 @@ __all__ = [
     "GateRules",
     "Reproduction",
     "check_overfitting",
+    "choose_method",
     "compare_reproduction",
     "compare_vectors_options",
     "hit_rate_curves",

@@ -9,20 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import adjust, interval_from
+from trectools_plus.benchmark.compare.compare import decide_family, interval_from, name_method
 from trectools_plus.benchmark.compare.compare_reports import (
     QueryChange,
     note_undefined,
     pair_values,
 )
-from trectools_plus.benchmark.compare.method import (
-    ADJUSTED_TEST,
-    DEFAULT_CORRECTION,
-    EQUAL,
-    alpha_of,
-)
+from trectools_plus.benchmark.compare.method import EQUAL, alpha_of, choose_method
 from trectools_plus.benchmark.compare.preconditions import refuse_incomparable
 from trectools_plus.benchmark.report import BenchmarkReport, ConfidenceInterval
 from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
@@ -31,7 +27,7 @@ from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.statistics import PairedComparison, compare_columns, queries_needed
+from trectools_plus.statistics import PairedComparison, queries_needed
 
 DEFAULT_MEASURES = ("R@10",)
 DEFAULT_DROP = 0.05
@@ -77,12 +73,15 @@ class GateEntry:
         current: The mean in the current report.
         drop: How much worse the mean is: a fraction of the baseline's mean, or with ``absolute`` a
             difference in the measure's unit; negative if it is better.
-        ci: The interval of the mean difference, current minus baseline; ``None`` without per-query
-            values, for fewer than two queries, and for a sum.
-        p_adjusted: The p-value of the randomisation test, adjusted by Holm over the gate's
-            entries; ``None`` without per-query values.
-        significant: True if ``p_adjusted`` is at most 1 - confidence; ``None`` without
-            ``p_adjusted``.
+        ci: The interval of the mean difference, current minus baseline: simultaneous for the gate's
+            entries, or, with a margin of non-inferiority, of this entry alone, because all entries
+            must pass. ``None`` without per-query values, for too few queries, and for a sum.
+        p_adjusted: The p-value of the studentised bootstrap with single-step max-t over the
+            gate's entries; ``None`` without per-query values.
+        significant: True if ``p_adjusted`` is at most 1 - confidence, and not ``borderline``;
+            ``None`` without ``p_adjusted``.
+        borderline: True if even with the greatest number of resamples the 99% Monte Carlo interval
+            of ``p_adjusted`` contains the level.
         margin: The margin of non-inferiority in the measure's unit; ``None`` if not required.
         non_inferior: True if the interval excludes a drop of ``margin`` or more; ``None`` if not
             required.
@@ -117,6 +116,7 @@ class GateEntry:
     failed: bool
     higher: bool
     fallen: list[QueryChange] | None
+    borderline: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -194,7 +194,8 @@ def run_gate(
         _refuse_unknown_values("--non-inferior", pairs, (current_source, baseline_source))
         _refuse_sums(scores[0], names)
     defined = [None if pair is None else pair.drop_nulls() for pair in pairs]
-    changes = _test_changes(defined, current_source.report.manifest.config)
+    alone = rules.non_inferior is not None
+    changes = _test_changes(defined, current_source.report.manifest.config, alone=alone)
     entries = [
         _make_entry(scores[0], case, mean, change, rules)
         for case, mean, change in zip(cases, means, changes, strict=True)
@@ -361,7 +362,7 @@ class _Change:
         pair: ``query_id, current, baseline`` of the queries with both values, at least one.
         found: The mean difference with its interval and spread.
         ci: The interval for the report.
-        p_adjusted: The adjusted p-value of the randomisation test.
+        p_adjusted: The adjusted p-value.
     """
 
     pair: pl.DataFrame
@@ -371,7 +372,7 @@ class _Change:
 
     @property
     def significant(self) -> bool:
-        return bool(self.p_adjusted <= alpha_of(self.found.level))
+        return bool(self.p_adjusted <= alpha_of(self.found.level)) and not self.found.borderline
 
 
 def _make_entry(
@@ -420,6 +421,7 @@ def _make_entry(
         or (beyond and (significant is True or not rules.require_significant)),
         higher=drop < -EQUAL and (-drop > tolerance + EQUAL or significant is True),
         fallen=None if change is None else _find_fallen(change.pair, sign),
+        borderline=change is not None and change.found.borderline,
     )
 
 
@@ -489,27 +491,37 @@ def _notes(
 
 
 def _test_changes(
-    pairs: Sequence[pl.DataFrame | None], config: Mapping[str, Any]
+    pairs: Sequence[pl.DataFrame | None], config: Mapping[str, Any], *, alone: bool
 ) -> list[_Change | None]:
-    """Test several changes by randomisation as one family, adjusted by Holm.
+    """Test several changes as one family, by the studentised bootstrap with single-step max-t.
 
     Args:
-        pairs: ``current`` and ``baseline`` per query; ``None`` is not tested.
+        pairs: ``query_id, current, baseline`` per query; ``None`` is not tested.
         config: The configuration of a manifest.
+        alone: Give each change the interval that it has alone, not that of the family.
 
     Returns:
         The changes with their intervals and adjusted p-values; ``None`` where not tested.
     """
     resampling = resampling_of(config)
-    tested = [(index, pair) for index, pair in enumerate(pairs) if pair is not None and pair.height]
-    comparisons = []
-    for _, pair in tested:
-        differences = (pair["current"] - pair["baseline"]).to_numpy()
-        comparisons += compare_columns(differences, tests=(ADJUSTED_TEST,), **resampling)
-    adjusted = adjust(comparisons, DEFAULT_CORRECTION).tolist()
+    tested = {index: pair for index, pair in enumerate(pairs) if pair is not None and pair.height}
     changes: list[_Change | None] = [None] * len(pairs)
-    for (index, pair), found, p_value in zip(tested, comparisons, adjusted, strict=True):
-        ci = interval_from(found, resampling["resamples"])
+    if not tested:
+        return changes
+    query_ids = sorted(set().union(*(pair["query_id"] for pair in tested.values())))
+    places = {query_id: place for place, query_id in enumerate(query_ids)}
+    differences = np.full((len(query_ids), len(tested)), np.nan)
+    for column, pair in enumerate(tested.values()):
+        rows = [places[query_id] for query_id in pair["query_id"]]
+        differences[rows, column] = (pair["current"] - pair["baseline"]).to_numpy()
+    facts = name_method(*choose_method(None, None), "")
+    comparisons, p_values = decide_family(differences, facts, **resampling)
+    columns = zip(tested.items(), comparisons, p_values.tolist(), strict=True)
+    for column, ((index, pair), found, p_value) in enumerate(columns):
+        shown = found
+        if alone:
+            (shown,), _ = decide_family(differences[:, [column]], facts, **resampling)
+        ci = interval_from(shown, resampling["resamples"])
         changes[index] = _Change(pair, found, ci, p_value)
     return changes
 

@@ -19,7 +19,10 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.benchmark.compare.compare import detectable_per_deviation
-from trectools_plus.benchmark.compare.differences import find_differences_of_1_0
+from trectools_plus.benchmark.compare.differences import (
+    find_differences_of_1_0,
+    find_joint_differences,
+)
 from trectools_plus.benchmark.compare.method import alpha_of
 from trectools_plus.benchmark.compare.significance import (
     find_best,
@@ -38,6 +41,7 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.report.folder import ReportFolder, StoredDocuments, read_report_topics
 from trectools_plus.benchmark.report.manifest import hash_config
+from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.assemble import (
     list_components,
     make_manifest,
@@ -363,8 +367,8 @@ def _remake(
     manifest = _remake_manifest(source, data, first, evaluation)
     unscored = _relabel(config, old.unscored)
     report = make_report(config, dataset, Modes(first, unscored), evaluation, manifest)
-    if old.schema_version == "1.0":
-        report = _as_1_0(config, dataset, evaluation, first, report)
+    if old.schema_version == "1.0" or _has_joint_family(old):
+        report = _as_earlier(config, dataset, evaluation, first, (old, report))
     if not data.is_original:
         report = _adopt_notes(old, report)
     for name, one in merged.items():
@@ -458,32 +462,55 @@ def _describe_stored(old: DatasetInfo, dataset: Dataset, queries: int) -> Datase
     return described.model_copy(update={"documents": old.documents})
 
 
-def _as_1_0(
+def _has_joint_family(report: BenchmarkReport) -> bool:
+    """Return whether the family has every pair of modes despite baselines, or also components.
+
+    Versions before 0.2 write such reports.
+    """
+    baselines = report.manifest.config.get("baseline")
+    families = {entry.family for entry in report.comparisons} if baselines else set()
+    families |= {one.family for part in report.components for one in part.measures.values()}
+    return any("every pair of" in family and "mode" in family for family in families)
+
+
+def _as_earlier(
     config: BenchmarkConfig,
     dataset: Dataset,
     evaluation: Evaluation,
     modes: Mapping[str, ModeRun],
-    report: BenchmarkReport,
+    reports: tuple[BenchmarkReport, BenchmarkReport],
 ) -> BenchmarkReport:
-    """Return the report with the families of tests of schema version 1.0."""
+    """Return the report with the families of tests of the version that wrote it.
+
+    Args:
+        config: The settings.
+        dataset: The data.
+        evaluation: The scores.
+        modes: The modes.
+        reports: The report that was read, and the one of this version.
+    """
+    old, report = reports
     without = {
         name: {component: one.run for component, one in mode.without.items()}
         for name, mode in modes.items()
         if mode.without
     }
-    found = find_differences_of_1_0(config, dataset.qrels, evaluation, without)
+    is_1_0 = old.schema_version == "1.0"
+    find = find_differences_of_1_0 if is_1_0 else find_joint_differences
+    found = find(config, dataset.qrels, evaluation, without)
     best = find_best(evaluation, report.unranked)
-    groups = find_groups(evaluation, found.every_pair, config.confidence, report.unranked)
-    return report.model_copy(
+    groups = find_groups(evaluation, found.every_pair, report.unranked)
+    earlier = report.model_copy(
         update={
-            "schema_version": "1.0",
-            "comparisons": found.shown,
+            "schema_version": old.schema_version,
+            "comparisons": found.comparisons,
             "best_mode": best,
             "best_mode_significant": is_best_significant(best, found.every_pair),
             "groups": {} if config.baseline else groups,
             "components": list_components(modes, found),
         }
     )
+    return earlier if is_1_0 else add_result(earlier, found.every_pair)
 
 
 def _adopt_notes(old: BenchmarkReport, report: BenchmarkReport) -> BenchmarkReport:

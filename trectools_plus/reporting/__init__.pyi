@@ -86,10 +86,12 @@ from trectools_plus.reporting.trackers import log_report as log_report
 from trectools_plus.reporting.trackers import parse_trackers as parse_trackers
 from trectools_plus.reporting.verification.signature import Signer as Signer
 from trectools_plus.reporting.verification.verify import Verification as Verification
+from trectools_plus.reporting.wording import method_line as method_line
 
 __all__ = [
     "Layout",
     "ir_metadata_header",
+    "method_line",
     "print_report",
     "render_html",
     "render_json",

@@ -9,12 +9,14 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
 from typing import Literal
 
-from trectools_plus.benchmark.report import BenchmarkReport, Latency
+from trectools_plus.benchmark.compare.method import MAX_T
+from trectools_plus.benchmark.report import BenchmarkReport, Comparison, Latency
 from trectools_plus.benchmark.report.parts import ConfidenceInterval, ends_of
+from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.display import Content, Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.table import (
@@ -29,14 +31,17 @@ from trectools_plus.reporting.table import (
 from trectools_plus.reporting.wording import (
     denominator_line,
     describe_claim,
+    describe_difference_intervals,
     describe_test,
+    method_line,
+    show_p,
 )
 from trectools_plus.text import plural
 
 SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
 """The letters of modes on the terminal and on the page."""
-MOST_MARKED = 8
-"""With more modes than this, tables to read mark only the best mode."""
+BEST = "Best "
+"""Begins the heading of the best run or mode."""
 AHEAD_OF_ALL = "*"
 NOT_AHEAD_OF_ALL = "n.s."
 _MOST_COLUMNS = 5
@@ -149,9 +154,12 @@ class ComparisonTable(Displayed):
         labels: Labels of the modes, by mode, in the report's order.
         cells: By measure, in the requested order: one figure per mode.
         best: By measure: the best mode's label with its mark; ``tie``; or a dash for a single
-            mode and for means over different queries.
+            mode and for means over different queries. Empty with a baseline.
         latencies: Milliseconds per query, by mode.
         headline: The measures of a table for a paper.
+        method: The method of all decisions, in one line; empty without comparisons.
+        baselines: The modes that the others are compared with; empty if every pair is compared.
+        differences: The comparisons with the baselines, by measure, in the order of the modes.
     """
 
     title: str
@@ -163,6 +171,9 @@ class ComparisonTable(Displayed):
     best: dict[str, Cell]
     latencies: dict[str, Latency | None]
     headline: tuple[str, ...]
+    method: str = ""
+    baselines: tuple[str, ...] = ()
+    differences: Mapping[str, tuple[Comparison, ...]] = field(default_factory=dict)
 
     def _content(self) -> Content:
         table = self.by_measure()
@@ -177,15 +188,16 @@ class ComparisonTable(Displayed):
         """The explanation of means and intervals."""
         return self.legend[0]
 
-    def letters(self, alphabet: str = SUPERSCRIPTS, most: int = MOST_MARKED) -> dict[str, str]:
-        """Return the letter of each mode; empty if no mode is marked, or with too many modes.
+    def letters(self, alphabet: str = SUPERSCRIPTS) -> dict[str, str]:
+        """Return the letter of each mode; empty if no mode is marked, or there are too few letters.
+
+        With a baseline there are no letters: :meth:`against_baseline` shows the differences.
 
         A letter that is a word of its own in a label is not used: after ``run a``, it would look
         like the name of that mode.
 
         Args:
             alphabet: The letters to choose from.
-            most: With more modes, none has a letter.
         """
         names = {
             word.casefold()
@@ -195,7 +207,7 @@ class ComparisonTable(Displayed):
             )
         }
         free = [one for one in alphabet if unicodedata.normalize("NFKC", one) not in names]
-        if not self.test or len(self.labels) > min(most, len(free)):
+        if not self.test or self.baselines or len(self.labels) > len(free):
             return {}
         return dict(zip(self.labels, free, strict=False))
 
@@ -212,30 +224,112 @@ class ComparisonTable(Displayed):
             [
                 Cell(measure),
                 *(cell.as_cell(letters) for cell in self.cells[measure]),
-                self.best[measure],
+                *([self.best[measure]] if self.best else []),
             ]
             for measure in (self.cells if measures is None else measures)
         ]
-        return Table.of([*header, f"Best {self.noun.capitalize()}"], rows)
+        best = [BEST + self.noun.capitalize()] if self.best else []
+        return Table.of([*header, *best], rows)
+
+    def against_baseline(
+        self,
+        measure: str,
+        further: Sequence[str] = (),
+        modes: Sequence[str] | None = None,
+        decimals: int | None = None,
+    ) -> Table:
+        """Return the differences from the baseline, a row per mode; the baseline is the first one.
+
+        The columns are the mean, the difference, its interval, the adjusted p-value, and the
+        numbers of queries won, tied and lost. With several baselines, each mode has a row for each.
+
+        Args:
+            measure: The measure of the differences.
+            further: Measures whose means follow; ``*`` marks a significant difference from the
+                only baseline.
+            modes: The other modes to show, in order; by default all.
+            decimals: As for a table for a paper.
+        """
+        places = {mode: place for place, mode in enumerate(self.labels)}
+        shown = [mode for mode in self.labels if mode not in self.baselines]
+        shown = shown if modes is None else [mode for mode in modes if mode in shown]
+        entries = {(one.contrast, one.baseline): one for one in self.differences[measure]}
+        first = next(iter(entries.values()), None)
+        simultaneous = first is None or first.correction == MAX_T
+        level = f"{self.cells[measure][0].level * 100:g}% interval"
+        level = level if simultaneous else f"Unadjusted {level}"
+        several = len(self.baselines) > 1
+        header: list[str | Column] = [Column(Cell(self.noun.capitalize()), widest=28)]
+        header += [Column(Cell("Baseline"), widest=20)] if several else []
+        header += [
+            Column(Cell(measure), right=True, whole=True),
+            Column(Cell("Δ"), right=True, whole=True),
+            Column(Cell(level), whole=True),
+            Column(Cell("Adjusted p"), short="Adj. p", right=True, whole=True),
+            Column(Cell("W/T/L"), right=True, whole=True),
+            *(Column(Cell(name), right=True, whole=True) for name in further),
+        ]
+        rows = []
+        for mode in [*self.baselines, *shown]:
+            figure = self.cells[measure][places[mode]]
+            for baseline in self.baselines[:1] if mode in self.baselines else self.baselines:
+                entry = entries.get((mode, baseline))
+                mean = replace(figure.as_cell({}, decimals), detail="")
+                rows.append(
+                    [
+                        Cell(self.labels[mode]),
+                        *([Cell("–" if entry is None else self.labels[baseline])] * several),
+                        mean,
+                        *_difference_cells(entry, decimals),
+                        *(self._brief_cell(name, mode, decimals) for name in further),
+                    ]
+                )
+        return Table.of(header, rows)
+
+    def _brief_cell(self, measure: str, mode: str, decimals: int | None) -> Cell:
+        """Return a mean, with ``*`` if it differs significantly from the only baseline."""
+        figure = next(one for one in self.cells[measure] if one.mode == mode)
+        marked = len(self.baselines) == 1 and any(
+            one.contrast == mode and one.significant for one in self.differences.get(measure, ())
+        )
+        return replace(figure.as_cell({}, decimals), detail="", marks="*" if marked else "")
 
     @property
     def paper_letters(self) -> dict[str, str]:
         """The letter of each mode in a table for a paper."""
-        return self.letters(ascii_lowercase, len(ascii_lowercase))
+        return self.letters(ascii_lowercase)
 
     @property
     def paper_notes(self) -> list[str]:
-        """The explanations below a table for a paper: means, intervals and letters."""
+        """The explanations below a table for a paper: means, intervals, letters and method."""
+        method = [self.method] if self.method else []
+        if self.baselines:
+            return [*self.difference_notes(self.headline[:1]), *method]
         notes = [self.note, *(line for line in self.legend if line.startswith(NARROW))]
-        if not self.paper_letters:
-            return notes
-        mark = (
-            f"A letter: significantly better than the {self.noun} with that letter ({self.test})."
-        )
-        return [*notes, mark]
+        if self.paper_letters:
+            notes.append(f"A letter: significantly better than the {self.noun} with that letter.")
+        elif self.test:
+            notes.append(LETTERS_ELSEWHERE)
+        return [*notes, *method]
+
+    def difference_notes(self, measures: Sequence[str]) -> list[str]:
+        """Return the explanations below :meth:`against_baseline` for these measures."""
+        entries = [one for name in measures for one in self.differences[name]]
+        notes = dict.fromkeys(one.ci.note for one in entries if one.ci is not None and one.ci.note)
+        about_means = (self.note, *(line for line in self.legend if line.startswith(NARROW)))
+        others = [line for line in self.legend if line not in about_means]
+        return [*(f"{NARROW} {note}." for note in notes), *others]
 
     def for_paper(self, layout: Layout) -> Table:
-        """Return the headline measures, with the letter of each mode in its heading."""
+        """Return the headline measures, with the letter of each mode in its heading.
+
+        With a baseline: the differences on the first headline measure, and the means of the others.
+        """
+        if self.baselines and self.headline and self.differences.get(self.headline[0]):
+            further = self.headline[1:]
+            table = self.against_baseline(self.headline[0], further, decimals=layout.decimals)
+            heading = self.noun.capitalize()
+            return table.transposed(heading) if layout.systems == "columns" else table
         letters = self.paper_letters
         modes = [
             Column(Cell(label, marks=letters.get(mode, ""))) for mode, label in self.labels.items()
@@ -251,6 +345,25 @@ class ComparisonTable(Displayed):
         if layout.systems is None:
             return fold(table, len(modes), self.noun.capitalize())
         return table.transposed(self.noun.capitalize()) if layout.systems == "rows" else table
+
+
+def _difference_cells(entry: Comparison | None, decimals: int | None) -> list[Cell]:
+    """Return a difference, its interval, its adjusted p-value, and queries won, tied and lost."""
+    if entry is None or entry.difference is None:
+        return [Cell("–")] * 4
+    digits = 4 if decimals is None else decimals
+    interval = show_ci(entry.ci, "+", decimals=3 if decimals is None else decimals)
+    p = show_p(entry.p_adjusted)
+    return [
+        Cell(
+            show(entry.difference, "+", decimals=digits),
+            marks="*" if entry.significant else "",
+            value=entry.difference,
+        ),
+        Cell(interval or "–"),
+        Cell(f"{p} (borderline)" if entry.borderline else p),
+        Cell(f"{entry.wins:,}/{entry.ties:,}/{entry.losses:,}"),
+    ]
 
 
 def fold(table: Table, modes: int, corner: str) -> Table:
@@ -277,15 +390,25 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
         measure: tuple(_figure(report, mode, measure, beaten) for mode in report.modes)
         for measure in names
     }
+    baselines = baselines_of(report)
+    if any(report.best_mode[name] is not None for name in report.measure_names):
+        baselines = []  # a report of a version before 0.2, which has a best mode
+    differences = {
+        name: tuple(one for one in report.comparisons if one.measure == name)
+        for name in (names if baselines else ())
+    }
     marked = any(cell.better_than for row in cells.values() for cell in row)
     table = ComparisonTable(
         title=describe_dataset(report),
         noun=report.noun,
         legend=[],
         test=describe_test(report.comparisons[0], report.confidence) if marked else "",
+        method=method_line(report),
+        baselines=tuple(baselines),
+        differences=differences,
         labels={mode: result.label for mode, result in report.modes.items()},
         cells=cells,
-        best={measure: _best_cell(report, measure) for measure in names},
+        best={} if baselines else {measure: _best_cell(report, measure) for measure in names},
         latencies={mode: result.latency_ms for mode, result in report.modes.items()},
         headline=tuple(report.headline_measures if measures is None else names),
     )
@@ -418,19 +541,44 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
             f"{', '.join(unranked)}."
         )
     beaten = {mode for row in table.cells.values() for cell in row for mode in cell.better_than}
+    if table.baselines:
+        return [*lines, *_baseline_lines(report, table)]
     named = ", ".join(
         f"{letter} {table.labels[mode]}"
         for mode, letter in table.letters().items()
         if mode in beaten
     )
     if named:
-        lines.append(f"Significantly above: {named} ({table.test}).")
-    best = _best_line(report, table, table.test if named else "")
+        lines.append(f"Significantly above: {named}.")
+    elif table.test:
+        lines.append(LETTERS_ELSEWHERE)
+    best = _best_line(report, table)
     return [*lines, best] if best else lines
 
 
-def _best_line(report: BenchmarkReport, table: ComparisonTable, known_test: str) -> str:
-    """Explain the marks behind the best modes, with their test unless it is the known one."""
+LETTERS_ELSEWHERE = (
+    "There are too many modes for letters: the column better_than of the CSV table, and the "
+    "comparisons in the JSON, name the significant differences."
+)
+
+
+def _baseline_lines(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
+    """Explain the columns of a table with a baseline."""
+    entry = next(iter(report.comparisons), None)
+    if entry is None:
+        return []
+    names = " or ".join(table.labels[mode] for mode in table.baselines)
+    simultaneous = entry.correction == MAX_T
+    intervals = "simultaneous " if simultaneous else "unadjusted "
+    if len(table.labels) == 2 and simultaneous:
+        intervals = ""
+    line = f"Δ: mean minus that of {names}, with its {intervals}interval. W/T/L: queries won, tied"
+    line += " and lost. *: significant."
+    return [line] if simultaneous else [line, describe_difference_intervals(entry)]
+
+
+def _best_line(report: BenchmarkReport, table: ComparisonTable) -> str:
+    """Explain the marks behind the best modes, with their test unless it is that of the method."""
     meanings = {
         AHEAD_OF_ALL: f"significantly ahead of every other {report.noun}",
         NOT_AHEAD_OF_ALL: f"not significantly ahead of every other {report.noun}",
@@ -440,4 +588,5 @@ def _best_line(report: BenchmarkReport, table: ComparisonTable, known_test: str)
     if not explained:
         return ""
     claim = describe_claim(report)
-    return f"{'; '.join(explained)}{'' if claim in ('', known_test) else f' ({claim})'}."
+    known = claim[1:] in table.method
+    return f"{'; '.join(explained)}{'' if known else f' ({claim})'}."

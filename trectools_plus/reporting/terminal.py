@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.reporting.analyses import analysis_sections
-from trectools_plus.reporting.comparison import ComparisonTable, Figure, report_table
+from trectools_plus.reporting.comparison import BEST, ComparisonTable, Figure, report_table
 from trectools_plus.reporting.table import (
     Cell,
     Column,
@@ -26,6 +26,7 @@ from trectools_plus.reporting.wording import (
     group_lines,
     join_labels,
     language_lines,
+    method_line,
     mode_notes,
     near_sentence,
     overall_line,
@@ -136,6 +137,9 @@ def _list_everything(console: Console, report: BenchmarkReport, *, notes: bool) 
     """Return the lines with all measures, all notes and the analyses."""
     comparison = report_table(report, list(report.shown_measures))
     lines = _head(console, report, comparison)
+    for measure, entries in comparison.differences.items():
+        if entries:
+            lines += [*_render(console, comparison.against_baseline(measure)), ""]
     for table in _tables(console, comparison):
         lines += [*_render(console, table), ""]
     for line in [*comparison.legend, equal_line(report)]:
@@ -157,11 +161,18 @@ def _list_headlines(
     """Return at most so many lines with the headline measures, and the notes that fit."""
     comparison = report_table(report, report.headline_measures)
     lines = _head(console, report, comparison)
+    against = bool(comparison.differences.get(report.primary_measure))
     table = _measures_by_modes(comparison)
-    fits = _natural_width(console, table) <= console.width
+    fits = not against and _natural_width(console, table) <= console.width
     legend = comparison.legend
-    if not fits:
+    if against:
+        legend = comparison.difference_notes([report.primary_measure])
+    elif not fits:
         legend = [comparison.note, denominator_line(report, comparison.cells)]
+        if comparison.test:
+            legend.append(
+                f"Letters of significance: {'--all' if comparison.letters() else '--format json'}."
+            )
     explained = [line for text in legend for line in _paragraph(console, text, "dim")]
     if fits:
         lines += _render(console, table)
@@ -179,6 +190,7 @@ def _head(console: Console, report: BenchmarkReport, comparison: ComparisonTable
         lines += _paragraph(console, report.verdict.text, "bold")
         if report.verdict.probability is not None:
             lines += _paragraph(console, report.verdict.probability)
+    lines += _paragraph(console, method_line(report), "dim")
     if report.best_overall is not None and len(report.modes) > 2:
         lines += _paragraph(console, overall_line(report))
     return [*lines, "", *_paragraph(console, comparison.title, "dim")]
@@ -201,15 +213,32 @@ def _fit_modes(
     console: Console, report: BenchmarkReport, comparison: ComparisonTable, room: int
 ) -> list[str]:
     """Return the lines of a table with modes as rows, as many as fit, the best first."""
-    order = _best_first(report, list(comparison.labels))
-    for count in range(len(order), 0, -1):
-        lines = _render(console, _headlines_by_mode(console, report, comparison, order[:count]))
+    baselines = comparison.baselines
+    order = _best_first(report, [mode for mode in comparison.labels if mode not in baselines])
+    for count in range(min(len(order), max(_LEAST_MODES, room)), 0, -1):
+        if comparison.differences.get(report.primary_measure):
+            table = _differences_by_mode(console, report, comparison, order[:count])
+        else:
+            table = _headlines_by_mode(console, report, comparison, order[:count])
+        lines = _render(console, table)
         rest = len(order) - count
         if rest:
             lines.append(f"… {plural(rest, f'more {report.noun}')}: --all")
         if len(lines) <= room or count <= _LEAST_MODES:
             return lines
     return []
+
+
+def _differences_by_mode(
+    console: Console, report: BenchmarkReport, comparison: ComparisonTable, modes: Sequence[str]
+) -> Table:
+    """Return the differences on the primary measure, and the means of as many others as fit."""
+    others = [name for name in comparison.cells if name != report.primary_measure]
+    for count in range(len(others), -1, -1):
+        table = comparison.against_baseline(report.primary_measure, others[:count], modes)
+        if _natural_width(console, table) <= console.width:
+            break
+    return table
 
 
 def _best_first(report: BenchmarkReport, modes: list[str]) -> list[str]:
@@ -298,6 +327,8 @@ def _item(console: Console, text: str) -> list[str]:
 def _measures_by_modes(comparison: ComparisonTable) -> Table:
     """Return the table of measures by modes, with the marks of the best modes below them."""
     table = comparison.by_measure()
+    if not comparison.best:
+        return table
     rows = [
         replace(row, cells=(*row.cells[:-1], _split_marks(row.cells[-1]))) for row in table.rows
     ]
@@ -343,9 +374,11 @@ def _with_latencies(table: Table, comparison: ComparisonTable) -> Table:
 def _modes_by_measures(by_measure: Table, noun: str) -> Table:
     """Return a table with modes as rows, and the best modes with their marks below a line."""
     table = by_measure.transposed(noun)
+    first = Column(Cell(noun), widest=28)
+    if not table.rows[-1].cells[0].text.startswith(BEST):
+        return Table((first, *table.columns[1:]), table.rows)
     *modes, last, best = table.rows
     split = [best.cells[0], *map(_split_marks, best.cells[1:])]
-    first = Column(Cell(noun), widest=28)
     rows = (*modes, replace(last, ends_section=True), Row(tuple(split)))
     return Table((first, *table.columns[1:]), rows)
 

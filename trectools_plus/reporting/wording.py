@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from trectools_plus.benchmark.compare.method import EQUAL, alpha_of, describe_family
+from trectools_plus.benchmark.compare.method import EQUAL, MAX_T, alpha_of, describe_family
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     Comparison,
@@ -35,7 +36,7 @@ TEST_NAMES = {
     "randomisation": "randomisation",
     "sign_test": "sign test",
     "tukey_hsd": "randomised Tukey HSD",
-    "max_t": "max-t",
+    "max_t": "studentised bootstrap",
 }
 CORRECTION_NAMES = {
     "holm": "Holm",
@@ -386,6 +387,8 @@ def describe_components_test(report: BenchmarkReport) -> str:
     family = next((figure.family for figure in figures), "")
     if not family:
         return ", adjusted for the components"
+    if "every pair of" not in family or "mode" not in family:
+        return f", by the test of the paired differences, in a family of their own ({family})"
     return f", by the test of the paired differences, in one family with them ({family})"
 
 
@@ -411,6 +414,16 @@ def show_p(p: float | None) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
+def name_interval(entry: Comparison | None) -> str:
+    """Return the heading of a column of intervals of differences."""
+    return "Interval" if entry is None or entry.correction == MAX_T else "Unadjusted interval"
+
+
+def show_decision(entry: Comparison) -> str:
+    """Return ``yes``, ``no`` or ``borderline``: whether a difference is significant."""
+    return "borderline" if entry.borderline else "yes" if entry.significant else "no"
+
+
 def show_difference_interval(entry: Comparison) -> str:
     """Return the interval of a difference, or a dash."""
     return show_ci(entry.ci, "+", decimals=4) or "–"
@@ -422,9 +435,12 @@ def describe_difference_intervals(entry: Comparison) -> str:
     Args:
         entry: One comparison of the family.
     """
-    if entry.correction == "max_t":
+    if entry.correction == MAX_T:
         return "The intervals are simultaneous: one excludes 0 exactly if the row is significant."
-    return "The intervals are not adjusted for the number of comparisons."
+    return (
+        "The intervals are not adjusted for the number of comparisons, so one may exclude 0 "
+        "although the difference is not significant."
+    )
 
 
 def describe_detectable(entry: Comparison) -> str:
@@ -442,12 +458,17 @@ def describe_detectable(entry: Comparison) -> str:
 
 
 def describe_test(entry: Comparison, confidence: float) -> str:
-    """Describe the test of significance: ``randomisation test, p ≤ 0.05 after Holm over 3 …``.
+    """Describe the test of significance.
+
+    For example ``studentised bootstrap, max-t over 19 comparisons with bm25 on one measure, p ≤
+    0.05``, or ``randomisation test, p ≤ 0.05 after Holm over 3 comparisons on one measure: …``.
 
     Args:
         entry: One comparison of the family.
         confidence: The report's level, between 0 and 1.
     """
+    if entry.correction == MAX_T:
+        return describe_max_t(entry.family, confidence)
     name = TEST_NAMES.get(entry.test, entry.test)
     noun = "" if name.endswith(("test", "HSD")) else " test"
     level = f"{name}{noun}, p ≤ {alpha_of(confidence):g}"
@@ -457,9 +478,18 @@ def describe_test(entry: Comparison, confidence: float) -> str:
     return f"{level} after {correction} over {entry.family}"
 
 
+def describe_max_t(family: str, confidence: float) -> str:
+    """Describe the default test; see :func:`describe_test`."""
+    alone = family.startswith("1 comparison")
+    over = family if alone else f"{CORRECTION_NAMES[MAX_T]} over {family}"
+    return f"{TEST_NAMES[MAX_T]}, {over}, p ≤ {alpha_of(confidence):g}"
+
+
 def describe_result(entry: Comparison) -> str:
     """Return the result of the deciding test: ``p = 0.0123, 0.0369 adjusted; significant``."""
-    verdict = "significant" if entry.significant else "not significant"
+    verdict = describe_decision(entry)
+    if entry.ci is not None and entry.correction != MAX_T:
+        verdict += " (the interval is unadjusted)"
     if entry.p_adjusted is None:
         return verdict
     adjusted = show_p(entry.p_adjusted)
@@ -467,6 +497,44 @@ def describe_result(entry: Comparison) -> str:
     if p is None:
         return f"p {_equals(adjusted)} adjusted; {verdict}"
     return f"p {_equals(show_p(p))}, {adjusted} adjusted; {verdict}"
+
+
+def describe_decision(entry: Comparison) -> str:
+    """Return ``significant``, ``not significant``, or ``borderline, not significant``."""
+    if entry.borderline:
+        return "borderline, not significant"
+    return "significant" if entry.significant else "not significant"
+
+
+def method_line(report: BenchmarkReport) -> str:
+    """Name the method of the verdict and the tables in one line; empty without a comparison."""
+    entry = next(iter(report.comparisons), None)
+    if entry is None:
+        return ""
+    queries = report.manifest.dataset.queries
+    return describe_method(describe_test(entry, report.confidence), queries, report.manifest.config)
+
+
+def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
+    """Name test, correction, family and number of queries, and which queries count 0; one line.
+
+    Args:
+        test: From :func:`describe_test`.
+        queries: The number of queries in the means.
+        config: The configuration of the manifest.
+    """
+    counted = {"zero": "count 0", "drop": "are left out"}
+    rules = {
+        "without results": config.get("missing", "zero"),
+        "without a relevant document": config.get("no_relevant", "drop"),
+    }
+    if len(set(rules.values())) == 1:
+        counts = f"those {' or '.join(rules)} {counted[rules['without results']]}"
+    else:
+        counts = ", ".join(f"those {which} {counted[rule]}" for which, rule in rules.items())
+    number = plural(queries, "query", "queries")
+    start = test if test.startswith("t-") else f"{test[:1].upper()}{test[1:]}"
+    return f"{start}; {number}; {counts}."
 
 
 def _equals(p: str) -> str:
@@ -483,7 +551,7 @@ def describe_claim(report: BenchmarkReport) -> str:
         return ""
     if "every pair" not in entry.family:  # the family of a baseline, in reports of version 1.0
         modes = len(report.modes)
-        family = describe_family(modes, 0, modes * (modes - 1) // 2, report.noun)
+        family = describe_family(modes * (modes - 1) // 2, modes, noun=report.noun)
         entry = entry.model_copy(update={"family": family})
     return describe_test(entry, report.confidence)
 

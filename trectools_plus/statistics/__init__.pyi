@@ -40,7 +40,9 @@ from trectools_plus.statistics.reproducibility import (
 from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
 from trectools_plus.statistics.systems import MeanRanks as MeanRanks
 from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
+from trectools_plus.statistics.systems import adjust_tests as adjust_tests
 from trectools_plus.statistics.systems import compare_simultaneously as compare_simultaneously
+from trectools_plus.statistics.systems import decide_by_tukey as decide_by_tukey
 from trectools_plus.statistics.systems import group_letters as group_letters
 from trectools_plus.statistics.systems import indistinguishable_groups as indistinguishable_groups
 from trectools_plus.statistics.systems import mean_ranks as mean_ranks
@@ -64,10 +66,12 @@ __all__ = [
     "SystemComparisons",
     "UnpairedComparison",
     "adjust_p_values",
+    "adjust_tests",
     "advise_on_size",
     "bayesian_comparison",
     "bootstrap_intervals",
     "cohens_kappa",
+    "decide_by_tukey",
     "delta_relative_improvement",
     "effect_ratio",
     "indistinguishable_groups",

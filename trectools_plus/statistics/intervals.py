@@ -37,10 +37,11 @@ METHOD_NAMES = {
     "bca": "BCa bootstrap",
     "t": "Student t",
     "wilson": "Wilson",
+    "studentised": "studentised bootstrap",
     "max_t": "max-t bootstrap, simultaneous",
     OF_1_0: "percentile bootstrap",
 }
-RESAMPLED = ("percentile", "bca", "max_t", OF_1_0)
+RESAMPLED = ("percentile", "bca", "studentised", "max_t", OF_1_0)
 """The methods that draw resamples."""
 MIN_VALUES = 2
 """The minimum number of values for an interval: a single value does not show how values vary."""
@@ -105,8 +106,13 @@ def mean_intervals(
     highest = np.where(defined, table, -np.inf).max(axis=0)
     methods = _choose_methods(table, defined, np.broadcast_to(proportions, columns), interval)
     low, high = np.full(columns, np.nan), np.full(columns, np.nan)
-    for method in sorted(set(methods) - {""}):
-        chosen = np.flatnonzero(np.array(methods) == method)
+    blocks = [
+        (method, columns_of[start : start + _COLUMNS_PER_BLOCK])
+        for method in sorted(set(methods) - {""})
+        for columns_of in [np.flatnonzero(np.array(methods) == method)]
+        for start in range(0, len(columns_of), _COLUMNS_PER_BLOCK)
+    ]
+    for method, chosen in blocks:
         deviations = np.where(defined, offsets - shift, 0.0)[:, chosen]
         if method == "wilson":
             ends = wilson_intervals(
@@ -144,6 +150,10 @@ def mean_intervals(
         methods=tuple(methods),
         notes=tuple(map(_note_on, methods, has_few(table).tolist(), n.tolist())),
     )
+
+
+_COLUMNS_PER_BLOCK = 512
+"""Columns whose resampled means are in memory at once."""
 
 
 def _choose_methods(

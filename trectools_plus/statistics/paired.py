@@ -43,6 +43,10 @@ class PairedComparison(Displayed):
         losses: Pairs with a difference below -1e-12.
         tests: The tests by name, in the order requested; empty without pairs.
         note: A note if the interval is less reliable than its level.
+        borderline: True if a family was compared, and even with the greatest number of resamples
+            the 99% Monte Carlo interval of the adjusted p-value contains the level. The difference
+            then counts as not significant.
+        resamples: The number of resamples behind a simultaneous interval; 0 for other intervals.
     """
 
     n: int
@@ -58,6 +62,8 @@ class PairedComparison(Displayed):
     losses: int
     tests: Mapping[str, PairedTest]
     note: str | None = None
+    borderline: bool = False
+    resamples: int = 0
 
 
 def paired_difference(

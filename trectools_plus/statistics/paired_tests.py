@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -108,13 +109,12 @@ def bootstrap_test(
         with np.errstate(divide="ignore", invalid="ignore"):
             threshold = np.where(error > 0, threshold / scale / error, np.inf)
 
-    def statistic(size: int, generator: np.random.Generator) -> Callable[[FloatArray], FloatArray]:
-        counts = draw_counts(rows, size, generator)
+    def statistic(counts: FloatArray, block: FloatArray) -> FloatArray:
         if not studentised:
-            return lambda block: np.abs(counts @ block / rows)
-        return lambda block: studentised_means(counts, block, np.ones_like(block, dtype=bool))
+            return np.abs(counts @ block / rows)
+        return studentised_means(counts, block, np.ones_like(block, dtype=bool))
 
-    extreme = count_extreme(statistic, shifted, threshold, resamples, seed)
+    extreme = count_extreme(draw_counts, statistic, shifted, threshold, (resamples, seed))
     p_value = (1.0 + extreme) / (1.0 + resamples)
     return ColumnTests(mean, np.where(_uninformative(table), 1.0, p_value))
 
@@ -165,13 +165,14 @@ def randomisation_test(
     if not few.all():
         rows = len(table)
 
-        def statistic(
-            size: int, generator: np.random.Generator
-        ) -> Callable[[FloatArray], FloatArray]:
-            signs = _draw_signs(rows, size, generator)
-            return lambda block: np.abs(signs @ block / rows)
+        def statistic(signs: FloatArray, block: FloatArray) -> FloatArray:
+            found = signs @ block
+            found /= rows
+            return np.abs(found, out=found)
 
-        extreme = count_extreme(statistic, sizes[:, ~few], threshold[~few], resamples, seed)
+        extreme = count_extreme(
+            _draw_signs, statistic, sizes[:, ~few], threshold[~few], (resamples, seed)
+        )
         p_value[~few] = (1.0 + extreme) / (1.0 + resamples)
     return ColumnTests(mean, np.where(_uninformative(table), 1.0, p_value))
 
@@ -246,30 +247,77 @@ def wilcoxon_test(differences: npt.ArrayLike) -> ColumnTests:
     table = np.sort(as_table(differences, "Wilcoxon test"), axis=0)
     statistic = np.zeros(table.shape[1])
     p_value = np.ones(table.shape[1])
-    for column in np.flatnonzero(~_uninformative(table)):
-        statistic[column], p = _wilcoxon(table[:, column])
-        p_value[column] = min(1.0, max(p, SMALLEST_P))
-    return ColumnTests(statistic, p_value)
+    informative = np.flatnonzero(~_uninformative(table))
+    for start in range(0, len(informative), _COLUMNS_PER_BLOCK):
+        columns = informative[start : start + _COLUMNS_PER_BLOCK]
+        statistic[columns], p_value[columns] = _wilcoxon(table[:, columns])
+    return ColumnTests(statistic, np.clip(p_value, SMALLEST_P, 1.0))
 
 
-def _wilcoxon(differences: FloatArray) -> tuple[float, float]:
-    """Return statistic and p-value of one column that does not contain only zeros."""
-    if len(differences) <= MOST_EXACT:
-        from scipy.stats import wilcoxon
+_COLUMNS_PER_BLOCK = 1024
+_MOST_PERMUTED = 13
+"""The maximum number of differences for which SciPy enumerates signs despite zeros or ties."""
 
-        found = wilcoxon(differences)
-        return float(found.statistic), float(found.pvalue)
+
+def _wilcoxon(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return statistics and p-values of columns that do not contain only zeros."""
     from scipy.special import ndtr
 
-    nonzero = differences[differences != 0]
-    n = len(nonzero)
-    _, value, counts = np.unique(np.abs(nonzero), return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[value]
-    above, below = ranks[nonzero > 0].sum(), ranks[nonzero < 0].sum()
-    ties = (counts.astype(np.float64) ** 3 - counts).sum()
+    rows = len(table)
+    n, above, below, ties = _signed_ranks(table)
+    statistic = np.minimum(above, below)
+    # The normal approximation.
     deviation = np.sqrt((n * (n + 1.0) * (2.0 * n + 1.0) - ties / 2.0) / 24.0)
-    z = (above - n * (n + 1.0) / 4.0) / deviation
-    return float(min(above, below)), float(2.0 * ndtr(-abs(z)))
+    p_value = 2.0 * ndtr(-np.abs(above - n * (n + 1.0) / 4.0) / deviation)
+    if rows > MOST_EXACT:
+        return statistic, p_value
+    exact = (ties == 0) & (n == rows)
+    below_or_equal = np.cumsum(_count_rank_sums(rows)) / 2.0**rows
+    p_value[exact] = 2.0 * below_or_equal[statistic[exact].astype(np.int64)]
+    if rows <= _MOST_PERMUTED:
+        from scipy.stats import wilcoxon
+
+        for column in np.flatnonzero(~exact):
+            p_value[column] = wilcoxon(table[:, column]).pvalue
+    return statistic, p_value
+
+
+def _signed_ranks(table: FloatArray) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+    """Rank the sizes of the differences other than 0 in each column.
+
+    Returns:
+        The number of these differences, the sums of the ranks of positive and of negative ones, and
+        the sum of t^3 - t over groups of t equal sizes.
+    """
+    sizes = np.abs(table)
+    order = np.argsort(sizes, axis=0, kind="stable")
+    ordered = np.take_along_axis(sizes, order, axis=0)
+    places = np.arange(len(table))[:, None]
+    changes = np.ones((len(table) + 1, table.shape[1]), dtype=bool)
+    changes[1:-1] = ordered[1:] != ordered[:-1]
+    first = np.maximum.accumulate(np.where(changes[:-1], places, 0), axis=0)
+    last = np.minimum.accumulate(np.where(changes[1:], places, len(table))[::-1], axis=0)[::-1]
+    zeros = (table == 0).sum(axis=0)
+    ranks = (first + last) / 2.0 + 1.0 - zeros
+    signs = np.sign(np.take_along_axis(table, order, axis=0))
+    equal = np.where(signs == 0, 1.0, last - first + 1.0)
+    above, below = (np.where(signs == side, ranks, 0.0).sum(axis=0) for side in (1.0, -1.0))
+    return len(table) - zeros, above, below, (equal**2 - 1.0).sum(axis=0)
+
+
+@cache
+def _count_rank_sums(n: int) -> FloatArray:
+    """Return the number of assignments of signs to the ranks 1 to n by the sum of positive ranks.
+
+    All are whole numbers below 2^53.
+    """
+    counts = np.ones(1)
+    for rank in range(1, n + 1):
+        longer = np.zeros(len(counts) + rank)
+        longer[: len(counts)] += counts
+        longer[rank:] += counts
+        counts = longer
+    return counts
 
 
 def sign_test(differences: npt.ArrayLike) -> ColumnTests:

@@ -25,10 +25,21 @@ CELLS_PER_CHUNK = 2**19
 """Cells of one chunk's matrix: 4 MiB of float64 per thread, independent of the number of rows."""
 CELLS_PER_COUNT = 2**15
 """Cells that are counted at once."""
+RESAMPLES_PER_BLOCK = 2**10
+COLUMNS_PER_BLOCK = 2**8
+"""Resamples and columns whose t statistics are computed at once: they fit into the caches."""
+MOST_TIMES = 128
+"""Near the level, a test draws at most this many times the requested number of resamples."""
+MOST_CELLS = 10**10
+"""And at most so many resamples times rows times columns (plus 40, for drawing)."""
+_Z_OF_99 = 2.5758293035489004
 
 
 def map_chunks(
-    function: Callable[[int, np.random.Generator], T], rows: int, resamples: int, seed: int
+    function: Callable[[int, np.random.Generator], T],
+    rows: int,
+    resamples: int,
+    seed: int | tuple[int, int],
 ) -> list[T]:
     """Call a function once per chunk of resamples, on several threads or a scheduler's workers.
 
@@ -36,7 +47,7 @@ def map_chunks(
         function: Takes the number of resamples in the chunk and its random generator.
         rows: The number of cells of one resample.
         resamples: The number of resamples in all chunks together.
-        seed: The same seed, rows and resamples give the same draws.
+        seed: The same seed, rows and resamples give the same draws; a second number gives others.
 
     Returns:
         The function's results, in the order of the chunks.
@@ -85,37 +96,105 @@ def draw_counts(rows: int, resamples: int, generator: np.random.Generator) -> Fl
 
 
 def count_extreme(
-    statistic: Callable[[int, np.random.Generator], Callable[[FloatArray], FloatArray]],
+    draw: Callable[[int, int, np.random.Generator], FloatArray],
+    statistic: Callable[[FloatArray, FloatArray], FloatArray],
     table: FloatArray,
     threshold: FloatArray,
-    resamples: int,
-    seed: int,
+    draws: tuple[int, int],
 ) -> IntArray:
     """Count each column's resampled statistics that are at least its threshold.
 
     Args:
-        statistic: Takes the number of resamples and a generator, and draws. It returns a function
-            of columns, shape (rows, columns), whose results have the shape (resamples, columns).
+        draw: Takes the number of rows, a number of resamples and a generator; returns the weights
+            of the rows, shape (resamples, rows).
+        statistic: Takes weights and columns, shape (rows, columns); its results have the shape
+            (resamples, columns).
         table: Shape (rows, columns).
         threshold: Shape (columns,).
-        resamples: The number of resamples.
-        seed: As in :func:`map_chunks`; all columns get the same draws.
+        draws: The number of resamples, and the seed as in :func:`map_chunks`; all columns get the
+            same draws.
 
     Returns:
-        Counts of shape (columns,), between 0 and ``resamples``.
+        Counts of shape (columns,), between 0 and the number of resamples.
     """
     rows, columns = table.shape
+    blocks = _blocks(columns)
 
     def extreme(size: int, generator: np.random.Generator) -> IntArray:
-        compute = statistic(size, generator)
-        width = max(1, CELLS_PER_CHUNK // size)
-        found = np.empty(columns, dtype=np.int64)
-        for start in range(0, columns, width):
-            block = slice(start, start + width)
-            found[block] = (compute(table[:, block]) >= threshold[block]).sum(axis=0)
+        drawn = draw(rows, size, generator)
+        found = np.zeros(columns, dtype=np.int64)
+        for begin in range(0, size, RESAMPLES_PER_BLOCK):
+            some = drawn[begin : begin + RESAMPLES_PER_BLOCK]
+            for block in blocks:
+                found[block] += (statistic(some, table[:, block]) >= threshold[block]).sum(axis=0)
         return found
 
-    return np.asarray(np.sum(map_chunks(extreme, rows, resamples, seed), axis=0))
+    return np.asarray(np.sum(map_chunks(extreme, rows, *draws), axis=0))
+
+
+def _blocks(columns: int) -> list[slice]:
+    return [slice(at, at + COLUMNS_PER_BLOCK) for at in range(0, columns, COLUMNS_PER_BLOCK)]
+
+
+def count_maxima(
+    table: FloatArray,
+    defined: BoolArray,
+    threshold: FloatArray,
+    resamples: int,
+    seed: int | tuple[int, int],
+) -> tuple[FloatArray, IntArray]:
+    """Draw the largest t statistic of each resample, and count those of each column.
+
+    All columns have the same draws. Memory does not grow with resamples times columns.
+
+    Args:
+        table: As for :func:`studentised_means`.
+        defined: As for :func:`studentised_means`.
+        threshold: Shape (columns,).
+        resamples: The number of resamples.
+        seed: As in :func:`map_chunks`.
+
+    Returns:
+        The largest statistic of each resample, shape (resamples,); and for each column the number
+        of resamples whose statistic is at least its threshold, shape (columns,).
+    """
+    rows, columns = table.shape
+    blocks = _blocks(columns)
+
+    def draw(size: int, generator: np.random.Generator) -> tuple[FloatArray, IntArray]:
+        counts = draw_counts(rows, size, generator)
+        maxima = np.zeros(size)
+        extreme = np.zeros(columns, dtype=np.int64)
+        for begin in range(0, size, RESAMPLES_PER_BLOCK):
+            some = slice(begin, begin + RESAMPLES_PER_BLOCK)
+            for block in blocks:
+                found = studentised_means(counts[some], table[:, block], defined[:, block])
+                maxima[some] = np.maximum(maxima[some], found.max(axis=1))
+                extreme[block] += (found >= threshold[block]).sum(axis=0)
+        return maxima, extreme
+
+    drawn = map_chunks(draw, rows, resamples, seed)
+    return np.concatenate([one for one, _ in drawn]), np.sum([one for _, one in drawn], axis=0)
+
+
+def near_level(p_values: npt.ArrayLike, level: FloatArray | float, resamples: int) -> BoolArray:
+    """Return a mask of p-values whose 99% Monte Carlo interval contains the level.
+
+    The interval is Wilson's, for the number of extreme resamples among all.
+
+    Args:
+        p_values: Shares of resamples, in (0, 1].
+        level: The level of significance, between 0 and 1; one for all, or one for each.
+        resamples: The number of resamples drawn.
+    """
+    error = np.sqrt(np.multiply(level, np.subtract(1.0, level)) / resamples)
+    return np.asarray(np.abs(np.subtract(p_values, level)) <= _Z_OF_99 * error)
+
+
+def most_resamples(resamples: int, rows: int, columns: int) -> int:
+    """Return the limit up to which a test near the level doubles its resamples."""
+    within = MOST_CELLS // (rows * (columns + 40))
+    return min(MOST_TIMES * resamples, max(resamples, within))
 
 
 def studentised_means(counts: FloatArray, table: FloatArray, defined: BoolArray) -> FloatArray:
@@ -134,14 +213,25 @@ def studentised_means(counts: FloatArray, table: FloatArray, defined: BoolArray)
         Shape (resamples, columns).
     """
     if defined.all():
-        n = np.full((1, table.shape[1]), float(len(table)))
+        n: FloatArray | float = float(len(table))
     else:
         n = np.maximum(counts @ defined.astype(np.float64), 1.0)
-    means = counts @ table / n
-    variances = np.maximum(counts @ table**2 / n - means**2, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        errors = np.where(variances > ROUNDING, np.sqrt(variances / (n - 1.0)), 1.0 / n)
-    found = np.abs(means) / errors
+    # In place: with thousands of columns, most of the time is spent on reading and writing arrays.
+    means = counts @ table
+    means /= n
+    squares = means * means
+    variances = counts @ table**2
+    variances /= n
+    variances -= squares
+    equal = variances <= ROUNDING
+    some_equal = bool(equal.any())
+    if some_equal:
+        variances[equal] = 1.0
+    squares /= variances
+    squares *= n - 1.0
+    found = np.sqrt(squares, out=squares)
+    if some_equal:
+        found[equal] = (np.abs(means) * n)[equal]
     if len(table) <= _ONE_ROW_MATTERS:
         found[counts.max(axis=1) == len(table)] = np.inf
     return np.asarray(found)

@@ -16,6 +16,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
     ROUNDING,
+    BoolArray,
     FloatArray,
     IntervalOptions,
     Resampling,
@@ -35,8 +36,19 @@ from trectools_plus.statistics.intervals import (
     resampled_ends,
 )
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
-from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PairedTest, scale_to_range
-from trectools_plus.statistics.resamples import draw_counts, map_chunks, studentised_means
+from trectools_plus.statistics.paired_tests import (
+    MOST_ENUMERATED,
+    PAIRED_TESTS,
+    PairedTest,
+    scale_to_range,
+)
+from trectools_plus.statistics.resamples import (
+    count_maxima,
+    draw_counts,
+    map_chunks,
+    most_resamples,
+    near_level,
+)
 from trectools_plus.text import plural
 
 TUKEY = "tukey_hsd"
@@ -113,8 +125,8 @@ def pairwise_differences(
     scores: npt.ArrayLike,
     *,
     baselines: Sequence[int] = (),
-    test: str = "randomisation",
-    correction: str = "holm",
+    test: str | None = None,
+    correction: str | None = None,
     **options: Unpack[IntervalOptions],
 ) -> SystemComparisons:
     """Compare systems with one or more baselines, or all pairs of systems, as one family.
@@ -122,10 +134,12 @@ def pairwise_differences(
     Args:
         scores: Shape (queries, systems), all defined.
         baselines: As in :func:`pairs_of`.
-        test: The paired test whose p-values are adjusted, a name of ``PAIRED_TESTS``.
-        correction: As in :func:`adjust_p_values`; or, in place of a paired test, ``tukey_hsd``,
-            the randomised Tukey HSD test of all pairs, or ``max_t``, with simultaneous intervals
-            (:func:`compare_simultaneously`).
+        test: The paired test whose p-values are adjusted, a name of ``PAIRED_TESTS``; by default
+            ``randomisation``, if there is a correction of p-values.
+        correction: ``max_t``, with simultaneous intervals (:func:`compare_simultaneously`), the
+            default unless a test is named; ``tukey_hsd``, the randomised Tukey HSD test of all
+            pairs; or a correction of the test's p-values as in :func:`adjust_p_values`, by default
+            ``holm``.
         options: As in :func:`~trectools_plus.statistics.paired_difference`. With other corrections
             than ``max_t``, intervals are not adjusted.
 
@@ -137,6 +151,8 @@ def pairwise_differences(
             test is combined with baselines.
     """
     table = as_table(scores, "comparisons")
+    correction = correction or (MAX_T if test is None else "holm")
+    test = test or "randomisation"
     check_choice(test, PAIRED_TESTS, "paired test")
     check_choice(correction, [*CORRECTIONS, *FAMILY_TESTS], "correction")
     systems = table.shape[1]
@@ -160,11 +176,13 @@ def pairwise_differences(
     if correction == MAX_T:
         comparisons, adjusted = compare_simultaneously(differences, comparisons, **options)
     elif correction == TUKEY:
-        settings = Resampling(**options)
-        p_table = randomised_tukey(table, resamples=settings.resamples, seed=settings.seed)
-        adjusted = np.array([p_table[pair] for pair in pairs])
+        adjusted, borderline = decide_by_tukey(table, pairs, **options)
+        comparisons = [
+            replace(one, borderline=bool(near))
+            for one, near in zip(comparisons, borderline, strict=True)
+        ]
     else:
-        adjusted = adjust_p_values([one.tests[test].p_value for one in comparisons], correction)
+        comparisons, adjusted = adjust_tests(differences, comparisons, test, correction, **options)
     return SystemComparisons(
         pairs,
         comparisons,
@@ -186,10 +204,17 @@ def compare_simultaneously(
     differences, shifted to mean 0 (:func:`~trectools_plus.statistics.resamples.studentised_means`).
     The half width of an interval is a quantile of these maxima times the standard error, so all
     intervals together contain the true differences with a probability of about ``confidence``. The
-    adjusted p-value is (1 + resamples whose maximum is at least the pair's t) / (1 + resamples). It
-    is at most 1 - ``confidence`` exactly if the interval excludes 0. Single-step method of Westfall
-    and Young, Resampling-Based Multiple Testing (1993), 2.3; Romano and Wolf, Econometrica 73
-    (2005).
+    adjusted p-value is (1 + resamples whose maximum is at least the pair's t) / (1 + resamples),
+    but at least 2 / 2^m for m differences other than 0, as in the randomisation test: equal signs
+    of fewer than six differences are no evidence at the 5% level. It is at most 1 - ``confidence``
+    exactly if the interval excludes 0, except if it is ``borderline``. Single-step method of
+    Westfall and Young, Resampling-Based Multiple Testing (1993), 2.3; Romano and Wolf, Econometrica
+    73 (2005). With one pair, it is the studentised bootstrap.
+
+    While the 99% Monte Carlo interval of an adjusted p-value contains the level, the number of
+    resamples is doubled, up to
+    :func:`~trectools_plus.statistics.resamples.most_resamples`. Pairs for which it still does are
+    ``borderline``: not significant, with an interval that contains 0.
 
     Args:
         differences: The family, shape (queries, pairs); ``nan`` for an undefined pair.
@@ -210,39 +235,114 @@ def compare_simultaneously(
     order = np.argsort(-np.abs(means), kind="stable")
     table = table[np.lexsort(table[:, order].T[::-1])]
     defined = ~np.isnan(table)
-    centred = np.where(defined, table - np.abs(means), 0.0)
-    scaled, scale = scale_to_range(centred)
-
-    def statistics(size: int, generator: np.random.Generator) -> FloatArray:
-        counts = draw_counts(len(scaled), size, generator)
-        return studentised_means(counts, scaled, defined)
-
-    resamples = settings.resamples
-    drawn = np.concatenate(map_chunks(statistics, len(scaled), resamples, settings.seed))
-    maxima = np.sort(drawn.max(axis=1))
+    scaled, scale = scale_to_range(np.where(defined, table - np.abs(means), 0.0))
     n = np.array([one.n for one in comparisons])
     with np.errstate(divide="ignore", invalid="ignore"):
         errors = np.sqrt((scaled**2).sum(axis=0) / (n - 1) / n) * scale
         observed = np.where(errors > 0, (np.abs(means) - ROUNDING) / errors, np.inf)
-    adjusted = (1.0 + resamples - np.searchsorted(maxima, observed)) / (1.0 + resamples)
-    single = (1.0 + (drawn >= observed).sum(axis=0)) / (1.0 + resamples)
-    uninformative = (np.abs(means) <= ROUNDING) | (n < MIN_VALUES)
-    adjusted, single = (np.where(uninformative, 1.0, p) for p in (adjusted, single))
+    lowest = np.minimum(2.0 ** (1.0 - (defined & (table != 0)).sum(axis=0)), 1.0)
+    lowest[n < MIN_VALUES] = 1.0
     alpha = round(1.0 - settings.confidence, 12)
+    most = most_resamples(settings.resamples, *table.shape)
+    resamples, maxima, extreme = 0, np.empty(0), np.zeros(len(n), dtype=np.int64)
+    while True:
+        more = resamples or settings.resamples
+        seed = (settings.seed, resamples) if resamples else settings.seed
+        drawn, counted = count_maxima(scaled, defined, observed, more, seed)
+        resamples, extreme = resamples + more, extreme + counted
+        maxima = np.sort(np.concatenate([maxima, drawn]))
+        adjusted = (1.0 + resamples - np.searchsorted(maxima, observed)) / (1.0 + resamples)
+        borderline = near_level(adjusted, alpha, resamples) & (lowest <= alpha)
+        if not borderline.any() or 2 * resamples > most:
+            break
+    adjusted = np.maximum(adjusted, lowest)
+    single = np.maximum((1.0 + extreme) / (1.0 + resamples), lowest)
+    significant = (adjusted <= alpha) & ~borderline
     # The number of resamples that may be above the critical value in a significant result.
     above = int(np.floor(alpha * (1.0 + resamples) + 1e-9)) - 1
     critical = float(maxima[resamples - 1 - above]) if 0 <= above < resamples else np.inf
+    few = has_few(table)
     found = []
     for column, one in enumerate(comparisons):
+        mean = float(means[column])
         low, high = _simultaneous_ends(
-            float(means[column]), float(errors[column]), critical, bool(adjusted[column] <= alpha)
+            mean, float(errors[column]), critical, bool(significant[column])
         )
-        p = PairedTest("paired_bootstrap", float(means[column]), float(single[column]))
-        tests = {**one.tests, "paired_bootstrap": p} if one.n else one.tests
-        method = "" if low is None else MAX_T
-        note = FEW_NOTE if low is not None and has_few(table[:, [column]])[0] else None
-        found.append(replace(one, low=low, high=high, method=method, note=note, tests=tests))
+        p = PairedTest("paired_bootstrap", mean, float(single[column]))
+        changed = replace(
+            one,
+            low=low,
+            high=high,
+            method="" if low is None else MAX_T if len(comparisons) > 1 else "studentised",
+            note=FEW_NOTE if low is not None and few[column] else None,
+            tests={**one.tests, "paired_bootstrap": p} if one.n else one.tests,
+            borderline=bool(borderline[column]),
+            resamples=0 if low is None else resamples,
+        )
+        found.append(changed)
     return found, np.where(n > 0, adjusted, np.nan)
+
+
+def adjust_tests(
+    differences: npt.ArrayLike,
+    comparisons: Sequence[PairedComparison],
+    test: str,
+    correction: str = "holm",
+    **options: Unpack[IntervalOptions],
+) -> tuple[list[PairedComparison], FloatArray]:
+    """Adjust the p-values of one paired test for a family, and draw more resamples near the level.
+
+    While the 99% Monte Carlo interval of an adjusted p-value contains the level, the test of this
+    pair is repeated with twice as many resamples, up to
+    :func:`~trectools_plus.statistics.resamples.most_resamples`. If it still does, the pair is
+    ``borderline``. Exact p-values are not drawn again.
+
+    Args:
+        differences: The family, shape (queries, pairs); ``nan`` for an undefined pair.
+        comparisons: Of the same columns, from :func:`compare_columns`, with this test.
+        test: A name of ``PAIRED_TESTS``.
+        correction: As in :func:`adjust_p_values`.
+        options: As for the comparisons.
+
+    Returns:
+        The comparisons, and the adjusted p-values, ``nan`` without defined pairs.
+    """
+    settings = Resampling(**options)
+    table = as_table(differences, "adjusted tests", undefined=True)
+    alpha = round(1.0 - settings.confidence, 12)
+    p_values = np.array([one.tests[test].p_value if one.n else np.nan for one in comparisons])
+    found = list(comparisons)
+    drawn = _drawn_columns(table, test)
+    resamples = settings.resamples
+    while True:
+        adjusted = adjust_p_values(p_values, correction)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            near = drawn & near_level(p_values, alpha * p_values / adjusted, resamples)
+        columns = np.flatnonzero(near)
+        resamples *= 2
+        if not len(columns) or resamples > most_resamples(
+            settings.resamples, len(table), len(columns)
+        ):
+            break
+        more: IntervalOptions = {**options, "resamples": resamples, "interval": "t"}
+        again = compare_columns(table[:, columns], tests=(test,), **more)
+        for column, one in zip(columns.tolist(), again, strict=True):
+            p_values[column] = one.tests[test].p_value
+            tests = {**found[column].tests, test: one.tests[test]}
+            found[column] = replace(found[column], tests=tests)
+    for column in np.flatnonzero(near).tolist():
+        found[column] = replace(found[column], borderline=True)
+    return found, adjusted
+
+
+def _drawn_columns(table: FloatArray, test: str) -> BoolArray:
+    """Return a mask of the columns whose p-value of a test is drawn, not exact."""
+    if test == "paired_bootstrap":
+        return np.ones(table.shape[1], dtype=bool)
+    if test == "randomisation":
+        different = np.abs(np.nan_to_num(table)) > ROUNDING
+        return np.asarray(different.sum(axis=0) > MOST_ENUMERATED)
+    return np.zeros(table.shape[1], dtype=bool)
 
 
 def _simultaneous_ends(
@@ -371,6 +471,31 @@ def randomised_tukey(
     p_values = (1.0 + resamples - below) / (1.0 + resamples)
     np.fill_diagonal(p_values, 1.0)
     return np.asarray(p_values)
+
+
+def decide_by_tukey(
+    scores: npt.ArrayLike, pairs: Sequence[tuple[int, int]], **options: Unpack[IntervalOptions]
+) -> tuple[FloatArray, BoolArray]:
+    """Return the p-values of pairs by :func:`randomised_tukey`, and which ones are borderline.
+
+    While the 99% Monte Carlo interval of a p-value contains the level, the number of resamples is
+    doubled, up to eight times the requested number.
+
+    Args:
+        scores: As for :func:`randomised_tukey`.
+        pairs: Column numbers.
+        options: ``confidence``, ``resamples`` and ``seed``.
+    """
+    settings = Resampling(**options)
+    alpha = round(1.0 - settings.confidence, 12)
+    for times in (1, 2, 4, 8):
+        resamples = times * settings.resamples
+        table = randomised_tukey(scores, resamples=resamples, seed=settings.seed)
+        p_values = np.array([table[pair] for pair in pairs])
+        borderline = near_level(p_values, alpha, resamples)
+        if not borderline.any():
+            break
+    return p_values, borderline
 
 
 def indistinguishable_groups(

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from trectools_plus.benchmark.compare.method import (
     ADJUSTED_TEST,
-    DEFAULT_CORRECTION,
+    CORRECTION_OF_TESTS,
     EQUAL,
     FAMILY_TESTS,
     MAX_T,
     TUKEY,
     alpha_of,
+    choose_method,
     describe_family,
 )
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
@@ -28,12 +30,12 @@ from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics import (
     Intervals,
     PairedComparison,
-    adjust_p_values,
+    adjust_tests,
     compare_columns,
     compare_simultaneously,
+    decide_by_tukey,
     pairs_of,
     probabilities_of,
-    randomised_tukey,
     smallest_detectable_difference,
 )
 from trectools_plus.statistics.arrays import IntervalOptions, Resampling
@@ -47,25 +49,27 @@ def compare_evaluation(
     evaluation: Evaluation,
     baseline: str | Sequence[str] | None = None,
     *,
-    correction: str = DEFAULT_CORRECTION,
-    test: str = ADJUSTED_TEST,
+    correction: str | None = None,
+    test: str | None = None,
     rope: float | None = None,
     **options: Unpack[IntervalOptions],
 ) -> list[Comparison]:
     """Compare the runs of an evaluation, query by query, on every measure except sums.
 
-    Each difference gets five paired tests. The p-values of one of them are adjusted for the
-    family: all comparisons on the same measure. A difference is significant if its adjusted p-value
-    is at most 1 - ``confidence``.
+    The family is all comparisons on the same measure. By default, the studentised bootstrap with
+    single-step max-t gives adjusted p-values and simultaneous intervals. Otherwise the p-values of
+    a paired test are adjusted. A difference is significant if its adjusted p-value is at most 1 -
+    ``confidence``, and not ``borderline``. Each difference also has five paired tests.
 
     Args:
         evaluation: At least one run; all over the same queries.
         baseline: Compare each other run with this one, or with each of several; ``None`` compares
             every pair.
-        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``; ``max_t``, with simultaneous
-            intervals; or ``tukey_hsd``: the randomised Tukey HSD test, for every pair only.
+        correction: ``max_t``, the default unless a test is named; ``holm``, ``bonferroni``,
+            ``benjamini_hochberg``; or ``tukey_hsd``: the randomised Tukey HSD test, for every pair
+            only.
         test: The test whose p-values are adjusted: a name of ``PAIRED_TESTS``. ``tukey_hsd`` and
-            ``max_t``, which are also tests, need the default.
+            ``max_t`` are tests themselves, so no test can be named with them.
         rope: Half the width of the region of practical equivalence, in the unit of the measures:
             adds a Bayesian comparison to each entry.
         **options: ``interval``, the method of the intervals (``auto``); ``confidence``, their level
@@ -80,22 +84,36 @@ def compare_evaluation(
         IncomparableError: If the runs are averaged over different queries (``missing="drop"``).
     """
     names = list(evaluation.run_names)
+    correction, test = choose_method(correction, test)
     baselines = check_baselines(baseline, names, correction)
     check_test(test, correction)
     refuse_different_queries(evaluation)
     pairs = pairs_of(len(names), [names.index(name) for name in baselines])
-    facts = {
+    facts = name_method(correction, test, describe_family(len(pairs), len(names), baselines))
+    return compare_pairs(evaluation, pairs, facts, options, rope)
+
+
+class Method(TypedDict):
+    """The facts about a family that each of its comparisons states."""
+
+    test: str
+    correction: str
+    family: str
+
+
+def name_method(correction: str, test: str, family: str) -> Method:
+    """Return test, correction and family as the report names them."""
+    return {
         "test": correction if correction in FAMILY_TESTS else test,
         "correction": correction,
-        "family": describe_family(len(names), len(baselines), len(pairs), "mode"),
+        "family": family,
     }
-    return compare_pairs(evaluation, pairs, facts, options, rope)
 
 
 def compare_pairs(
     evaluation: Evaluation,
     pairs: Sequence[tuple[int, int]],
-    facts: dict[str, str],
+    facts: Method,
     options: IntervalOptions,
     rope: float | None = None,
 ) -> list[Comparison]:
@@ -104,8 +122,7 @@ def compare_pairs(
     Args:
         evaluation: Runs over the same queries.
         pairs: Baseline and contrast, as positions among the runs.
-        facts: ``test``, the test whose p-values are adjusted; ``correction``, of which
-            ``tukey_hsd`` counts every pair of the runs; ``family``, a description of the pairs.
+        facts: The method; the correction ``tukey_hsd`` counts every pair of the runs.
         options: Settings of the intervals and tests.
         rope: As in :func:`compare_evaluation`.
 
@@ -124,20 +141,17 @@ def compare_pairs(
         ]
     )
     resamples = Resampling(**options).resamples
-    found = compare_columns(differences, **options)
     columns = np.arange(len(cases)).reshape(len(pairs), len(measures))
+    found: dict[int, PairedComparison] = {}
     adjusted = np.empty(len(cases))
     for place, name in enumerate(measures):
         of_measure = columns[:, place].tolist()
-        family = [found[column] for column in of_measure]
-        if facts["correction"] == MAX_T:
-            family, p_values = compare_simultaneously(differences[:, of_measure], family, **options)
-            for column, one in zip(of_measure, family, strict=True):
-                found[column] = one
-        elif facts["correction"] == TUKEY:
-            p_values = _tukey(evaluation, pairs, name, options)
+        if facts["correction"] == TUKEY:
+            family = compare_columns(differences[:, of_measure], **options)
+            family, p_values = _decide_by_tukey(evaluation, pairs, name, family, options)
         else:
-            p_values = adjust(family, facts["correction"], facts["test"])
+            family, p_values = decide_family(differences[:, of_measure], facts, **options)
+        found |= zip(of_measure, family, strict=True)
         adjusted[of_measure] = p_values
     entries = [
         make_comparison(
@@ -191,7 +205,7 @@ def check_baselines(
     return baselines
 
 
-def check_test(test: str, correction: str = DEFAULT_CORRECTION) -> None:
+def check_test(test: str, correction: str = CORRECTION_OF_TESTS) -> None:
     """Check the name of the test whose p-values are adjusted.
 
     Raises:
@@ -206,34 +220,48 @@ def check_test(test: str, correction: str = DEFAULT_CORRECTION) -> None:
         )
 
 
-def adjust(
-    comparisons: Sequence[PairedComparison], correction: str, test: str = ADJUSTED_TEST
-) -> FloatArray:
-    """Adjust the p-values of one family; ``nan`` where nothing was compared.
+def decide_family(
+    differences: FloatArray, facts: Method, **options: Unpack[IntervalOptions]
+) -> tuple[list[PairedComparison], FloatArray]:
+    """Compare the pairs of one family by its method, other than Tukey's test.
 
     Args:
-        comparisons: The family.
-        correction: A name of ``CORRECTIONS``.
-        test: The test whose p-values are adjusted.
+        differences: Shape (queries, pairs); ``nan`` for an undefined pair.
+        facts: The method.
+        options: Settings of the intervals and tests.
+
+    Returns:
+        The comparisons with all tests, and the adjusted p-values, ``nan`` where nothing was
+        compared. With ``max_t``, the intervals and the p-values of the paired bootstrap are from
+        the same resamples as the adjusted ones.
     """
-    tests = [one.tests.get(test) for one in comparisons]
-    return adjust_p_values([np.nan if t is None else t.p_value for t in tests], correction)
+    if facts["correction"] == MAX_T:
+        others = [name for name in PAIRED_TESTS if name != "paired_bootstrap"]
+        plain: IntervalOptions = {**options, "interval": "t"}  # replaced
+        comparisons = compare_columns(differences, tests=others, **plain)
+        return compare_simultaneously(differences, comparisons, **options)
+    comparisons = compare_columns(differences, **options)
+    return adjust_tests(differences, comparisons, facts["test"], facts["correction"], **options)
 
 
-def _tukey(
+def _decide_by_tukey(
     evaluation: Evaluation,
     pairs: Sequence[tuple[int, int]],
     measure: str,
+    comparisons: Sequence[PairedComparison],
     options: IntervalOptions,
-) -> FloatArray:
-    """Compute Tukey's p-values over the queries for which every run defines the measure."""
+) -> tuple[list[PairedComparison], FloatArray]:
+    """Apply Tukey's test to the queries for which every run defines the measure."""
     table = np.column_stack([evaluation.values(name, measure) for name in evaluation.run_names])
     defined = table[~np.isnan(table).any(axis=1)]
     if len(defined) < 2:
-        return np.full(len(pairs), 1.0 if len(defined) else np.nan)
-    settings = Resampling(**options)
-    p_table = randomised_tukey(defined, resamples=settings.resamples, seed=settings.seed)
-    return np.array([p_table[pair] for pair in pairs])
+        return list(comparisons), np.full(len(pairs), 1.0 if len(defined) else np.nan)
+    p_values, borderline = decide_by_tukey(defined, pairs, **options)
+    found = [
+        replace(one, borderline=bool(near))
+        for one, near in zip(comparisons, borderline, strict=True)
+    ]
+    return found, p_values
 
 
 def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval | None:
@@ -248,7 +276,8 @@ def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval | None:
 
 def interval_from(found: PairedComparison, resamples: int) -> ConfidenceInterval | None:
     """Return the interval of a mean difference for a report; ends as in :func:`interval_of`."""
-    return _interval((found.low, found.high), found.level, resamples, found.method, found.note)
+    drawn = found.resamples or resamples
+    return _interval((found.low, found.high), found.level, drawn, found.method, found.note)
 
 
 def _interval(
@@ -276,7 +305,7 @@ def make_comparison(
     found: PairedComparison,
     p_adjusted: float,
     resamples: int,
-    facts: dict[str, str],
+    facts: Method,
     *,
     pairs: int,
     higher_is_better: bool,
@@ -288,7 +317,7 @@ def make_comparison(
         found: Contrast minus baseline.
         p_adjusted: For the family; ``nan`` where nothing is defined.
         resamples: Number of resamples.
-        facts: ``test``, ``correction`` and ``family``.
+        facts: The method.
         pairs: The number of comparisons in the family.
         higher_is_better: The measure's direction, which decides between wins and losses.
     """
@@ -305,7 +334,8 @@ def make_comparison(
         ci=interval_from(found, resamples),
         **_tests(found),
         p_adjusted=none_if_nan(p_adjusted),
-        significant=bool(p_adjusted <= alpha_of(found.level)),
+        significant=bool(p_adjusted <= alpha_of(found.level)) and not found.borderline,
+        borderline=found.borderline,
         effect_size=found.effect_size,
         detectable_difference=_detectable_difference(
             found, facts["test"], facts["correction"], pairs

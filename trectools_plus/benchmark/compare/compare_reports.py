@@ -11,11 +11,12 @@ import polars as pl
 
 from trectools_plus.benchmark.compare.compare import (
     add_probabilities,
-    adjust,
     check_test,
+    decide_family,
     make_comparison,
+    name_method,
 )
-from trectools_plus.benchmark.compare.method import ADJUSTED_TEST, DEFAULT_CORRECTION, EQUAL
+from trectools_plus.benchmark.compare.method import EQUAL, choose_method
 from trectools_plus.benchmark.compare.preconditions import find_changes, refuse_incomparable
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
@@ -23,7 +24,7 @@ from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import IncomparableError, InputError
-from trectools_plus.statistics import check_rope, compare_columns
+from trectools_plus.statistics import PairedComparison, check_rope, compare_columns
 from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.text import plural
 
@@ -143,6 +144,7 @@ class Contrast(Displayed):
         higher_is_better: The direction of each measure.
         headline_measures: The headline measures of A that both reports contain, the primary one
             first; if there is none, the first measure.
+        config: The configuration of A.
         noun: The word for what is compared: ``run`` or ``mode``.
     """
 
@@ -155,6 +157,7 @@ class Contrast(Displayed):
     packages: dict[str, tuple[Any, Any]]
     higher_is_better: dict[str, bool]
     headline_measures: list[str]
+    config: dict[str, Any]
     noun: str = "mode"
 
     def primary(self, mode: ModeContrast) -> Comparison:
@@ -187,22 +190,23 @@ def compare_reports(
     first: str | Path,
     second: str | Path,
     *,
-    test: str = ADJUSTED_TEST,
+    test: str | None = None,
     interval: str | None = None,
     rope: float | None = None,
 ) -> Contrast:
     """Compare two reports query by query: B minus A, for every mode and measure of both.
 
     Two reports of a single mode each are compared even if the names of the modes differ. The
-    p-values of the test are adjusted by Holm for the modes compared on the same measure.
+    family of a measure is all modes that are compared on it.
 
     Args:
         first: Report A: its JSON, or its folder.
         second: Report B.
-        test: The test that decides: ``randomisation``, ``t_test`` (the paired t-test),
-            ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
-        interval: The method of the intervals: ``auto``, ``percentile``, ``bca`` or ``t``; that of
-            report A if ``None``.
+        test: The test that decides, adjusted by Holm: ``randomisation``, ``t_test`` (the paired
+            t-test), ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``; by default the studentised
+            bootstrap with single-step max-t, whose intervals agree with it.
+        interval: The method of the intervals if a test is named, and of the intervals of latencies:
+            ``auto``, ``percentile``, ``bca`` or ``t``; that of report A if ``None``.
         rope: Half the width of the region of practical equivalence, in the unit of the measures:
             each comparison then has the probability that B is better than A by more than this. If
             ``None``, that of report A, which may have none.
@@ -217,7 +221,8 @@ def compare_reports(
             or measure in common.
         UsageError: If the test is unknown, or ``rope`` is out of range.
     """
-    check_test(test)
+    correction, chosen = choose_method(None, test)
+    check_test(chosen)
     check_rope(rope or 0.0)
     a, b = ReportFolder(first), ReportFolder(second)
     names = str(first), str(second)
@@ -248,7 +253,7 @@ def compare_reports(
         options["interval"] = interval
     if rope is None:
         rope = a.report.manifest.config.get("rope")
-    found = _compare(tables, a, test, options, rope)
+    found = _compare(tables, a, (correction, chosen), options, rope)
     undefined = [
         note_undefined(_label(a, b, pair), name, table, ("a", "b"))
         for (pair, name), table in tables.items()
@@ -285,6 +290,7 @@ def compare_reports(
         find_changes(ours.packages, theirs.packages),
         {name: a.report.higher_is_better(name) for name in measures},
         [name for name in a.report.headline_measures if name in measures] or measures[:1],
+        ours.config,
         a.report.noun,
     )
 
@@ -307,9 +313,9 @@ def state_verdict(contrast: Contrast) -> str:
             sentences.append(f"{mode.label}: A and B are equal on {entry.measure} {over}.")
         else:
             word = "ahead" if better else "behind"
+            state = "borderline" if entry.borderline else "not significant"
             sentences.append(
-                f"{mode.label}: B is {word} by {size}, but the difference is not significant "
-                f"{over}."
+                f"{mode.label}: B is {word} by {size}, but the difference is {state} {over}."
             )
     return " ".join(sentences)
 
@@ -369,7 +375,7 @@ def pair_values(
 def _compare(
     tables: dict[tuple[tuple[str, str], str], pl.DataFrame],
     a: ReportFolder,
-    test: str,
+    method: tuple[str, str],
     options: IntervalOptions,
     rope: float | None,
 ) -> dict[tuple[tuple[str, str], str], Comparison]:
@@ -377,18 +383,17 @@ def _compare(
     differences = np.column_stack(
         [(tables[case]["b"] - tables[case]["a"]).fill_null(np.nan).to_numpy() for case in cases]
     )
-    found = dict(zip(cases, compare_columns(differences, **options), strict=True))
+    count = len({pair for pair, _ in cases})
+    family = f"{plural(count, 'comparison')} on one measure: {plural(count, 'mode')}, B and A"
+    facts = name_method(*method, family)
+    found: dict[tuple[tuple[str, str], str], PairedComparison] = {}
     adjusted: dict[tuple[tuple[str, str], str], float] = {}
     for measure in dict.fromkeys(name for _, name in cases):
-        family = [case for case in cases if case[1] == measure]
-        values = adjust([found[case] for case in family], DEFAULT_CORRECTION, test)
-        adjusted |= zip(family, values.tolist(), strict=True)
-    count = len({pair for pair, _ in cases})
-    facts = {
-        "test": test,
-        "correction": DEFAULT_CORRECTION,
-        "family": f"{plural(count, 'comparison')} on one measure: {plural(count, 'mode')}, B and A",
-    }
+        columns = [place for place, case in enumerate(cases) if case[1] == measure]
+        of_measure = [cases[column] for column in columns]
+        comparisons, p_values = decide_family(differences[:, columns], facts, **options)
+        found |= zip(of_measure, comparisons, strict=True)
+        adjusted |= zip(of_measure, p_values.tolist(), strict=True)
     entries = {
         case: make_comparison(
             (*case[0], case[1]),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import check_baselines, check_test
 from trectools_plus.benchmark.compare.differences import find_differences
-from trectools_plus.benchmark.compare.method import ADJUSTED_TEST, DEFAULT_CORRECTION
+from trectools_plus.benchmark.compare.method import choose_method
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.compare.significance import (
     find_best,
@@ -292,8 +292,8 @@ def compare(
     measures: Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     baseline: str | Sequence[str] | None = None,
-    correction: str = DEFAULT_CORRECTION,
-    test: str = ADJUSTED_TEST,
+    correction: str | None = None,
+    test: str | None = None,
     columns: Mapping[str, str] | None = None,
     **options: Unpack[CompareOptions],
 ) -> Comparisons:
@@ -302,22 +302,23 @@ def compare(
     ``compare(qrels, {"bm25": run, "dpr": "dpr.run"}, ["nDCG@10"])`` scores the runs first;
     ``compare(evaluation)`` compares runs that :func:`evaluate` has scored.
 
-    Each difference has five paired tests. The p-values of one of them are adjusted for the family:
-    every pair of systems on the same measure, whichever baseline is given, as in a benchmark. A
-    difference is significant if its adjusted p-value is at most 1 - ``confidence``.
+    The family of a measure is what is asked: every other system with the baseline, or every pair.
+    By default, the studentised bootstrap with single-step max-t gives an adjusted p-value and an
+    interval that agree for each difference. A difference is significant if its adjusted p-value is
+    at most 1 - ``confidence``, and not ``borderline``. It also has five paired tests.
 
     Args:
         qrels: The judgments, in any form that :func:`evaluate` accepts; or an :class:`Evaluation`.
         runs: One or several runs, in any form that :func:`evaluate` accepts, by name or as a list.
             Runs in a list have the names of their tags, which must be different.
         measures: Names of measures, or measures.
-        baseline: Return the comparisons of each other system with this one, or with each of
-            several; by default those of every pair.
-        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``; ``max_t``, with simultaneous
-            intervals that agree with the significance; or, for every pair only, ``tukey_hsd``: the
-            randomised Tukey HSD test.
-        test: The test whose p-values are adjusted: ``randomisation``, ``t_test``,
-            ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
+        baseline: Compare each other system with this one, or with each of several; by default
+            every pair is compared.
+        correction: ``max_t``, the default unless a test is named; ``holm``, ``bonferroni`` or
+            ``benjamini_hochberg``, with intervals that are not adjusted; or, for every pair only,
+            ``tukey_hsd``: the randomised Tukey HSD test.
+        test: The test whose p-values are adjusted, by Holm if no correction is named:
+            ``randomisation``, ``t_test``, ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
         columns: The columns of tables, as in :func:`evaluate`.
         **options: ``interval``, the method of the intervals: ``auto``, ``percentile``, ``bca``,
             ``t`` or ``wilson``; ``confidence``, their level between 0 and 1 (0.95);
@@ -357,7 +358,9 @@ def compare(
             f"compare has no option {min(unknown)}",
             remedy=f"it has {', '.join(CompareOptions.__annotations__)}",
         )
-    settings: dict[str, Any] = {"correction": correction, "test": test, **options}
+    correction, chosen = choose_method(correction, test)
+    check_test(chosen, correction)
+    settings: dict[str, Any] = {"correction": correction, "test": chosen, **options}
     # The names of runs may be other than those of files, so the settings of data are not checked.
     config = BenchmarkConfig.model_construct(baseline=tuple(baselines) or None, **settings)
     return make_comparisons(evaluation, config, source)
@@ -383,15 +386,16 @@ def make_comparisons(evaluation: Evaluation, config: BenchmarkConfig, source: st
         )
     differences = find_differences(config, None, evaluation, {})
     unranked = find_unranked(evaluation)
-    best = find_best(evaluation, unranked)
+    best = find_best(evaluation, unranked, config.baseline)
+    found = differences.comparisons
     report = BenchmarkReport(
         manifest=_describe(evaluation, config, source, queries),
         modes=_list_systems(evaluation, config),
-        comparisons=differences.shown,
+        comparisons=found,
         best_mode=best,
-        best_mode_significant=is_best_significant(best, differences.every_pair),
+        best_mode_significant=is_best_significant(best, found),
         unranked=unranked,
-        groups=find_groups(evaluation, differences.every_pair, config.confidence, unranked),
+        groups={} if config.baseline else find_groups(evaluation, found, unranked),
         failing_queries=[],
     )
     wanted = config.primary_measure
@@ -403,7 +407,7 @@ def make_comparisons(evaluation: Evaluation, config: BenchmarkConfig, source: st
     # The measures in the order requested: they were chosen for this comparison.
     headlines = dict.fromkeys([report.primary_measure, *report.measure_names])
     report = report.model_copy(update={"headline_measures": list(headlines)[:MOST_HEADLINES]})
-    return Comparisons(evaluation, add_result(report, differences.every_pair))
+    return Comparisons(evaluation, add_result(report))
 
 
 def _list_systems(evaluation: Evaluation, config: BenchmarkConfig) -> dict[str, ModeResult]:

@@ -1,10 +1,4 @@
-"""The differences of a report: each is tested once, in one family per measure.
-
-The family contains every pair of modes, even if the report shows only those with a baseline,
-because the best mode is chosen from all of them. It also contains each fusion with the same fusion
-without one component, unless the fusion without the component equals one of the modes (a fusion of
-two rankings without one of them equals the other): then the pair of modes is this comparison.
-"""
+"""The tested differences of a benchmark: between modes, and of fusions without a component."""
 
 from __future__ import annotations
 
@@ -15,14 +9,13 @@ from itertools import combinations
 import numpy as np
 
 from trectools_plus.benchmark.compare.compare import (
-    adjust,
     compare_evaluation,
     compare_pairs,
     interval_from,
+    name_method,
 )
 from trectools_plus.benchmark.compare.method import (
-    DEFAULT_CORRECTION,
-    FAMILY_TESTS,
+    CORRECTION_OF_TESTS,
     TUKEY,
     alpha_of,
     describe_family,
@@ -33,7 +26,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation, score_runs
-from trectools_plus.statistics import compare_columns
+from trectools_plus.statistics import adjust_p_values, compare_columns, pairs_of
 from trectools_plus.text import plural
 
 _SEPARATOR = "/"
@@ -49,16 +42,25 @@ class Differences:
     """The tested differences.
 
     Attributes:
-        every_pair: Each pair of modes on each measure.
-        shown: The comparisons in the report: every pair, or each mode against a baseline.
+        comparisons: Each pair of modes on each measure, or each other mode with a baseline.
         components: By fusion and component, the component's contribution to each measure. A
             component is omitted if the fusion without it equals a mode, or if, with
             ``missing=drop``, its queries differ from the fusion's.
     """
 
-    every_pair: list[Comparison]
-    shown: list[Comparison]
+    comparisons: list[Comparison]
     components: dict[Key, dict[str, ComponentMeasure]]
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierDifferences(Differences):
+    """The tested differences of a report of an earlier version, to verify it.
+
+    Attributes:
+        every_pair: Each pair of modes on each measure, also with a baseline.
+    """
+
+    every_pair: list[Comparison]
 
 
 def find_differences(
@@ -66,16 +68,80 @@ def find_differences(
 ) -> Differences:
     """Compare the modes with each other, and each fusion with itself without a component.
 
+    On each measure, the modes are one family, and the fusions another.
+
     Args:
         config: Measures, correction, level, resamples, seed and baseline.
         qrels: The judgments; ``None`` if there are no fusions.
         evaluation: The modes' scores.
         without: The fusions without each of their components.
     """
+    modes = evaluation.run_names
+    baselines = [name for name in config.baseline or () if name in modes]
+    if config.baseline and not baselines:
+        pairs = []
+    else:
+        pairs = pairs_of(len(modes), [modes.index(name) for name in baselines])
+    family = describe_family(len(pairs), len(modes), baselines, config.noun_of(modes))
+    facts = name_method(config.correction, config.test, family)
+    found = compare_pairs(evaluation, pairs, facts, config.resampling, config.rope)
+    return Differences(found, _compare_components(config, qrels, evaluation, without))
+
+
+def _compare_components(
+    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
+) -> dict[Key, dict[str, ComponentMeasure]]:
+    """Compare each fusion with itself without a component."""
+    rest = _find_rest(config, qrels, evaluation, without)
+    if not rest:
+        return {}
+    names = {key: _SEPARATOR.join(key) for key in rest}
+    fusions = list(dict.fromkeys(fusion for fusion, _ in rest))
+    tables = {fusion: evaluation.tables[fusion] for fusion in fusions}
+    tables |= {names[key]: table for key, table in rest.items()}
+    ids = dict.fromkeys(tables, evaluation.query_ids[fusions[0]])
+    whole = replace(evaluation, tables=tables, query_ids=ids)
+    places = {name: place for place, name in enumerate(whole.run_names)}
+    pairs = [(places[names[key]], places[key[0]]) for key in rest]
+    further = plural(len(rest), "fusion without a component", "fusions without a component")
+    family = f"{plural(len(pairs), 'comparison')} on one measure: {further}"
+    if config.correction == TUKEY:  # it compares every pair
+        every = len(tables) * (len(tables) - 1) // 2
+        family = (
+            f"{plural(every, 'comparison')} on one measure: every pair of "
+            f"{plural(len(fusions), 'fusion')} and {further}"
+        )
+    facts = name_method(config.correction, config.test, family)
+    found = compare_pairs(whole, pairs, facts, config.resampling)
+    by_case = {(one.baseline, one.contrast, one.measure): one for one in found}
+    return {
+        key: {
+            measure: _contribution(whole, by_case, (names[key], key[0], measure))
+            for measure in evaluation.compared_names
+        }
+        for key in rest
+    }
+
+
+def _find_rest(
+    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
+) -> dict[Key, FloatArray]:
+    """Score the fusions without a component that do not equal a mode."""
     scored = {} if qrels is None else _score(config, qrels, evaluation, without)
-    rest = {
+    return {
         key: table for key, table in scored.items() if not _equals_mode(evaluation, key[0], table)
     }
+
+
+def find_joint_differences(
+    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
+) -> EarlierDifferences:
+    """Find the differences as in reports of versions before 0.2, to verify such reports.
+
+    There, every pair of modes, whichever baseline is given, and the fusions without a component are
+    one family.
+    """
+    rest = _find_rest(config, qrels, evaluation, without)
     names = {key: _SEPARATOR.join(key) for key in rest}
     further = {names[key]: table for key, table in rest.items()}
     modes = evaluation.run_names
@@ -89,31 +155,26 @@ def find_differences(
         for one, two in combinations(modes, 2)
     ]
     pairs += [(places[names[key]], places[key[0]]) for key in rest]
-    facts = {
-        "test": config.correction if config.correction in FAMILY_TESTS else config.test,
-        "correction": config.correction,
-        "family": _describe_family(
-            config.correction, len(modes), len(further), config.noun_of(modes)
-        ),
-    }
+    family = _describe_joint_family(
+        config.correction, len(modes), len(further), config.noun_of(modes)
+    )
+    facts = name_method(config.correction, config.test, family)
     found = compare_pairs(whole, pairs, facts, config.resampling, config.rope)
     by_case = {(one.baseline, one.contrast, one.measure): one for one in found}
-    return Differences(
-        [one for one in found if one.baseline in modes],
-        _choose_shown(config, evaluation, by_case),
-        {
-            key: {
-                measure: _contribution(whole, by_case, (names[key], key[0], measure))
-                for measure in evaluation.compared_names
-            }
-            for key in rest
-        },
-    )
+    components = {
+        key: {
+            measure: _contribution(whole, by_case, (names[key], key[0], measure))
+            for measure in evaluation.compared_names
+        }
+        for key in rest
+    }
+    every_pair = [one for one in found if one.baseline in modes]
+    return EarlierDifferences(_choose_shown(config, evaluation, by_case), components, every_pair)
 
 
 def find_differences_of_1_0(
     config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
-) -> Differences:
+) -> EarlierDifferences:
     """Find the differences as in reports of schema version 1.0, to verify such reports.
 
     There, the differences from a baseline, the pairs that decide on the best mode, and the
@@ -129,7 +190,8 @@ def find_differences_of_1_0(
             config, qrels, evaluation, mode, runs
         ).items()
     }
-    return Differences(compare_every_pair(evaluation, shown, config), shown, components)
+    every_pair = compare_every_pair(evaluation, shown, config)
+    return EarlierDifferences(shown, components, every_pair)
 
 
 def compare_every_pair(
@@ -172,11 +234,11 @@ def _equals_mode(evaluation: Evaluation, fusion: str, table: FloatArray) -> bool
     )
 
 
-def _describe_family(correction: str, modes: int, further: int, noun: str) -> str:
+def _describe_joint_family(correction: str, modes: int, further: int, noun: str) -> str:
     counted = modes + further
     pairs = modes * (modes - 1) // 2 + further
     if not further:
-        return describe_family(modes, 0, pairs, noun)
+        return describe_family(pairs, modes, noun=noun)
     fusions = plural(further, "fusion without a component", "fusions without a component")
     if correction == TUKEY:  # Tukey's test also compares the fusions with each other
         pairs = counted * (counted - 1) // 2
@@ -234,6 +296,7 @@ def _contribution(
         correction=entry.correction,
         family=entry.family,
         significant=entry.significant,
+        borderline=entry.borderline,
     )
 
 
@@ -262,10 +325,13 @@ def _contributions_of_1_0(
     )
     found = compare_columns(differences, tests=("randomisation",), **config.resampling)
     by_case = dict(zip(cases, found, strict=True))
-    correction = DEFAULT_CORRECTION if config.correction == TUKEY else config.correction
+    correction = CORRECTION_OF_TESTS if config.correction == TUKEY else config.correction
     results: dict[str, dict[str, ComponentMeasure]] = {one: {} for one in components}
     for name in names:
-        adjusted = adjust([by_case[component, name] for component in components], correction)
+        tests = [by_case[component, name].tests.get("randomisation") for component in components]
+        adjusted = adjust_p_values(
+            [np.nan if one is None else one.p_value for one in tests], correction
+        )
         for component, p_value in zip(components, adjusted.tolist(), strict=True):
             one = by_case[component, name]
             results[component][name] = ComponentMeasure(

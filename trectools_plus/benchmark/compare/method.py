@@ -6,13 +6,18 @@ statistics.
 
 from __future__ import annotations
 
-from trectools_plus.text import plural
+from collections.abc import Sequence
 
-DEFAULT_CORRECTION = "holm"
-ADJUSTED_TEST = "randomisation"
-"""The test whose p-values are adjusted: valid at any size, unlike the bootstrap."""
+from trectools_plus.text import join_names, plural
+
 TUKEY = "tukey_hsd"
 MAX_T = "max_t"
+DEFAULT_CORRECTION = MAX_T
+"""Its p-values, intervals and decisions agree: they are from the same resamples."""
+ADJUSTED_TEST = "randomisation"
+"""The test whose p-values other corrections adjust, unless one is named."""
+CORRECTION_OF_TESTS = "holm"
+"""The correction of the p-values of a named test, unless one is named."""
 FAMILY_TESTS = (TUKEY, MAX_T)
 """Corrections that are tests of the whole family, in place of a paired test."""
 
@@ -25,9 +30,31 @@ def alpha_of(level: float) -> float:
     return round(1.0 - level, 12)
 
 
-def describe_family(modes: int, baselines: int, pairs: int, noun: str) -> str:
-    """Describe a family, as in ``3 comparisons on one measure: every pair of 3 modes``."""
-    counted = f"{plural(pairs, 'comparison')} on one measure"
-    if not baselines:
-        return f"{counted}: every pair of {modes} {noun}s"
-    return f"{counted}: {plural(modes - baselines, noun)} against {plural(baselines, 'baseline')}"
+def choose_method(correction: str | None, test: str | None) -> tuple[str, str]:
+    """Return correction and test, with the defaults for those that are not named."""
+    if correction is None:
+        correction = DEFAULT_CORRECTION if test is None else CORRECTION_OF_TESTS
+    return correction, test or ADJUSTED_TEST
+
+
+def describe_family(
+    pairs: int, modes: int, baselines: Sequence[str] = (), noun: str = "mode"
+) -> str:
+    """Describe a family: ``19 comparisons with s00 on one measure``.
+
+    Without baselines: ``3 comparisons on one measure: every pair of 3 modes``.
+
+    Args:
+        pairs: The number of comparisons.
+        modes: The number of modes.
+        baselines: Their labels.
+        noun: The word for what is compared: ``run`` or ``mode``.
+    """
+    counted = plural(pairs, "comparison")
+    if baselines:
+        return f"{counted} with {join_names(baselines, 'baselines', _NAMED)} on one measure"
+    return f"{counted} on one measure: every pair of {modes} {noun}s"
+
+
+_NAMED = 3
+"""With more baselines than this, a family has only their number."""

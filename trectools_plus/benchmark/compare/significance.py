@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.method import EQUAL, alpha_of
+from trectools_plus.benchmark.compare.method import EQUAL
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics import indistinguishable_groups
@@ -18,18 +18,23 @@ def find_unranked(evaluation: Evaluation) -> list[str]:
 
 
 def find_best(
-    evaluation: Evaluation, unranked: Collection[str] | None = None
+    evaluation: Evaluation,
+    unranked: Collection[str] | None = None,
+    baselines: Collection[str] | None = None,
 ) -> dict[str, str | None]:
     """Find the run with the best mean by measure.
 
-    ``None`` on a tie, with fewer than two runs, for sums, or where the means are over different
-    queries.
+    ``None`` on a tie, with fewer than two runs, for sums, where the means are over different
+    queries, or with baselines: then no run is compared with all others.
     Means that differ only by rounding (:data:`EQUAL`) are a tie: (0.2 + 0.6) / 2 is 0.4.
 
     Args:
         evaluation: Runs over the same queries.
         unranked: Measures without a best run; from :func:`find_unranked` when not given.
+        baselines: The runs that the others are compared with.
     """
+    if baselines:
+        return dict.fromkeys(evaluation.measure_names)
     if unranked is None:
         unranked = find_unranked(evaluation)
     best: dict[str, str | None] = {}
@@ -52,8 +57,7 @@ def is_best_significant(
 
     Args:
         best: The mode with the best mean by measure.
-        every_pair: The comparisons of every pair of modes, also with a baseline, because the best
-            mode is chosen from all of them.
+        every_pair: The comparisons of every pair of modes.
     """
     significant = {}
     for name, mode in best.items():
@@ -69,7 +73,6 @@ def is_best_significant(
 def find_groups(
     evaluation: Evaluation,
     every_pair: Sequence[Comparison],
-    confidence: float,
     unranked: Collection[str] | None = None,
 ) -> dict[str, list[list[str]]]:
     """Find by measure the largest groups of modes without significant differences, best first.
@@ -80,7 +83,6 @@ def find_groups(
     Args:
         evaluation: The modes.
         every_pair: The comparisons of every pair of modes.
-        confidence: Level of the intervals, between 0 and 1.
         unranked: Measures without an order; from :func:`find_unranked` when not given.
     """
     if unranked is None:
@@ -96,11 +98,10 @@ def find_groups(
         for entry in every_pair:
             if entry.measure == name and {entry.baseline, entry.contrast} <= set(modes):
                 one, two = modes.index(entry.baseline), modes.index(entry.contrast)
-                p_value = np.nan if entry.p_adjusted is None else entry.p_adjusted
-                p_values[one, two] = p_values[two, one] = p_value
+                p_values[one, two] = p_values[two, one] = 0.0 if entry.significant else 1.0
         sign = 1.0 if evaluation.definition(name).higher_is_better else -1.0
         found = indistinguishable_groups(
-            [sign * mean for mean in means.values()], p_values, level=alpha_of(confidence)
+            [sign * mean for mean in means.values()], p_values, level=0.5
         )
         groups[name] = [[modes[place] for place in group] for group in found]
     return groups

@@ -95,10 +95,14 @@ def _show(report: BenchmarkReport, mode: str, measure: str) -> str:
 def _describe(report: BenchmarkReport, folder: Path) -> ListedReport:
     manifest = report.manifest
     measure = report.primary_measure
-    mode = report.best_mode[measure]
+    mode, verdict = report.best_mode[measure], report.verdict
     if mode is not None:
         mark = "*" if report.best_mode_significant[measure] else "n.s."
         best = f"{_show(report, mode, measure)} {mark}"
+    elif verdict is not None and verdict.best is not None and verdict.second is not None:
+        mark = "*" if verdict.significant else "n.s."
+        baseline = report.modes[verdict.second].label
+        best = f"{_show(report, verdict.best, measure)} {mark} against {baseline}"
     elif len(report.modes) == 1:
         best = _show(report, next(iter(report.modes)), measure)
     elif measure in report.unranked:

@@ -74,7 +74,7 @@ class Comparison(WithoutUnset):
     ci: ConfidenceInterval | None
     """Interval of the difference. With the correction ``max_t`` it is simultaneous for the family,
     and excludes 0 exactly if ``significant`` is true; with others it is not adjusted. Null for
-    fewer than two queries, and if all differences are equal."""
+    too few queries, and if all differences are equal."""
     paired_bootstrap: TestResult | None = None
     """The studentised bootstrap test (in reports of schema version 1.0, not studentised); null if
     nothing is defined, as for the other tests."""
@@ -92,12 +92,16 @@ class Comparison(WithoutUnset):
     p_adjusted: float | None = None
     """Its p-value, adjusted for the family; null if nothing is defined."""
     correction: str = "holm"
-    """The adjustment: ``holm``, ``bonferroni``, ``benjamini_hochberg``, ``tukey_hsd`` or
-    ``max_t``."""
+    """The adjustment: ``max_t`` (the studentised bootstrap with single-step max-t), ``holm``,
+    ``bonferroni``, ``benjamini_hochberg`` or ``tukey_hsd``."""
     family: str = ""
     """A description of the comparisons that the adjustment counts."""
     significant: bool
-    """True if ``p_adjusted`` is at most 1 - the configured confidence."""
+    """True if ``p_adjusted`` is at most 1 - the configured confidence, and not ``borderline``."""
+    borderline: bool = False
+    """True if the 99% Monte Carlo interval of ``p_adjusted`` contains the level, even with the
+    greatest number of resamples: another seed could give the other decision. The difference then
+    counts as not significant."""
     bayes: BayesianResult | None = None
     """The Bayesian comparison; not adjusted. Omitted if no region of practical equivalence is set,
     and for fewer than two queries."""
@@ -216,15 +220,16 @@ class ComponentMeasure(ReportModel):
     ci: ConfidenceInterval | None
     """Interval of the mean difference, as in a comparison of two modes."""
     p_adjusted: float | None
-    """The p-value of the paired differences, adjusted for the same family as the comparisons of
-    modes."""
+    """The p-value of the paired differences, adjusted for the family."""
     correction: str
     """The adjustment."""
     family: str = ""
     """A description of the comparisons that the adjustment counts; empty in reports of schema
     version 1.0, which adjust for the components alone."""
     significant: bool
-    """True if ``p_adjusted`` is at most 1 - the configured confidence."""
+    """As in a comparison of two modes."""
+    borderline: bool = False
+    """As in a comparison of two modes."""
 
     _without_interval_of_one = without_interval_of_one
 

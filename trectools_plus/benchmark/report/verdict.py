@@ -46,7 +46,7 @@ class BestOverall(ReportModel):
 class Verdict(WithoutUnset):
     """The result on one measure, and the figures that it is based on."""
 
-    _optional = ("probability",)
+    _optional = ("probability", "compared", "better", "worse")
 
     text: str
     """One sentence."""
@@ -56,10 +56,10 @@ class Verdict(WithoutUnset):
     measure: str
     """The measure; the primary one in a report."""
     best: str | None
-    """The mode with the best mean; null on a tie, with one mode, or if the modes are not ranked."""
+    """The mode with the best mean, with baselines of the other modes; null on a tie, with one mode,
+    or if the modes are not ranked."""
     second: str | None
-    """The mode that the best one is compared with: the next best mode. With baselines, it is the
-    best baseline, or, if the best mode is a baseline, the best other mode."""
+    """The mode that the best one is compared with: the next best mode, or the best baseline."""
     value: float | None
     """The mean of the best mode, of tied modes, or of the only mode."""
     difference: float | None
@@ -70,6 +70,12 @@ class Verdict(WithoutUnset):
     """The adjusted p-value of the difference."""
     significant: bool | None
     """True if the difference is significant; null if it was not tested."""
+    compared: int | None = None
+    """Number of modes that are compared with ``second``; omitted without a baseline."""
+    better: int | None = None
+    """Number of those that are significantly better; omitted without a baseline."""
+    worse: int | None = None
+    """Number of those that are significantly worse; omitted without a baseline."""
     queries: int
     """Number of queries behind it."""
     next_steps: list[str] = Field(default_factory=list)
@@ -172,6 +178,9 @@ def make_verdict(
     ranked = measure not in report.unranked and not report.is_sum(measure)
     value, ci = None, None
     queries = report.manifest.dataset.queries
+    against = _compare_with_baseline(report, measure) if ranked and len(defined) > 1 else None
+    if against is not None:
+        return against
     if len(report.modes) == 1:
         only = next(iter(report.modes.values())).measures[measure]
         value, ci, queries = only.mean, only.ci, only.n
@@ -194,7 +203,7 @@ def make_verdict(
         text=f"{text}{_describe_unscored(report)}.",
         probability=None
         if overall is None or entry is None
-        else _state_lead(report, overall, entry),
+        else _state_lead(report, overall.mode, entry),
         measure=measure,
         best=None if overall is None else overall.mode,
         second=None if lead is None else lead.second,
@@ -206,6 +215,127 @@ def make_verdict(
         queries=queries,
         next_steps=list_next_steps(report, measure, lead and lead.entry),
     )
+
+
+def _compare_with_baseline(report: BenchmarkReport, measure: str) -> Verdict | None:
+    """Return the result of the comparisons with the best baseline; ``None`` without baselines.
+
+    Reports of versions before 0.2 have a best mode despite a baseline, and get its verdict.
+    """
+    named = baselines_of(report)
+    others = [mode for mode in report.modes if mode not in named]
+    if report.best_mode.get(measure) is not None:
+        return None
+    choose = max if report.higher_is_better(measure) else min
+    means = {mode: result.measures[measure].mean for mode, result in report.modes.items()}
+    defined = {mode: mean for mode, mean in means.items() if mean is not None}
+    baselines = [mode for mode in named if mode in defined]
+    rest = [mode for mode in others if mode in defined]
+    if not baselines or not rest:
+        return None
+    baseline = choose(baselines, key=defined.__getitem__)
+    best = choose(rest, key=defined.__getitem__)
+    entries = {one: report.find_comparison(baseline, one, measure) for one in rest}
+    tested = [one for one in entries.values() if one is not None and one.p_adjusted is not None]
+    entry = entries[best]
+    better, worse = _count_significant(report, tested)
+    if entry is None or entry.difference is None:
+        difference, ci = defined[best] - defined[baseline], None
+    else:
+        difference, ci = entry.difference, entry.ci
+    lead = _Lead(baseline, difference, ci, entry)
+    if len(tested) == 1 and len(baselines) == 1:
+        text = _describe_pair(report, best, lead, measure)
+    else:
+        text = _describe_against(report, (best, baselines), lead, measure)
+    return Verdict(
+        text=f"{text}{_describe_unscored(report)}.",
+        probability=None if entry is None else _state_lead(report, best, entry),
+        measure=measure,
+        best=best,
+        second=baseline,
+        value=defined[best],
+        difference=difference,
+        ci=ci,
+        p_adjusted=None if entry is None else entry.p_adjusted,
+        significant=None if entry is None or entry.p_adjusted is None else entry.significant,
+        compared=len(tested),
+        better=better,
+        worse=worse,
+        queries=report.manifest.dataset.queries if entry is None else entry.n,
+        next_steps=list_next_steps(report, measure, entry),
+    )
+
+
+def baselines_of(report: BenchmarkReport) -> list[str]:
+    """Return the modes that the others are compared with; empty if every pair is compared."""
+    return [mode for mode in report.manifest.config.get("baseline") or () if mode in report.modes]
+
+
+def _count_significant(report: BenchmarkReport, entries: Sequence[Comparison]) -> tuple[int, int]:
+    """Return the numbers of contrasts that are significantly better, and worse."""
+    better = [
+        (one.difference > 0) == report.higher_is_better(one.measure)
+        for one in entries
+        if one.significant and one.difference
+    ]
+    return sum(better), len(better) - sum(better)
+
+
+def _describe_pair(report: BenchmarkReport, mode: str, lead: _Lead, measure: str) -> str:
+    """Describe the comparison of the only other mode with the only baseline."""
+    names = _label(report, mode), _label(report, lead.second)
+    value = report.modes[mode].measures[measure].mean
+    entry, difference = lead.entry, lead.difference or 0.0
+    word = "better" if (difference > 0) == report.higher_is_better(measure) else "worse"
+    if abs(difference) <= EQUAL:
+        number = plural(entry.n if entry else 0, "query", "queries")
+        both = f"{names[0]} and {names[1]} have the same mean on {measure}"
+        return f"{both}: {_show(value)} with {number}"
+    assert entry is not None
+    text = f"{_show(value)}, {_show(difference, '+')}{_show_interval(lead.ci, '+', entry)}"
+    number = plural(entry.n, "query", "queries")
+    if entry.significant:
+        relation = f"is significantly {word} than"
+    else:
+        relation = "does not differ significantly from"
+    note = "; borderline" if entry.borderline else ""
+    return f"{names[0]} {relation} {names[1]} on {measure} with {number}: {text}{note}"
+
+
+def _describe_against(
+    report: BenchmarkReport, modes: tuple[str, Sequence[str]], lead: _Lead, measure: str
+) -> str:
+    """Describe the comparisons of several modes with the baselines.
+
+    Args:
+        report: The report.
+        modes: The best of the other modes, and the baselines.
+        lead: The difference of the best mode from the best baseline.
+        measure: The measure.
+    """
+    best, baselines = modes
+    parts = []
+    for baseline in baselines:
+        entries = [
+            one
+            for one in report.comparisons
+            if (one.baseline, one.measure) == (baseline, measure) and one.p_adjusted is not None
+        ]
+        better, worse = _count_significant(report, entries)
+        of_all = f"{better or 'none'} of {plural(len(entries), report.noun)}"
+        verb = "is" if better < 2 else "are"
+        part = f"{of_all} {verb} significantly better than {_label(report, baseline)}"
+        parts.append(part + (f" and {worse} worse" if worse else ""))
+    text = "; ".join(parts[:_NAMED])
+    text = f"{text[:1].upper()}{text[1:]} on {measure}"
+    number = plural(lead.entry.n, "query", "queries") if lead.entry else ""
+    over = f" over {_label(report, lead.second)}" if len(baselines) > 1 else ""
+    shown = f"{_show(lead.difference, '+')}{over}{_show_interval(lead.ci, '+', lead.entry)}"
+    text += f"{' with ' if number else ''}{number}; the best is {_label(report, best)}, {shown}"
+    if lead.entry is not None and not lead.entry.significant:
+        text += f" ({'borderline' if lead.entry.borderline else 'not significant'})"
+    return text
 
 
 def add_result(
@@ -238,9 +368,7 @@ def _join(report: BenchmarkReport, modes: Sequence[str]) -> str:
 def _find_lead(report: BenchmarkReport, overall: BestOverall) -> _Lead | None:
     """Return the difference of the best mode from the next one, or from the best baseline."""
     best, measure = overall.mode, overall.measure
-    baselines = [
-        mode for mode in report.manifest.config.get("baseline") or () if mode in report.modes
-    ]
+    baselines = baselines_of(report)  # in reports of versions before 0.2
     others = [mode for mode in report.modes if mode != best]
     if best in baselines:
         others = [mode for mode in others if mode not in baselines]
@@ -325,7 +453,7 @@ def _describe_best(report: BenchmarkReport, overall: BestOverall, lead: _Lead | 
     baselines = report.manifest.config.get("baseline") or ()
     role = "the baseline " if lead.second in baselines else ""
     text += f", {_show(lead.difference, '+')} {sign} {role}{_label(report, lead.second)}"
-    text += _show_interval(lead.ci, "+")
+    text += _show_interval(lead.ci, "+", lead.entry)
     return f"{text}; {_describe_significance(report, overall, lead)}"
 
 
@@ -343,20 +471,22 @@ def _describe_significance(report: BenchmarkReport, overall: BestOverall, lead: 
     if entry.significant:
         but = f", but not against {_join(report, unproven)}" if unproven else ""
         return f"significant with {number}{but}"
+    if entry.borderline:
+        return f"borderline, so not significant, with {number}"
     return f"not significant with {number}"
 
 
-def _state_lead(report: BenchmarkReport, overall: BestOverall, entry: Comparison) -> str | None:
+def _state_lead(report: BenchmarkReport, best: str, entry: Comparison) -> str | None:
     """State the probability that the best mode is better than the one that it is compared with."""
     if entry.bayes is None:
         return None
-    if entry.contrast == overall.mode:
+    if entry.contrast == best:
         bayes, second = entry.bayes, entry.baseline
     else:
         better, worse = entry.bayes.worse, entry.bayes.better
         bayes = entry.bayes.model_copy(update={"better": better, "worse": worse})
         second = entry.contrast
-    names = _label(report, overall.mode), _label(report, second)
+    names = _label(report, best), _label(report, second)
     return state_probability(bayes, *names, entry.measure)
 
 
@@ -472,8 +602,13 @@ def _show(value: float | None, sign: str = "") -> str:
     return f"{value:{sign},.{decimals}f}".replace("-", "−")
 
 
-def _show_interval(ci: ConfidenceInterval | None, sign: str = "") -> str:
+def _show_interval(
+    ci: ConfidenceInterval | None, sign: str = "", entry: Comparison | None = None
+) -> str:
+    """Return an interval; that of a comparison is labelled unless it belongs to the decision."""
     if ci is None or ci.low is None or ci.high is None:
         return ""
-    low, high = (f"{end:{sign},.3f}".replace("-", "−") for end in (ci.low, ci.high))
-    return f" [{low}, {high}]"
+    decimals = 4 if any(0 < abs(end) < 0.0005 for end in (ci.low, ci.high)) else 3
+    low, high = (f"{end:{sign},.{decimals}f}".replace("-", "−") for end in (ci.low, ci.high))
+    label = "" if entry is None or entry.correction == MAX_T else ", unadjusted"
+    return f" [{low}, {high}{label}]"

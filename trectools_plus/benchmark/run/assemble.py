@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +22,6 @@ from trectools_plus.benchmark.compare.strata import make_strata
 from trectools_plus.benchmark.compare.summary import summarise
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    Comparison,
     ComponentResult,
     DatasetInfo,
     Manifest,
@@ -157,7 +156,8 @@ def make_report(
     }
     differences = find_differences(config, dataset.qrels, evaluation, without)
     unranked = find_unranked(evaluation)
-    best = find_best(evaluation, unranked)
+    best = find_best(evaluation, unranked, config.baseline)
+    found = differences.comparisons
     runs = {name: mode.run for name, mode in scored.items()}
     ontology = find_ontology(config, evaluation.measures)
     has_nonrelevant = bool((dataset.qrels.frame["relevance"] <= 0).any())
@@ -166,13 +166,11 @@ def make_report(
         equal_measures=find_equal_measures(evaluation, dataset.qrels),
         modes=results,
         unscored=modes.unscored,
-        comparisons=differences.shown,
+        comparisons=found,
         best_mode=best,
-        best_mode_significant=is_best_significant(best, differences.every_pair),
+        best_mode_significant=is_best_significant(best, found),
         unranked=unranked,
-        groups={}
-        if config.baseline
-        else find_groups(evaluation, differences.every_pair, config.confidence, unranked),
+        groups={} if config.baseline else find_groups(evaluation, found, unranked),
         strata={} if dataset.topics is None else make_strata(dataset.topics, evaluation, config),
         failing_queries=find_failing(dataset, runs, evaluation),
         near_misses=None
@@ -189,10 +187,10 @@ def make_report(
             ),
         ],
     )
-    patterns = diagnose(results, differences.shown, report.primary_measure, pooled=has_nonrelevant)
-    analyses = _analyse(report, dataset, runs, evaluation, differences.every_pair)
+    patterns = diagnose(results, found, report.primary_measure, pooled=has_nonrelevant)
+    analyses = _analyse(report, dataset, runs, evaluation)
     analysed = report.model_copy(update={"diagnosis": patterns, **analyses})
-    return add_result(analysed, differences.every_pair)
+    return add_result(analysed)
 
 
 def _analyse(
@@ -200,7 +198,6 @@ def _analyse(
     dataset: Dataset,
     runs: Mapping[str, Run],
     evaluation: Evaluation,
-    every_pair: Sequence[Comparison],
 ) -> dict[str, Any]:
     """Return the analyses of a report by their fields."""
     primary = report.primary_measure
@@ -211,7 +208,7 @@ def _analyse(
         "difficulty": find_difficulty(evaluation, primary),
         "discriminative_power": {}
         if report.manifest.config.get("baseline")
-        else find_discriminative_power(every_pair, evaluation.compared_names, len(runs)),
+        else find_discriminative_power(report.comparisons, evaluation.compared_names, len(runs)),
         "similarity": None if len(runs) < FEWEST_MODES else find_similarity(queries, runs),
     }
 

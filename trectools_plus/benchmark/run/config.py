@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from trectools_plus.benchmark.compare.method import FAMILY_TESTS
+from trectools_plus.benchmark.compare.method import CORRECTION_OF_TESTS, FAMILY_TESTS
 from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.benchmark.run.targets import (
     AD_HOC_TARGETS,
@@ -322,10 +322,10 @@ class BenchmarkConfig(DataSettings):
         exclude_self: Drop a document whose id equals the query's, before the cutoff.
         baseline: Compare every other mode with this one, or with each of several, instead of
             every pair.
-        correction: The adjustment of p-values for the comparisons on one measure: ``holm``,
-            ``bonferroni``, ``benjamini_hochberg``; ``max_t``, with simultaneous intervals; or
-            ``tukey_hsd`` for every pair.
-        test: The paired test whose p-values are adjusted, and which decides on significance:
+        correction: The adjustment for the comparisons on one measure: ``max_t``, the studentised
+            bootstrap with simultaneous intervals; ``holm``, ``bonferroni``,
+            ``benjamini_hochberg``; or ``tukey_hsd`` for every pair.
+        test: The paired test whose p-values are adjusted, by Holm if no correction is named:
             ``randomisation``, ``t_test``, ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
         interval: The method of intervals: ``percentile`` or ``bca`` (bootstrap), ``t``,
             ``wilson`` for measures of 0 and 1, or ``auto``: ``wilson`` for such measures with fewer
@@ -356,7 +356,7 @@ class BenchmarkConfig(DataSettings):
     no_relevant: NoRelevant = "zero"
     exclude_self: Flag = False
     baseline: Names | None = None
-    correction: Correction = "holm"
+    correction: Correction = "max_t"
     test: TestName = "randomisation"
     interval: IntervalMethod = "auto"
     rope: Number | None = Field(default=None, ge=0, allow_inf_nan=False)
@@ -434,6 +434,8 @@ class BenchmarkConfig(DataSettings):
         if not isinstance(given, dict):
             return given
         values = _name_preset_measures(move_fusion(given))
+        if values.get("test") is not None and values.get("correction") is None:
+            values = {**values, "correction": CORRECTION_OF_TESTS}
         if "modes" in values:
             return values
         if named := default_modes(values.get("retriever"), values.get("http")):

@@ -130,6 +130,7 @@ def compare_runs(
     if ontology is not None or annotations is not None:
         measures.check_files_used(chosen, ontology, annotations)
         chosen = measures.bind_files(chosen, ontology, annotations)
+    correction, test = benchmark.choose_method(correction, test)
     given: dict[str, Any] = {
         "baseline": None if baseline is None else tuple(split_list(baseline)),
         "primary_measure": primary_measure,

@@ -76,6 +76,7 @@ def _show(report: benchmark.BenchmarkReport, page: Path, folder: Path) -> None:
     assert report.verdict is not None
     measure = report.primary_measure
     typer.echo(textwrap.fill(report.verdict.text, 100))
+    typer.echo(textwrap.fill(reporting.method_line(report), 100))
     means = (f"{one.label} {one.measures[measure].mean:.3f}" for one in report.modes.values())
     typer.echo(f"{measure}: {', '.join(means)}")
     typer.echo(f"\nreport  {page}")

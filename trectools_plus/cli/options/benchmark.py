@@ -56,8 +56,9 @@ Correction = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Correction of p-values for the number of comparisons: holm, bonferroni, "
-        "benjamini_hochberg, max_t (with simultaneous intervals) or tukey_hsd.  [default: holm]",
+        help="Correction for the number of comparisons: max_t (studentised bootstrap, with "
+        "intervals that agree), holm, bonferroni, benjamini_hochberg or tukey_hsd.  [default: "
+        "max_t, or holm with --test]",
         rich_help_panel=FIGURES,
         autocompletion=completion.complete_words(get_args(choices.Correction)),
     ),
@@ -66,8 +67,8 @@ Test = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Paired test that decides on significance: randomisation, t_test, "
-        "paired_bootstrap, wilcoxon or sign_test.  [default: randomisation]",
+        help="Paired test that decides on significance instead of max_t: randomisation, t_test, "
+        "paired_bootstrap, wilcoxon or sign_test.",
         rich_help_panel=FIGURES,
         autocompletion=completion.complete_words(get_args(choices.TestName)),
     ),

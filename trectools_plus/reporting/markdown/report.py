@@ -41,14 +41,15 @@ from trectools_plus.reporting.wording import (
     describe_components_test,
     describe_detectable,
     describe_difference_intervals,
-    describe_test,
     equal_line,
     group_lines,
     list_commands,
     list_definition,
     list_hashes,
+    method_line,
     mode_notes,
     name_difference,
+    name_interval,
     near_rows,
     near_sentence,
     other_name,
@@ -56,6 +57,7 @@ from trectools_plus.reporting.wording import (
     report_notes,
     show_baseline,
     show_contribution,
+    show_decision,
     show_difference_interval,
     show_level,
     show_p,
@@ -93,7 +95,9 @@ def render_markdown(report: BenchmarkReport) -> str:
         escape(f"# Benchmark of {plain(headlines.title)}"),
         "" if report.verdict is None else escape(plain(report.verdict.text)),
         "" if report.verdict is None else escape(plain(report.verdict.probability or "")),
+        escape(plain(method_line(report))),
         _means(headlines),
+        _against_baseline(report, headlines),
         _introduction(report, headlines),
         _other_measures(report),
         _targets(report),
@@ -123,6 +127,13 @@ def _collapse(section: str) -> str:
 def _means(comparison: ComparisonTable) -> str:
     noun = comparison.noun.capitalize()
     return render_table(fold(comparison.by_measure(), len(comparison.labels), noun), show_cell)
+
+
+def _against_baseline(report: BenchmarkReport, comparison: ComparisonTable) -> str:
+    """Return the differences from the baseline on the primary measure; empty without a baseline."""
+    if not comparison.differences.get(report.primary_measure):
+        return ""
+    return render_table(comparison.against_baseline(report.primary_measure), show_cell)
 
 
 def _introduction(report: BenchmarkReport, comparison: ComparisonTable) -> str:
@@ -249,7 +260,8 @@ def _differences(report: BenchmarkReport) -> str:
     entries = choose_comparisons(report)
     if not entries:
         return ""
-    header = ["Metric", "Difference", "Mean", "Interval", "p", "Adjusted p", "Significant"]
+    header = ["Metric", "Difference", "Mean", name_interval(entries[0])]
+    header += ["p", "Adjusted p", "Significant"]
     header += ["d_z", "Detectable", "Won/tied/lost"]
     rows = [
         [
@@ -259,7 +271,7 @@ def _differences(report: BenchmarkReport) -> str:
             show_difference_interval(entry),
             show_p(entry.p),
             show_p(entry.p_adjusted),
-            "yes" if entry.significant else "no",
+            show_decision(entry),
             "–" if entry.effect_size is None else f"{entry.effect_size:+.2f}",
             show(entry.detectable_difference),
             f"{entry.wins:,} / {entry.ties:,} / {entry.losses:,}",
@@ -275,7 +287,7 @@ def _differences(report: BenchmarkReport) -> str:
         "difference divided by the standard deviation of the differences. "
         f"{describe_detectable(entries[0])} "
         f"{describe_difference_intervals(entries[0])} "
-        f"Significant: {describe_test(entries[0], report.confidence)}. Nothing corrects for the "
+        f"{method_line(report)} Nothing corrects for the "
         "number of measures, so choose one measure before looking at the results."
         + (f" {further:,} more are in `BenchmarkReport.json`." if further else ""),
         _groups(report),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.compare.method import EQUAL
+from trectools_plus.benchmark.compare.method import EQUAL, MAX_T
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.errors import UsageError
@@ -118,7 +118,9 @@ def plot_mean_differences(
     axes.axvline(0.0, color=INK, linewidth=0.8, zorder=2)
     axes.grid(color=INK, alpha=0.12, linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.set_xlabel("Mean difference (filled: significant)")
+    unadjusted = any(entry.correction != MAX_T for entry in entries)
+    note = "; unadjusted intervals" if unadjusted else ""
+    axes.set_xlabel(f"Mean difference (filled: significant{note})")
     return axes
 
 
@@ -198,7 +200,7 @@ def _draw_mean(axes: Axes, entry: Comparison, confidence: float) -> None:
         color=INK,
         linewidth=1.2,
         linestyle="--",
-        label="mean" if low is None else f"mean and {confidence * 100:g}% interval",
+        label="mean" if low is None else f"mean and {_name_interval(entry, confidence)}",
         zorder=5,
     )
     axes.text(
@@ -210,6 +212,11 @@ def _draw_mean(axes: Axes, entry: Comparison, confidence: float) -> None:
         va="top",
         fontsize="small",
     )
+
+
+def _name_interval(entry: Comparison, confidence: float) -> str:
+    unadjusted = "" if entry.correction == MAX_T else "unadjusted "
+    return f"{unadjusted}{confidence * 100:g}% interval"
 
 
 def _signed(value: float) -> str:

@@ -271,6 +271,8 @@ def _critical_difference(
     title = f"Mean ranks on {found.measure}"
     joined = f"Lines join {report.noun}s without a significant difference"
     test = next((one for one in report.comparisons if one.measure == found.measure), None)
+    if not report.groups:
+        joined = "Only the differences from a baseline are tested, so no lines join modes"
     if test is not None:
         joined += f" ({describe_test(test, report.confidence)})"
     figure.supxlabel(fill(f"{joined}.", 100), x=0.01, ha="left", fontsize="small")

@@ -18,7 +18,9 @@ from trectools_plus.reporting.markdown.tables import escape, markdown_table, ren
 from trectools_plus.reporting.table import Cell, Column, Table, show
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import (
+    describe_method,
     describe_test,
+    name_interval,
     show_difference_interval,
     show_p,
 )
@@ -150,15 +152,17 @@ def _table(
             _student(entry),
             show_p(entry.p),
             show_p(entry.p_adjusted),
-            significant if entry.significant else otherwise,
+            "borderline" if entry.borderline else significant if entry.significant else otherwise,
         ]
         for mode in contrast.modes
         for entry in mode.comparisons
         if measures is None or entry.measure in measures
     ]
+    first = contrast.modes[0].comparisons[0]
+    names = [name_interval(first) if name == "Interval" else name for name in _HEADER]
     header: list[str | Column] = [
         contrast.noun.capitalize(),
-        *_HEADER,
+        *names,
         Column(Cell("Significant"), short=""),
     ]
     return Table.of(header, rows, right=_NUMBERS)
@@ -187,7 +191,9 @@ def _remarks(contrast: Contrast) -> list[str]:
         for mode in contrast.modes
         if (entry := contrast.primary(mode)).bayes is not None
     ]
-    remarks.append(f"Significant (*): {describe_test(first, contrast.confidence)}.")
+    test = describe_test(first, contrast.confidence)
+    method = describe_method(test, contrast.queries, contrast.config)
+    remarks.append(f"Significant (*): {method}")
     remarks += [
         f"{mode.label}: {_show_latency(mode.latency, contrast.confidence)}"
         for mode in contrast.modes

@@ -12,7 +12,6 @@ from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.comparison import ComparisonTable, Layout, report_table
 from trectools_plus.reporting.export import check_suffixes, html_of_table, write_table
 from trectools_plus.reporting.latex import DEFAULT_LAYOUT
-from trectools_plus.reporting.wording import describe_test
 from trectools_plus.text import plural, visible
 
 if TYPE_CHECKING:
@@ -152,10 +151,10 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> str:
     line = f"Means over {queries}{more}."
     if not report.comparisons:
         return line
-    test = describe_test(report.comparisons[0], report.confidence)
     if table.letters():
-        return f"{line} A letter: significantly above that {report.noun} ({test})."
-    found = (
-        "to_pandas() lists significant differences" if table.test else "No significant difference"
-    )
-    return f"{line} {found} ({test})."
+        found = f"A letter: significantly above that {report.noun}."
+    elif table.test:
+        found = "to_pandas() lists significant differences."
+    else:
+        found = "No significant difference."
+    return f"{line} {found} {table.method}"

@@ -38,7 +38,7 @@ VIEW_WORDS = {
 }
 MATCHING_WORDS = {"exact": "exact", "soft": "ontology-aware"}
 _SCORES = ("Terms that count", "Matching", "Average", "Precision", "Recall", "F1")
-_DIFFERENCES = ("Average", "Figure", "A", "B", "B − A", "Interval", "p")
+_DIFFERENCES = ("Average", "Figure", "A", "B", "B − A", "Unadjusted interval", "p")
 _DOCUMENTS = ("Document", "A", "B", "B − A")
 _SWEEP = ("System", "Value", "Precision", "Recall", "F1")
 

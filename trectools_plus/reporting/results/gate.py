@@ -11,7 +11,7 @@ from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
 from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row, show
 from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import show_p
+from trectools_plus.reporting.wording import describe_max_t, describe_method, show_p
 from trectools_plus.text import make_console, plural
 
 MARKER = "<!-- trectools-plus benchmark gate -->"
@@ -123,7 +123,8 @@ def describe_rules(result: GateResult) -> str:
         sentences.append(
             f"The gate passes only if each {level * 100:g}% interval of the difference excludes a "
             f"drop of {_show_share(rules.non_inferior, rules)} or more "
-            f"(one-sided level {(1 - level) * 50:g}%)."
+            f"(one-sided level {(1 - level) * 50:g}%; studentised bootstrap; all must pass, so the "
+            "intervals are unadjusted)."
         )
     if rules.max_drop is not None:
         proof = " and the drop is significant" if rules.require_significant else ""
@@ -132,10 +133,17 @@ def describe_rules(result: GateResult) -> str:
         )
     tested = [entry for entry in result.entries if entry.p_adjusted is not None]
     if tested:
-        sentences.append(
-            f"p: randomisation test over queries, Holm over {plural(len(tested), 'comparison')}."
-        )
+        sentences.append(_describe_method(result, tested))
     return " ".join(sentences)
+
+
+def _describe_method(result: GateResult, tested: list[GateEntry]) -> str:
+    """Name the method in one line, as in a report."""
+    current = result.current
+    family = f"{plural(len(tested), 'comparison')} of means with their baselines"
+    queries = max(one.queries or 0 for one in tested)
+    test = describe_max_t(family, current.confidence)
+    return describe_method(test, queries, current.manifest.config)
 
 
 def _state_failure(entry: GateEntry, rules: GateRules) -> str:
@@ -144,7 +152,7 @@ def _state_failure(entry: GateEntry, rules: GateRules) -> str:
         word = "dropped" if entry.current < entry.baseline else "rose"
         return f"{name} {word} by {_show_change(abs(entry.drop), rules)}"
     if entry.ci is None:
-        return f"{name} is not shown to be non-inferior, because one query has no interval"
+        return f"{name} is not shown to be non-inferior, because so few queries have no interval"
     state = "not shown to be non-inferior" if entry.undecided else "inferior"
     return f"{name} is {state}, interval {_show_ends(entry, rules)}"
 
@@ -192,7 +200,7 @@ def gate_remarks(result: GateResult) -> list[str]:
     ]
     if spared:
         remarks.append(
-            f"Passed, because the drop is larger than allowed but not significant: "
+            "Passed, because the drop is larger than allowed but not significant: "
             f"{', '.join(spared)}."
         )
     if _should_rise(result):
@@ -274,6 +282,7 @@ def _entry_document(entry: GateEntry) -> dict[str, Any]:
         "ci": None if entry.ci is None else entry.ci.model_dump(mode="json"),
         "p_adjusted": entry.p_adjusted,
         "significant": entry.significant,
+        "borderline": entry.borderline,
         "margin": entry.margin,
         "non_inferior": entry.non_inferior,
         "queries": entry.queries,

@@ -19,6 +19,8 @@ from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.markdown.tables import escape, markdown_table
 from trectools_plus.reporting.table import Table, make_row, show, show_ci
 from trectools_plus.reporting.terminal import print_table
+from trectools_plus.reporting.wording import describe_difference_intervals, describe_test
+from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 from trectools_plus.text import make_console
 
 JSON_FILE = "MultilingualReport.json"
@@ -29,7 +31,6 @@ READING = (
     "minus worst) are over the means of the languages, with equal weights. No figure pools queries "
     "of two languages."
 )
-PAIRED = "The sets are parallel: intervals and p-values are of differences query by query."
 
 
 def write_multilingual(result: MultilingualResult) -> dict[str, Path]:
@@ -186,7 +187,12 @@ def _variance_interval(ci: ConfidenceInterval | None) -> str:
 def _on_pairs(report: MultilingualReport) -> list[str]:
     """Return a line on parallel sets; nothing for reports of schema version 1.0."""
     if report.parallel:
-        return [PAIRED]
+        entry = next((one for found in report.differences.values() for one in found), None)
+        line = "The sets are parallel: intervals and p-values are of differences query by query."
+        if entry is None:
+            return [line]
+        test = describe_test(entry, entry.ci.level if entry.ci else DEFAULT_CONFIDENCE)
+        return [f"{line} {describe_difference_intervals(entry)}", f"Adj. p: {test}."]
     if report.not_parallel is None:
         return []
     why = report.not_parallel

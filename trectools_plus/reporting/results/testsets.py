@@ -136,7 +136,8 @@ def print_overfitting(found: OverfittingCheck, stream: TextIO) -> None:
 
 
 def _contrast_table(found: OverfittingCheck) -> Table:
-    header = ["Mode", "Metric", "Used", "Held out", "Difference", "Interval", "p", "Adj. p", ""]
+    header = ["Mode", "Metric", "Used", "Held out", "Difference", "Unadjusted interval", "p"]
+    header += ["Adj. p", ""]
     rows = []
     for one in found.contrasts:
         sides = one.comparison

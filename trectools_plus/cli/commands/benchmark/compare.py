@@ -28,14 +28,15 @@ def benchmark_compare(
         Path, typer.Argument(metavar="B", help="The report or configuration to compare with A.")
     ],
     test: Annotated[
-        TestName,
+        TestName | None,
         typer.Option(
             "--test",
             metavar="NAME",
-            help="Paired test that decides on significance: randomisation, t_test, "
-            "paired_bootstrap, wilcoxon or sign_test.",
+            help="Paired test that decides on significance, adjusted by Holm, instead of the "
+            "studentised bootstrap: randomisation, t_test, paired_bootstrap, wilcoxon or "
+            "sign_test.",
         ),
-    ] = "randomisation",
+    ] = None,
     interval: Interval = None,
     rope: Annotated[
         float | None,
