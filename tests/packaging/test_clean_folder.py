@@ -17,6 +17,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from harness.pages import read_blocks
 
 import trectools_plus
 
@@ -125,14 +126,15 @@ def test_demo(call: Call) -> None:
     call("benchmark", "verify", str(folder / "report"))
 
 
-def test_the_first_screen_of_the_readme(call: Call, wheel: Path) -> None:
+def test_the_readme_installs_this_wheel_and_its_first_command_works(
+    call: Call, wheel: Path
+) -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
-    block = readme.split("```bash\n", 1)[1].split("```", 1)[0]
-    lines = [words for line in block.splitlines() if (words := shlex.split(line, comments=True))]
-    assert lines[0] == ["pip", "install", f"{wheel.name}[hpo]"]
-    assert lines[1][0] == "trectools-plus"
-    for words in lines[1:]:
-        call(*words)
+    blocks = [block.text for block in read_blocks(readme) if block.language == "bash"]
+    lines = [shlex.split(line, comments=True) for line in "".join(blocks).splitlines()]
+    installed = [words[2] for words in lines if words[:2] == ["pip", "install"]]
+    assert installed == [".[hpo]", f"dist/{wheel.name}[hpo]"]
+    call(*next(words for words in lines if words[0] == "trectools-plus"))
 
 
 def test_validate(call: Call) -> None:
