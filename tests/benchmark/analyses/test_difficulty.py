@@ -34,6 +34,15 @@ def evaluation() -> Evaluation:
     return evaluate(Qrels.from_dict(qrels), runs, ["AP", "P@1", "MinRank"])
 
 
+def test_a_query_without_a_relevant_document_is_not_listed_as_hard() -> None:
+    qrels = Qrels.from_dict({"1": {"a": 1}, "2": {"b": 0}, "3": {"a": 1}})
+    runs = {name: Run.from_dict({"1": {"a": 1.0}, "2": {"b": 1.0}}) for name in "xy"}
+    found = find_difficulty(evaluate(qrels, runs, ["AP"]), "AP")
+    assert found is not None
+    assert found.n == 3
+    assert [one.query_id for one in found.hardest] == ["3", "1"]
+
+
 def test_difficulty_equals_numpy_and_scipy(evaluation: Evaluation) -> None:
     found = find_difficulty(evaluation, "AP")
     assert found is not None

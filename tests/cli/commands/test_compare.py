@@ -119,6 +119,26 @@ def test_runs_over_different_queries_are_not_comparable(call: Any, tmp_path: Pat
     assert call(LEXICAL, f"r={few}", "--qrels", QRELS, "--strict-input").code in (0, 1)
 
 
+def test_queries_without_a_relevant_document_are_left_out_on_request(
+    call: Any, tmp_path: Path
+) -> None:
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text(QRELS.read_text("utf-8") + "none 0 d1 0\n")
+    words = (*PAIR, "--qrels", qrels, "-m", "AP", "--format", "json")
+    counted, dropped, plain = (
+        call(*words, *options) for options in ((), ("--no-relevant", "drop"), ("--qrels", QRELS))
+    )
+    means = [
+        [mode["measures"]["AP"]["mean"] for mode in json.loads(done.text)["modes"].values()]
+        for done in (counted, dropped, plain)
+    ]
+    assert means[1] == means[2]
+    assert all(one < other for one, other in zip(means[0], means[1], strict=True))
+    assert "1 query of the qrels has no relevant document and counts 0" in counted.stderr
+    for done, setting in ((counted, "zero"), (dropped, "drop")):
+        assert json.loads(done.text)["config"]["no_relevant"] == setting
+
+
 def test_the_options_that_decide_reach_the_result(call: Any) -> None:
     words = (*PAIR, "--qrels", QRELS, "-m", "AP", "--format", "json")
     found = json.loads(

@@ -87,6 +87,16 @@ def test_missing_queries_count_zero_or_are_dropped() -> None:
     assert dropped.n == 1
 
 
+def test_queries_without_a_relevant_document_count_zero_or_are_dropped() -> None:
+    qrels = Qrels.from_dict({"1": {"d": 1}, "2": {"d": 0}})
+    runs = {"a": Run.from_dict({"1": {"d": 1.0}, "2": {"d": 1.0}})}
+    for curves in (hit_rate_curves, precision_recall_curves):
+        assert set(curves(qrels, runs).mean["a"].tolist()) == {0.5}
+        dropped = curves(qrels, runs, no_relevant="drop")
+        assert set(dropped.mean["a"].tolist()) == {1.0}
+        assert dropped.n == 1
+
+
 def test_runs_over_different_queries_are_not_compared() -> None:
     qrels = Qrels.from_dict({"1": {"d": 1}, "2": {"d": 1}})
     runs = {"a": Run.from_dict({"1": {"d": 1.0}}), "b": Run.from_dict({"2": {"d": 1.0}})}
