@@ -536,7 +536,9 @@ def list_next_steps(
         entry: The comparison that the verdict is about.
     """
     steps = describe_judged(report)
-    if entry is not None and not entry.significant and entry.detectable_difference is not None:
+    # In reports of schema version 1.0, it is that of one uncorrected t-test.
+    known = report.schema_version != "1.0"
+    if entry and known and not entry.significant and entry.detectable_difference is not None:
         least = "" if entry.correction == MAX_T else "at least "
         steps.append(
             f"With {plural(entry.n, 'query', 'queries')}, a true difference of "
