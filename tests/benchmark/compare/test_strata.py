@@ -163,7 +163,7 @@ def test_renderings_show_them(make: Maker) -> None:
 def test_many_modes_become_rows(make: Maker) -> None:
     runs = {f"m{n}": make.write_run(f"m{n}", n + 1) for n in range(6)}
     text = render_markdown(make.run("out", runs=runs).report)
-    assert "| Mode by kind | hard (12) | easy (10) |" in text
+    assert "| Run by kind | hard (12) | easy (10) |" in text
 
 
 def test_other_fields_are_other_data(make: Maker) -> None:
