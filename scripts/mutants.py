@@ -4,7 +4,7 @@
     mutants.py list  [--count 60] [--seed 1]                   # the faults
     mutants.py check [--count 60] [--seed 1] -- COMMAND...     # run a test command on each of them
 
-COMMAND runs in this checkout while a file has one fault, for example `scripts/test --quick`. It finds
+COMMAND runs in this checkout while a file has a fault, for example `scripts/test --quick`. It finds
 the fault if its exit code is not 0. Results are appended to --output and not computed again. A
 fault replaces one operator, constant or condition, at most one in a function; the seed draws them.
 """

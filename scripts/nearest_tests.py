@@ -3,9 +3,9 @@
 
     nearest_tests.py [FILE...]      # by default the files that differ from HEAD, or HEAD's own
 
-The distance of a test file is the number of imports from it to a changed module. A public name
-imports the module that defines it. A test file also depends on the module or folder of the
-package that it mirrors.
+The distance of a test file is the number of imports from it to a changed module; a public name
+imports the module that defines it. A test file also depends on the module or folder of the package
+that it mirrors.
 """
 
 from __future__ import annotations
