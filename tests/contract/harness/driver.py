@@ -1,8 +1,10 @@
 """A process that has imported the package once, and forks for each command.
 
-Started by :class:`harness.program.Program`. Each line on its standard input is a JSON object:
+Started by :class:`harness.program.Program`. With `--lean` it imports only what commands that read
+runs import, so that they find Polars not loaded. Each line on its standard input is a JSON object:
 
-- `words`, `folder`, `variables`, `stdin`, `stdout` and `stderr` (paths): starts a command in a
+- `words`, `folder`, `variables`, `stdin`, `stdout` and `stderr` (paths), `processors` (the greatest
+  number to use, or `null`): starts a command in a
   fork, so that it leaves nothing behind in this process. The answer is the process id.
 - `wait`, a process id: the answer is its exit code.
 - `poll`, a process id: the same, or `null` while it runs.
@@ -27,11 +29,22 @@ SECONDS_PER_COMMAND = 300
 LIBRARIES = ("bm25s", "jinja2", "matplotlib.backends.backend_agg", "matplotlib.figure")
 LIBRARIES += ("pandas", "pytrec_eval", "scipy.stats", "wordllama")
 """Imported where commands need them; here once for all commands."""
+LEAN_MODULES = ("numpy", "pytrec_eval", "typer", "trectools_plus.cli.commands.eval")
+LEAN_MODULES += ("trectools_plus.cli.commands.qrels", "trectools_plus.cli.commands.runs.validate")
+LEAN_MODULES += ("trectools_plus.cli.commands.trec_eval", "trectools_plus.measures.evaluation")
+"""Imported by commands that read runs, without Polars."""
 
 
-def load_commands() -> dict[str, Any]:
+def load_commands(lean: bool) -> dict[str, Any]:
     """Return the console commands by name, with every module of their package imported."""
     points = {point.name: point for point in entry_points(group="console_scripts")}
+    names = ("trectools-plus", "runs", "benchmark")
+    if lean:
+        loaded = {name: points[name].load() for name in names}
+        for module in LEAN_MODULES:
+            importlib.import_module(module)
+        assert "polars" not in sys.modules
+        return loaded
     package = importlib.import_module(points["trectools-plus"].module.partition(".")[0])
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if not module.name.endswith("__main__"):
@@ -39,7 +52,6 @@ def load_commands() -> dict[str, Any]:
     for library in LIBRARIES:
         with suppress(ImportError):
             importlib.import_module(library)
-    names = ("trectools-plus", "runs", "benchmark")
     return {name: points[name].load() for name in names}
 
 
@@ -50,6 +62,8 @@ def run(command: Any, request: dict[str, Any]) -> int:
         os.dup2(os.open(request[key], flags, 0o644), number)
     os.chdir(request["folder"])
     os.environ.update(request["variables"])
+    if request.get("processors") and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: request["processors"]])
     sys.argv = [str(Path(sys.executable).parent / request["words"][0]), *request["words"][1:]]
     # A shell's background job inherits "ignore" for the signal of Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -91,7 +105,7 @@ def wait_for(child: int, options: int = 0) -> int | None:
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
-    commands = load_commands()
+    commands = load_commands("--lean" in sys.argv)
     for line in sys.stdin:
         request = json.loads(line)
         answer: int | None

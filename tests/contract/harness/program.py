@@ -40,6 +40,7 @@ class Program:
         folder: The folder for captured output and for the cache of the commands.
         variables: Further environment variables.
         python: The interpreter of the environment in which the commands are installed.
+        lean: Whether the process imports only what every command imports.
     """
 
     def __init__(
@@ -47,9 +48,12 @@ class Program:
         folder: Path,
         variables: Mapping[str, str] | None = None,
         python: str = sys.executable,
+        *,
+        lean: bool = False,
     ) -> None:
         self._folder = folder
         self._python = python
+        self._lean = ["--lean"] if lean else []
         self.cache = folder / "cache"
         cache = {"TRECTOOLS_PLUS_CACHE": str(self.cache)}
         self._variables = {**SETTINGS, **cache, **(variables or {})}
@@ -73,6 +77,7 @@ class Program:
         command: str | Sequence[object],
         folder: Path,
         stdin: Path = Path(os.devnull),
+        processors: int | None = None,
         **variables: str,
     ) -> Done:
         """Run a command line, without a shell, in a folder.
@@ -81,10 +86,11 @@ class Program:
             command: The command line, or its words.
             folder: The working directory.
             stdin: The file that the command reads as standard input.
+            processors: The number of processors that the command may use; by default all.
             variables: Further environment variables.
         """
         stdout, stderr = self._folder / "stdout", self._folder / "stderr"
-        started = self._start(command, folder, stdin, (stdout, stderr), variables)
+        started = self._start(command, folder, stdin, (stdout, stderr), variables, processors)
         code = started.wait()
         return Done(code, stdout.read_bytes(), stderr.read_text("utf-8", "replace"))
 
@@ -107,6 +113,7 @@ class Program:
         stdin: Path,
         outputs: tuple[Path, Path],
         variables: Mapping[str, str],
+        processors: int | None = None,
     ) -> Started:
         for path in outputs:
             path.write_bytes(b"")
@@ -118,6 +125,7 @@ class Program:
             "stdin": str(stdin),
             "stdout": str(outputs[0]),
             "stderr": str(outputs[1]),
+            "processors": processors,
         }
         return Started(self.ask(request), self, *outputs)
 
@@ -125,7 +133,7 @@ class Program:
         """Send the driver a request, and return its answer."""
         if self._driver is None:
             self._driver = subprocess.Popen(
-                [self._python, str(Path(__file__).with_name("driver.py"))],
+                [self._python, str(Path(__file__).with_name("driver.py")), *self._lean],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

@@ -1,0 +1,34 @@
+"""What commands make of every shape of file, whichever way they read it."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import pytest
+from harness.matrix import COMMANDS, EXCLUDED, Files, observe_matrix, settings_of
+from harness.program import Program
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(scope="module")
+def lean(tmp_path_factory):
+    """The commands in a process that has not loaded Polars."""
+    with Program(tmp_path_factory.mktemp("lean"), lean=True) as running:
+        yield running
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_shape_gives_the_frozen_result(command, program, lean, tmp_path, compare):
+    compare(f"matrix/{command.name}", observe_matrix(command, program, lean, tmp_path))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_settings_meet_in_pairs(command, tmp_path):
+    shapes = [*Files(tmp_path).shapes(command.files).values()]
+    rows = [settings for _, settings in settings_of(command, shapes)]
+    assert len(rows) == len(shapes) > 40
+    for one, other in combinations(command.settings, 2):
+        found = {(row[one], row[other]) for row in rows}
+        excluded = {(True, True)} if {one, other} == EXCLUDED else set()
+        assert found == {*product((False, True), repeat=2)} - excluded
