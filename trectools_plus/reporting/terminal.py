@@ -264,7 +264,7 @@ def _headlines_by_mode(
     places = [list(comparison.labels).index(mode) for mode in modes]
 
     def table(*, with_interval: bool) -> Table:
-        header = [Column(Cell("Mode"), widest=28)]
+        header = [Column(Cell(comparison.noun.capitalize()), widest=28)]
         columns: list[list[Cell]] = []
         for measure, cells in comparison.cells.items():
             header.append(Column(Cell(measure), right=True, whole=True))
@@ -352,7 +352,7 @@ def _tables(console: Console, comparison: ComparisonTable) -> list[Table]:
     # Distribute the measures evenly, so that no table has only one or two.
     size = ceil(len(measures) / ceil(len(measures) / fitting))
     return [
-        _modes_by_measures(comparison.by_measure(measures[start : start + size]))
+        _modes_by_measures(comparison, measures[start : start + size])
         for start in range(0, len(measures), size)
     ]
 
@@ -369,10 +369,11 @@ def _with_latencies(table: Table, comparison: ComparisonTable) -> Table:
     return Table(table.columns, (*rows, replace(last, ends_section=True), timed))
 
 
-def _modes_by_measures(by_measure: Table) -> Table:
+def _modes_by_measures(comparison: ComparisonTable, measures: Sequence[str]) -> Table:
     """Return a table with modes as rows, and the best modes with their marks below a line."""
-    table = by_measure.transposed("Mode")
-    first = Column(Cell("Mode"), widest=28)
+    noun = comparison.noun.capitalize()
+    table = comparison.by_measure(measures).transposed(noun)
+    first = Column(Cell(noun), widest=28)
     if table.rows[-1].cells[0].text != BEST:
         return Table((first, *table.columns[1:]), table.rows)
     *modes, last, best = table.rows
