@@ -72,6 +72,8 @@ def compared(baseline: str, contrast: str, name: str, difference: float) -> Comp
         difference=difference,
         ci=interval(difference - 0.02, difference + 0.02),
         p_adjusted=0.01 if abs(difference) > 0.02 else 0.4,
+        test="max_t",
+        correction="max_t",
         family="3 comparisons on one measure: every pair of 3 modes",
         significant=abs(difference) > 0.02,
         effect_size=difference * 5,

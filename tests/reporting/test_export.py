@@ -268,9 +268,10 @@ def test_other_endings_and_missing_folders_are_refused(make_report: Any, tmp_pat
 
 def test_the_notes_name_the_test_and_the_family(make_report: Any) -> None:
     table = report_table(make_report(MEANS))
-    family = "after Holm over 3 comparisons on one measure: every pair of 3 modes)."
-    assert f"(randomisation test, p ≤ 0.05 {family}" in table_as_markdown(table)
-    assert rf"(randomisation test, p \(\leq\) 0.05 {family}" in table_as_latex(table)
+    test = "Studentised bootstrap, max-t over 3 comparisons on one measure: every pair of 3 modes"
+    queries = "0.05; 225 queries; those without results count 0, those without a relevant document"
+    assert f"{test}, p ≤ {queries}" in table_as_markdown(table)
+    assert rf"{test}, p \(\leq\) {queries}" in table_as_latex(table)
     alone = report_table(make_report({"only": {"nDCG@10": 0.3}}))
     assert "test" not in table_as_latex(alone)
 

@@ -15,7 +15,7 @@ from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.latex import table_as_latex
 from trectools_plus.reporting.markdown.report import render_markdown
 from trectools_plus.reporting.terminal import print_report
-from trectools_plus.reporting.wording import denominator_line, group_lines, show_p
+from trectools_plus.reporting.wording import denominator_line, group_lines, method_line, show_p
 
 WARNING = "a set of 9 queries is a sanity check"
 
@@ -26,17 +26,78 @@ def console(report: Any) -> str:
     return " ".join(stream.getvalue().split())
 
 
-def test_the_legend_names_test_correction_and_family(make_report: Any) -> None:
-    assert (
-        "(randomisation test, p ≤ 0.05 after Holm over 3 comparisons on one measure: every pair of "
-        "3 modes)" in " ".join(report_table(make_report()).legend)
-    )
-    tukey = [
-        one.model_copy(update={"test": "tukey_hsd", "correction": "tukey_hsd"})
-        for one in make_report().comparisons
+def by(make_report: Any, test: str, correction: str, **fields: Any) -> Any:
+    """The report by another method."""
+    changes = {"test": test, "correction": correction, **fields}
+    changed = [one.model_copy(update=changes) for one in make_report().comparisons]
+    return make_report(comparisons=changed)
+
+
+RULES = (
+    "225 queries; those without results count 0, those without a relevant document are left out."
+)
+
+
+def test_one_line_names_the_method_under_every_verdict_and_table(make_report: Any) -> None:
+    family = "3 comparisons on one measure: every pair of 3 modes"
+    cases = [
+        (make_report(), f"Studentised bootstrap, max-t over {family}, p ≤ 0.05; {RULES}"),
+        (
+            by(make_report, "randomisation", "holm"),
+            f"Randomisation test, p ≤ 0.05 after Holm over {family}; {RULES}",
+        ),
+        (
+            by(make_report, "t_test", "bonferroni"),
+            f"t-test, p ≤ 0.05 after Bonferroni over {family}; {RULES}",
+        ),
+        (
+            by(make_report, "tukey_hsd", "tukey_hsd"),
+            f"Randomised Tukey HSD, p ≤ 0.05, for {family}; {RULES}",
+        ),
+        (
+            by(make_report, "max_t", "max_t", family="1 comparison with a on one measure"),
+            f"Studentised bootstrap, 1 comparison with a on one measure, p ≤ 0.05; {RULES}",
+        ),
     ]
-    text = " ".join(report_table(make_report(comparisons=tukey)).legend)
-    assert "(randomised Tukey HSD, p ≤ 0.05, for 3 comparisons" in text
+    for report, line in cases:
+        assert method_line(report) == line
+        shown = [console(report), render_markdown(report), render_html(report)]
+        table = report_table(report)
+        shown += [table_as_markdown(table), table_as_latex(table).replace(r"\(\leq\)", "≤")]
+        for text in shown:
+            assert line in text
+    assert method_line(make_report(comparisons=[])) == ""
+
+
+def test_the_line_names_how_queries_count(make_report: Any) -> None:
+    report = make_report()
+    manifest = report.manifest
+    for settings, end in (
+        ({"missing": "drop"}, "those without results or without a relevant document are left out."),
+        (
+            {"missing": "drop", "no_relevant": "zero"},
+            "those without results are left out, those without a relevant document count 0.",
+        ),
+        ({"no_relevant": "zero"}, "those without results or without a relevant document count 0."),
+    ):
+        changed = manifest.model_copy(update={"config": {**manifest.config, **settings}})
+        assert method_line(report.model_copy(update={"manifest": changed})).endswith(end)
+
+
+def test_only_an_interval_that_belongs_to_the_decision_has_no_label(make_report: Any) -> None:
+    report = make_report()
+    assert "unadjusted" not in console(report) + render_markdown(report) + render_html(report)
+    holm = by(make_report, "randomisation", "holm")
+    assert "over Lexical-Only [−0.001, +0.039, unadjusted]; not" in holm.verdict.text
+    assert "Unadjusted interval" in render_markdown(holm)
+    assert "Unadjusted interval" in render_html(holm)
+
+
+def test_a_borderline_decision_is_named(make_report: Any) -> None:
+    report = by(make_report, "max_t", "max_t", significant=False, borderline=True)
+    assert report.verdict.text.endswith("; borderline, so not significant, with 225 queries.")
+    assert "| borderline |" in render_markdown(report)
+    assert "borderline, not significant" in render_html(report)
 
 
 def test_the_best_mode_is_judged_by_every_pair_and_the_legend_says_so(make_report: Any) -> None:
@@ -51,11 +112,8 @@ def test_the_best_mode_is_judged_by_every_pair_and_the_legend_says_so(make_repor
         for one in make_report().comparisons
         if one.baseline == "lexical"
     ]
-    every = "after Holm over 3 comparisons on one measure: every pair of 3 modes)."
+    every = "max-t over 3 comparisons on one measure: every pair of 3 modes, p ≤ 0.05)."
     assert report_table(make_report(comparisons=some)).legend[-1].endswith(every)
-    # No letter is used among modes that are not told apart: the test is named all the same.
-    equal = make_report({"a": {"RR@10": 0.5}, "b": {"RR@10": 0.51}})
-    assert "randomisation test" in report_table(equal).legend[-1]
     none = make_report(comparisons=[], best_mode_significant={"nDCG@10": True, "RR@10": True})
     assert report_table(none).legend[-1] == "* significantly ahead of every other mode."
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from trectools_plus.reporting.comparison import report_table
+from trectools_plus.reporting.export import table_as_markdown
 from trectools_plus.reporting.terminal import print_report
 
 SIX = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10", "MaxOntSim@10")
@@ -115,7 +117,58 @@ def test_modes_that_do_not_fit_are_counted(make_report: Any) -> None:
     assert "mode-59" in text
     assert "mode-00" not in text
     shown = sum(line.startswith(" mode-") for line in text.splitlines())
-    assert f"… {60 - shown} more modes: --all" in text
+    assert f"… {60 - shown} more runs: --all" in text
+
+
+@pytest.mark.parametrize("runs", [2, 3, 20, 60])
+def test_a_baseline_has_a_table_of_differences(make_report: Any, runs: int) -> None:
+    means = {f"s{n:02}": dict.fromkeys(SIX, 0.1 + n / 100) for n in range(runs)}
+    report = make_report(means)
+    config = {**report.manifest.config, "baseline": ["s00"]}
+    changes = {
+        "manifest": report.manifest.model_copy(update={"config": config}),
+        "comparisons": [one for one in report.comparisons if one.baseline == "s00"],
+        "best_mode": dict.fromkeys(report.best_mode),
+        "best_mode_significant": dict.fromkeys(report.best_mode, False),
+        "verdict": None,
+        "best_overall": None,
+    }
+    found = type(report).model_validate(report.model_copy(update=changes).model_dump(mode="json"))
+    lines = printed(found).splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
+    header = next(line for line in lines if line.startswith(" Run"))
+    assert header.split()[:8] == ["Run", "nDCG@10", "Δ", "95%", "interval", "Adj.", "p", "W/T/L"]
+    best = f"s{runs - 1:02}"
+    row = next(line for line in lines if line.startswith(f" {best}"))
+    difference = (runs - 1) / 100
+    star = ["*"] if difference > 0.02 else []
+    assert row.split()[1:][: 3 + len(star)] == [
+        f"{0.1 + difference:.4f}",
+        f"{difference:+.4f}",
+        *star,
+        f"[{difference - 0.02:+.3f},",
+    ]
+    assert "100/25/100" in row
+    assert not any(letter in "".join(lines) for letter in "ᵃᵇᶜ")
+    assert "Best" not in "".join(lines)
+    for text in (printed(found, full=True), table_as_markdown(report_table(found))):
+        assert "Best Mode" not in text
+        assert "Δ" in text
+        assert "W/T/L" in text
+
+
+def test_letters_or_a_line_that_says_where_they_are(make_report: Any) -> None:
+    for runs in (3, 9, 20, 40):
+        means = {f"s{n:02}": dict.fromkeys(SIX, 0.1 + n / 10) for n in range(runs)}
+        report = make_report(means)
+        table = report_table(report)
+        text = printed(report)
+        assert "ᵃ" in text or "Letters of significance: " in text
+        assert bool(table.letters()) == (runs < 24)
+        notes = " ".join(table.paper_notes)
+        assert ("A letter: significantly better" in notes) == (runs <= 26)
+        assert ("better_than" in notes) == (runs > 26)
 
 
 def test_figures_of_a_column_are_aligned(make_report: Any) -> None:

@@ -163,8 +163,65 @@ def test_sums_are_not_ranked(make_report: Make) -> None:
     )
 
 
-def test_baselines(make_report: Make) -> None:
-    """With baselines, the verdict is about the best of them, although another mode is nearer."""
+def against(report: BenchmarkReport, *baselines: str, **fields: Any) -> BenchmarkReport:
+    """The report as if only the comparisons with the baselines had been asked for."""
+    pairs = [one.model_dump(mode="json") for one in report.comparisons if one.baseline in baselines]
+    family = f"{len(pairs)} comparisons with {' and '.join(baselines)} on one measure"
+    pairs = [one | {"family": family} for one in pairs if one["contrast"] not in baselines]
+    nothing = {"best_mode": dict.fromkeys(report.best_mode), "comparisons": pairs}
+    never = {"best_mode_significant": dict.fromkeys(report.best_mode, False)}
+    settings = configured(report, baseline=list(baselines))
+    return changed(report, **nothing | never | settings | fields)
+
+
+def test_the_verdict_with_a_baseline_counts_the_modes(make_report: Make) -> None:
+    means = {f"s{n}": {"RR": value} for n, value in enumerate((0.3, 0.2, 0.31, 0.5, 0.6))}
+    found = against(make_report(means), "s0")
+    assert text_of(found) == (
+        "2 of 4 runs are significantly better than s0 and 1 worse on RR with 225 queries; the best "
+        "is s4, +0.300 [+0.280, +0.320]."
+    )
+    verdict = found.verdict
+    assert (verdict.compared, verdict.better, verdict.worse) == (4, 2, 1)
+    assert (verdict.best, verdict.second, verdict.significant) == ("s4", "s0", True)
+    assert (found.best_overall, set(found.best_mode.values())) == (None, {None})
+    assert "compared" not in make_report().verdict.model_dump()
+    none = against(make_report({"a": {"RR": 0.3}, "b": {"RR": 0.31}, "c": {"RR": 0.3}}), "a")
+    assert text_of(none) == (
+        "None of 2 runs is significantly better than a on RR with 225 queries; the best is b, "
+        "+0.010 [−0.010, +0.030] (not significant)."
+    )
+    modes = configured(make_report(), modes=["lexical", "vector", "hybrid"], baseline=["lexical"])
+    named = against(make_report(), "lexical", **modes)
+    assert text_of(named).startswith("None of 2 modes is significantly better than Lexical-Only")
+
+
+def test_the_verdict_with_a_baseline_and_one_other_mode(make_report: Make) -> None:
+    better = against(make_report({"a": {"RR": 0.2}, "b": {"RR": 0.5}}), "a")
+    assert text_of(better) == (
+        "b is significantly better than a on RR with 225 queries: 0.500, +0.300 [+0.280, +0.320]."
+    )
+    worse = against(make_report({"a": {"RR": 0.5}, "b": {"RR": 0.2}}), "a")
+    assert "b is significantly worse than a" in text_of(worse)
+    near = against(make_report({"a": {"RR": 0.5}, "b": {"RR": 0.51}}), "a")
+    assert text_of(near).startswith("b does not differ significantly from a on RR with 225 queries")
+    equal = against(make_report({"a": {"RR": 0.5}, "b": {"RR": 0.5}}), "a")
+    assert text_of(equal) == "b and a have the same mean on RR: 0.500 with 225 queries."
+    (entry,) = near.model_dump(mode="json")["comparisons"]
+    open_decision = changed(near, comparisons=[{**entry, "borderline": True}])
+    assert text_of(open_decision).endswith("; borderline.")
+
+
+def test_the_verdict_with_several_baselines(make_report: Make) -> None:
+    means = {f"s{n}": {"RR": value} for n, value in enumerate((0.3, 0.4, 0.31, 0.5))}
+    assert text_of(against(make_report(means), "s0", "s1")) == (
+        "1 of 2 runs is significantly better than s0; 1 of 2 runs is significantly better than s1 "
+        "and 1 worse on RR with 225 queries; the best is s3, +0.100 over s1 [+0.080, +0.120]."
+    )
+
+
+def test_baselines_of_earlier_reports(make_report: Make) -> None:
+    """Reports of versions before 0.2 have a best mode, whose verdict is about the best baseline."""
     report = make_report()
     pairs = [
         one for one in report.comparisons if one.baseline == "vector" or one.contrast == "vector"

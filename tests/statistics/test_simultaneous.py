@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from trectools_plus import compare
-from trectools_plus.statistics import compare_columns, pairwise_differences
-from trectools_plus.statistics.resamples import draw_counts, map_chunks
+from trectools_plus.statistics import compare_columns, pairwise_differences, resamples
+from trectools_plus.statistics.paired_tests import PAIRED_TESTS, bootstrap_test, scale_to_range
+from trectools_plus.statistics.resamples import count_maxima, draw_counts, map_chunks
 from trectools_plus.statistics.systems import compare_simultaneously
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +41,7 @@ def test_an_interval_excludes_0_exactly_if_the_pair_is_significant(
     assert (found.test, found.correction) == ("max_t", "max_t")
     for one, p_adjusted in zip(found.comparisons, found.p_adjusted, strict=True):
         excludes = one.low is not None and (one.low > 0 or one.high < 0)
-        assert excludes == bool(p_adjusted <= round(1 - confidence, 12))
+        assert excludes == (bool(p_adjusted <= round(1 - confidence, 12)) and not one.borderline)
         assert p_adjusted >= one.tests["paired_bootstrap"].p_value
         if one.low is not None:
             assert one.low <= one.difference <= one.high
@@ -85,6 +86,168 @@ def test_one_pair_with_hardly_any_difference_does_not_spoil_the_family():
     assert adjusted[1] < 0.001 < 0.3 < adjusted[0]
     assert found[0].note is not None
     assert found[1].note is None
+
+
+def plain_maxima(table, resamples, seed):
+    """The largest t statistic of each resample, with all statistics in memory at once."""
+    rows, columns = table.shape
+
+    def draw(size, generator):
+        counts = draw_counts(rows, size, generator)
+        found = np.empty((size, columns))
+        for place, count in enumerate(counts):
+            drawn = np.repeat(table, count.astype(int), axis=0)
+            mean, spread = np.abs(drawn.mean(axis=0)), drawn.std(axis=0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                error = np.where(spread**2 > 1e-12, spread / np.sqrt(rows - 1), 1 / rows)
+            found[place] = mean / error
+            if rows <= 8 and count.max() == rows:
+                found[place] = np.inf
+        return found
+
+    found = np.concatenate(map_chunks(draw, rows, resamples, seed))
+    return found.max(axis=1), found
+
+
+@given(
+    table=arrays(
+        np.float64,
+        st.tuples(st.integers(2, 12), st.integers(1, 5)),
+        elements=st.sampled_from([0.0, 0.5, -1.0]) | st.floats(-1, 1),
+    ),
+    seed=st.integers(0, 50),
+    blocks=st.sampled_from([(2, 1), (7, 2), (1024, 256)]),
+)
+@settings(max_examples=settings().max_examples // 4, deadline=None)
+def test_maxima_in_blocks_are_those_of_the_plain_definition(table, seed, blocks):
+    scaled, _ = scale_to_range(table - table.mean(axis=0))
+    threshold = np.linspace(0.5, 3.0, table.shape[1])
+    expected, statistics = plain_maxima(scaled, 40, seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resamples, "RESAMPLES_PER_BLOCK", blocks[0])
+        patch.setattr(resamples, "COLUMNS_PER_BLOCK", blocks[1])
+        maxima, extreme = count_maxima(
+            scaled, np.ones_like(scaled, dtype=bool), threshold, 40, seed
+        )
+    assert maxima == pytest.approx(expected, rel=1e-6)
+    near = np.abs(statistics - threshold) < 1e-6
+    assert (extreme <= (statistics >= threshold - 1e-6).sum(axis=0)).all()
+    assert (extreme >= (statistics >= threshold).sum(axis=0) - near.sum(axis=0)).all()
+
+
+def pair_near_the_level(mean):
+    """Differences of 50 queries whose p-value is just below, at or above 0.05."""
+    noise = np.random.default_rng(11).normal(0, 0.25, 50)
+    return np.column_stack([np.zeros(50), noise - noise.mean() + mean])
+
+
+@pytest.mark.parametrize(("mean", "significant"), [(0.0604, False), (0.062, True)])
+def test_the_seed_does_not_decide(mean, significant):
+    """With 10,000 resamples, the p-values of the seeds are on both sides of 0.05."""
+    scores = pair_near_the_level(mean)
+    decisions, first = [], []
+    for seed in range(30):
+        found = pairwise_differences(scores, seed=seed)
+        (one,) = found.comparisons
+        decisions.append(bool(found.p_adjusted[0] <= 0.05) and not one.borderline)
+        assert decisions[-1] == (one.low > 0)
+        first.append(bootstrap_test(scores[:, 1], seed=seed).p_value[0])
+    assert decisions.count(significant) >= 29
+    assert min(first) < 0.05 < max(first)
+
+
+def test_what_more_resamples_cannot_decide_is_borderline(monkeypatch):
+    monkeypatch.setattr(resamples, "MOST_TIMES", 4)
+    found = pairwise_differences(pair_near_the_level(0.0612), resamples=1000)
+    (one,) = found.comparisons
+    assert one.borderline
+    assert one.resamples == 4000
+    assert one.low <= 0 <= one.high
+    monkeypatch.setattr(resamples, "MOST_CELLS", 50 * 41 * 2000)
+    again = pairwise_differences(pair_near_the_level(0.0612), resamples=1000)
+    assert again.comparisons[0].resamples == 2000
+    clear = pairwise_differences(pair_near_the_level(0.2), resamples=1000).comparisons[0]
+    assert (clear.borderline, clear.resamples) == (False, 1000)
+
+
+def test_more_draws_keep_order_and_seed(monkeypatch):
+    monkeypatch.setattr(resamples, "MOST_TIMES", 4)
+    scores = pair_near_the_level(0.0612)
+    one = pairwise_differences(scores, resamples=500)
+    again = pairwise_differences(scores, resamples=500)
+    turned = pairwise_differences(scores[::-1, ::-1], resamples=500)
+    assert one.comparisons == again.comparisons
+    assert one.p_adjusted[0] == again.p_adjusted[0] == turned.p_adjusted[0]
+    assert one.comparisons[0].low == pytest.approx(-turned.comparisons[0].high)
+
+
+@pytest.mark.parametrize("test", ["randomisation", "paired_bootstrap"])
+def test_other_drawn_tests_draw_more_too(test, monkeypatch):
+    monkeypatch.setattr(resamples, "MOST_TIMES", 8)
+    scores = pair_near_the_level(0.0625)
+    found = pairwise_differences(scores, test=test, resamples=1000)
+    table = (scores[:, 1] - scores[:, 0])[:, None]
+    for drawn in (1000, 2000, 4000, 8000):
+        p = PAIRED_TESTS[test](table, drawn, 42).p_value[0]
+        decided = abs(p - 0.05) > 2.576 * (0.05 * 0.95 / drawn) ** 0.5
+        if decided:
+            break
+    assert found.p_adjusted[0] == p
+    assert found.comparisons[0].borderline == (not decided)
+    exact = pairwise_differences(scores, test="t_test", resamples=1000)
+    assert not exact.comparisons[0].borderline
+
+
+def test_degenerate_differences():
+    def compare(differences, **options):
+        scores = np.column_stack([np.zeros(len(differences)), differences])
+        found = pairwise_differences(scores, **options)
+        return found.comparisons[0], found.p_adjusted[0]
+
+    one, p = compare([0.0] * 30)
+    assert (one.low, one.high, p) == (None, None, 1.0)
+    # Equal differences have no spread: their number decides.
+    for n in range(1, 6):
+        one, p = compare([0.25] * n)
+        assert (one.low, one.high) == (None, None)
+        assert p >= 2 / 2**n
+    one, p = compare([0.25] * 12)
+    assert (one.low, one.high) == pytest.approx((0.25, 0.25))
+    assert p == 2 / 2**12
+    # Two and three queries never have an interval, whatever their values.
+    for differences in ([0.1, 0.11], [0.1, 0.11, 0.12]):
+        one, p = compare(differences)
+        assert (one.low, one.high) == (None, None)
+        assert p >= 2 / 2 ** len(differences)
+    # Five discordant queries of a hundred, all in favour: the exact p-value is 0.0625.
+    one, p = compare([1.0] * 5 + [0.0] * 95)
+    assert p >= 0.0625
+    assert one.low <= 0 < one.high
+    one, p = compare([1.0] * 12 + [0.0] * 88)
+    assert p < 0.05
+    assert 0 < one.low < 0.12 < one.high < 1
+
+
+def test_a_measure_that_few_queries_define_does_not_decide_the_others():
+    differences = np.full((40, 2), np.nan)
+    differences[:3, 0] = [1.0, 1.1, 1.2]
+    differences[:, 1] = np.random.default_rng(8).normal(0.3, 0.4, 40)
+    found, adjusted = compare_simultaneously(differences, compare_columns(differences))
+    assert adjusted[0] >= 0.25
+    assert adjusted[1] < 0.01
+    assert found[0].low is None or found[0].low <= 0 <= found[0].high
+
+
+def test_large_families_can_be_significant():
+    """Every pair of 40 systems: Holm's smallest p-value of 10,000 resamples would be 0.078."""
+    rng = np.random.default_rng(9)
+    scores = rng.beta(2, 4, (50, 1)) + rng.normal(0, 0.05, (50, 40))
+    scores[:, 7] += 0.4
+    found = pairwise_differences(scores)
+    assert len(found.pairs) == 780
+    significant = [pair for pair, p in zip(found.pairs, found.p_adjusted, strict=True) if p <= 0.05]
+    assert {pair for pair in found.pairs if 7 in pair} <= set(significant)
+    assert all(7 in pair for pair in significant)
 
 
 def test_compare_offers_them():

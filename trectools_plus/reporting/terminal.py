@@ -352,9 +352,7 @@ def _tables(console: Console, comparison: ComparisonTable) -> list[Table]:
     # Distribute the measures evenly, so that no table has only one or two.
     size = ceil(len(measures) / ceil(len(measures) / fitting))
     return [
-        _modes_by_measures(
-            comparison.by_measure(measures[start : start + size]), comparison.noun.capitalize()
-        )
+        _modes_by_measures(comparison, measures[start : start + size])
         for start in range(0, len(measures), size)
     ]
 
@@ -371,9 +369,10 @@ def _with_latencies(table: Table, comparison: ComparisonTable) -> Table:
     return Table(table.columns, (*rows, replace(last, ends_section=True), timed))
 
 
-def _modes_by_measures(by_measure: Table, noun: str) -> Table:
+def _modes_by_measures(comparison: ComparisonTable, measures: Sequence[str]) -> Table:
     """Return a table with modes as rows, and the best modes with their marks below a line."""
-    table = by_measure.transposed(noun)
+    noun = comparison.noun.capitalize()
+    table = comparison.by_measure(measures).transposed(noun)
     first = Column(Cell(noun), widest=28)
     if not table.rows[-1].cells[0].text.startswith(BEST):
         return Table((first, *table.columns[1:]), table.rows)

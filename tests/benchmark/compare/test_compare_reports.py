@@ -36,7 +36,8 @@ def test_figures_are_scipys(bench: Any) -> None:
     assert entry.difference == pytest.approx((ours - theirs).mean())
     assert entry.t_test is not None
     assert (entry.t_test.t, entry.t_test.p) == pytest.approx((student.statistic, student.pvalue))
-    assert entry.p_adjusted == entry.randomisation.p  # type: ignore[union-attr]
+    assert (entry.test, entry.correction) == ("max_t", "max_t")
+    assert entry.p_adjusted == entry.paired_bootstrap.p  # type: ignore[union-attr]
     changed = contrast.modes[0].changed["RR@10"]
     sizes = [abs(one.after - one.before) for one in changed]
     assert sizes == sorted(sizes, reverse=True)
@@ -59,7 +60,12 @@ def test_another_test_can_decide(bench: Any, test: str) -> None:
     assert shown["t_test"]["t"] == pytest.approx(student.statistic)
     assert shown["t_test"]["p"] == pytest.approx(student.pvalue)
     named = {"t_test": "t-test", "wilcoxon": "Wilcoxon test", "sign_test": "sign test"}
-    assert f"{named.get(test, 'paired bootstrap test')}, p ≤" in render_contrast_markdown(contrast)
+    text = render_contrast_markdown(contrast)
+    assert f"{named.get(test, 'paired bootstrap test')}, p ≤" in text.replace(": S", ": s").replace(
+        ": P", ": p"
+    )
+    assert "Unadjusted interval" in text
+    assert "nadjusted" not in render_contrast_markdown(compare_reports(a, b))
     with pytest.raises(UsageError, match="unknown test 'z_test'"):
         compare_reports(a, b, test="z_test")
 

@@ -25,6 +25,7 @@ from trectools_plus import (
 from trectools_plus.benchmark import Comparisons
 from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.errors import IncomparableError, TrectoolsPlusError, UsageError
+from trectools_plus.statistics.paired_tests import PAIRED_TESTS
 from trectools_plus.validation import FindingsError
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
@@ -37,7 +38,7 @@ FAST = {"resamples": 200, "seed": 1}
 @pytest.fixture(name="expected", scope="module")
 def make_expected() -> list[Any]:
     runs = {"bm25": load_run(LEXICAL), "dense": load_run(VECTOR)}
-    found = compare_evaluation(evaluate(load_qrels(QRELS), runs, MEASURES), **FAST)
+    found = compare_evaluation(evaluate(load_qrels(QRELS), runs, MEASURES), "bm25", **FAST)
     return [one.model_copy(update={"family": one.family.replace("modes", "runs")}) for one in found]
 
 
@@ -146,8 +147,9 @@ def test_the_lines_that_users_write_work(tmp_path: Path) -> None:
     )
     text = report.to_latex(caption="c", label="tab:c", measures=["AP", "mrr@10"], decimals=3)
     assert r"\label{tab:c}" in text
-    assert re.findall(r"^    (\S+) & \S*0\.\d{3}[}& ]", text, flags=re.M) == ["AP", "MRR@10"]
-    assert str(report).startswith("dpr scores highest on ndcg@10") or "is best" in str(report)
+    assert re.findall(r"^    (\S+) & \S*0\.\d{3}[}& ]", text, flags=re.M) == ["bm25", "dpr"]
+    assert r"System & AP & \(\Delta\) & 95\% interval & Adjusted p & W/T/L & MRR@10" in text
+    assert " than bm25 on ndcg@10" in str(report) or " from bm25 on ndcg@10" in str(report)
     assert len(report.to_pandas()) == 2 * 3
     assert [entry.baseline for entry in report] == ["bm25"] * 3
     assert type(report.plot()).__name__.endswith("Figure")
@@ -198,12 +200,45 @@ def test_the_result_is_what_a_benchmark_reports(tmp_path: Path) -> None:
             assert found.report.modes[name].measures[measure].ci == figures.ci
 
 
-def test_a_baseline_does_not_change_a_p_value(report: Comparisons) -> None:
+def test_the_family_is_what_was_asked(report: Comparisons) -> None:
     against = compare(report.evaluation, baseline="bm25", resamples=1000)
     assert len(against) == 3 * 3
     for entry in against:
-        assert entry == report.find(entry.baseline, entry.contrast, entry.measure)
-    assert against.best_overall == report.best_overall
+        assert entry.family == "3 comparisons with bm25 on one measure"
+        every = report.find(entry.baseline, entry.contrast, entry.measure)
+        assert every.family == "6 comparisons on one measure: every pair of 4 modes"
+        assert entry.p_adjusted <= every.p_adjusted + 0.05
+        assert entry.ci.high - entry.ci.low < every.ci.high - every.ci.low
+        assert entry.t_test == every.t_test
+    assert against.best_overall is None
+    assert set(against.report.best_mode.values()) == {None}
+    assert not any(against.report.best_mode_significant.values())
+    assert against.report.groups == {}
+    assert against.verdict.second == "bm25"
+    assert against.verdict.compared == 3
+
+
+def test_every_decision_agrees_with_the_interval_beside_it(report: Comparisons) -> None:
+    against = compare(report.evaluation, baseline="bm25", resamples=1000)
+    for entry in [*report, *against]:
+        assert entry.ci.method == "max-t bootstrap, simultaneous"
+        assert entry.significant == (entry.ci.low > 0 or entry.ci.high < 0)
+    for found in (report, against):
+        verdict = found.verdict
+        assert verdict.significant == (verdict.ci.low > 0 or verdict.ci.high < 0)
+        ends = [f"{end:+,.3f}".replace("-", "−") for end in (verdict.ci.low, verdict.ci.high)]
+        assert f"[{', '.join(ends)}]" in verdict.text
+
+
+def test_a_named_test_is_adjusted_by_holm(report: Comparisons) -> None:
+    found = compare(report.evaluation, test="t_test")
+    assert {(one.test, one.correction) for one in found} == {("t_test", "holm")}
+    assert "unadjusted]" in found.verdict.text
+    assert all(getattr(one, name) for one in report for name in PAIRED_TESTS)
+    plain = compare(report.evaluation, correction="holm")
+    assert {(one.test, one.correction) for one in plain} == {("randomisation", "holm")}
+    with pytest.raises(UsageError, match="test itself"):
+        compare(report.evaluation, correction="max_t", test="t_test")
 
 
 def test_print_is_short_and_begins_with_the_verdict(report: Comparisons) -> None:
@@ -215,8 +250,8 @@ def test_print_is_short_and_begins_with_the_verdict(report: Comparisons) -> None
     assert [row.split()[0] for row in rows] == ["bm25", "dpr", "a", "x"]
     numbers = [row.index("0.") for row in rows]
     assert len(set(numbers)) == 1, "aligned"
-    assert "A letter: significantly above that run (randomisation test" in text
-    assert "after Holm over 6 comparisons" in text
+    assert "A letter: significantly above that run." in text
+    assert "Studentised bootstrap, max-t over 6 comparisons on one measure" in text
     assert " ᵇ " in rows[0]
     assert "ᵃ" not in text, "a is the name of a system"
     names = [f"{'long ' * 30}{n} ÄÖÜ" for n in range(16)]

@@ -12,7 +12,6 @@ import pytest
 from trectools_plus.benchmark.compare.differences import find_differences
 from trectools_plus.benchmark.compare_vectors import compare_vectors_options
 from trectools_plus.benchmark.merge import merge_run
-from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import load_config
@@ -64,14 +63,6 @@ def test_differences_are_those_of_the_runs(made: Path, small, tmp_path: Path) ->
             assert figure.n == 4
 
 
-def differences_of(report: BenchmarkReport) -> dict[tuple[str, str, str], Comparison]:
-    found = {}
-    for one in report.comparisons:
-        found[one.baseline, one.contrast, one.measure] = one
-        found[one.contrast, one.baseline, one.measure] = one
-    return found
-
-
 @pytest.mark.parametrize("settings", [{}, {"baseline": "bm25"}, {"correction": "tukey_hsd"}])
 def test_a_fusion_of_two_without_one_is_the_other_mode(small, tmp_path: Path, settings) -> None:
     """The comparison of the modes has the result, so it is not shown a second time."""
@@ -83,8 +74,13 @@ def test_a_fusion_of_two_without_one_is_the_other_mode(small, tmp_path: Path, se
     assert not list(tmp_path.glob("out/components/*"))
     assert "What each component contributes" not in render_markdown(report)
     assert "components/" not in (tmp_path / "out" / "SHA256SUMS").read_text()
-    every = "3 comparisons on one measure: every pair of 3 modes"
-    assert {one.family for one in report.comparisons} == {every}
+    families = {
+        "3 comparisons on one measure: every pair of 3 modes",
+        "2 comparisons with bm25 on one measure",
+    }
+    (family,) = {one.family for one in report.comparisons}
+    assert family in families
+    assert ("with bm25" in family) == ("baseline" in settings)
     assert verify_report(tmp_path / "out").problems == []
 
 
@@ -98,24 +94,24 @@ def test_only_components_that_equal_no_mode_are_shown(small, tmp_path: Path) -> 
     assert verify_report(tmp_path / "out").problems == []
 
 
-def test_a_baseline_chooses_rows_and_changes_no_result(small, tmp_path: Path) -> None:
+def test_a_baseline_chooses_the_family(small, tmp_path: Path) -> None:
     reports = []
     for place, settings in enumerate([{}, {"baseline": "dense"}]):
         options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "nDCG@10"}
         options |= {"resamples": 500, "output_dir": tmp_path / str(place), **settings}
         reports.append(run_benchmark(load_config(options=options)).report)
-    every, some = (differences_of(report) for report in reports)
     assert [(one.baseline, one.contrast) for one in reports[1].comparisons] == [
         ("dense", "bm25"),
         ("dense", "hybrid"),
     ]
-    for case, one in some.items():
-        assert (one.p_adjusted, one.family) == (every[case].p_adjusted, every[case].family)
-    assert reports[0].best_mode_significant == reports[1].best_mode_significant
+    assert [len({one.family for one in report.comparisons}) for report in reports] == [1, 1]
+    assert reports[1].comparisons[0].family == "2 comparisons with dense on one measure"
+    assert reports[1].best_mode == {"nDCG@10": None}
+    assert reports[1].best_overall is None
 
 
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "benjamini_hochberg"])
-def test_what_is_left_of_a_fusion_of_three_is_in_the_family_of_the_pairs(correction: str) -> None:
+def test_what_is_left_of_a_fusion_of_three_is_a_family(correction: str) -> None:
     generator = np.random.default_rng(3)
     qrels = Qrels.from_dict({f"q{n}": {"d1": 1} for n in range(40)})
 
@@ -137,18 +133,23 @@ def test_what_is_left_of_a_fusion_of_three_is_in_the_family_of_the_pairs(correct
     evaluation = evaluate(qrels, runs, ["RR@10"])
     found = find_differences(config, qrels, evaluation, without)
     whole = evaluation.values("fusion", "RR@10")
-    raw = [one.randomisation.p for one in found.every_pair if one.randomisation]
+    modes = [one.randomisation.p for one in found.comparisons if one.randomisation]
+    raw = []
     for name, run in without["fusion"].items():
         rest = evaluate(qrels, {name: run}, ["RR@10"]).values(name, "RR@10")
         (one,) = compare_columns(whole - rest, tests=["randomisation"], resamples=500, seed=42)
         raw.append(one.tests["randomisation"].p_value)
-    shown = [
-        *(one.p_adjusted for one in found.every_pair),
-        *(found.components["fusion", name]["RR@10"].p_adjusted for name in "abc"),
-    ]
-    assert shown == pytest.approx(adjust_p_values(raw, correction).tolist())
-    family = "9 comparisons on one measure: every pair of 4 runs, and 3 fusions without a component"
-    assert {one.family for one in found.shown} == {family}
+    for p_values, entries, family in (
+        (modes, found.comparisons, "6 comparisons on one measure: every pair of 4 runs"),
+        (
+            raw,
+            [found.components["fusion", name]["RR@10"] for name in "abc"],
+            "3 comparisons on one measure: 3 fusions without a component",
+        ),
+    ):
+        shown = [one.p_adjusted for one in entries]
+        assert shown == pytest.approx(adjust_p_values(p_values, correction).tolist())
+        assert {one.family for one in entries} == {family}
 
 
 def test_the_report_verifies_and_says_what_changed(made: Path, tmp_path: Path) -> None:
@@ -175,7 +176,7 @@ def test_texts(made: Path) -> None:
     assert line.startswith("Hybrid, with minus without each component on nDCG@10: lexical ")
     text = render_markdown(report)
     assert (
-        "in one family with them (2 comparisons on one measure: 2 fusions without a component)"
+        "in a family of their own (2 comparisons on one measure: 2 fusions without a component)"
         in text
     )
     assert "## What each component contributes" in text
@@ -194,12 +195,10 @@ def test_merging_keeps_them_and_a_new_benchmark_removes_their_runs(made: Path, s
         (one.component, one.run) for one in before
     ]
     (family,) = {one.family for one in report.comparisons}
-    assert (
-        family
-        == "3 comparisons on one measure: every pair of 2 modes, and 2 fusions without a component"
-    )
+    assert family == "1 comparison on one measure: every pair of 2 modes"
+    of_components = "2 comparisons on one measure: 2 fusions without a component"
     for one in report.components:
-        assert {figure.family for figure in one.measures.values()} == {family}
+        assert {figure.family for figure in one.measures.values()} == {of_components}
     assert verify_report(made).problems == []
     options = {**small.options, "modes": "lexical", "measures": "RR@10", "output_dir": made}
     write_reports(run_benchmark(load_config(options=options)), plots=False)

@@ -66,7 +66,7 @@ def test_a_best_mode_is_significant_only_after_the_correction() -> None:
         if entry.randomisation.p <= 0.04:
             break
     config = config_of()
-    holm = compare_evaluation(evaluation_of(values), resamples=2000, seed=42)
+    holm = compare_evaluation(evaluation_of(values), correction="holm", resamples=2000, seed=42)
     family = [one for one in holm if {one.baseline, one.contrast} == {"a", "c"}]
     assert family[0].randomisation is not None
     assert family[0].randomisation.p <= 0.05 < (family[0].p_adjusted or 0)
@@ -77,7 +77,7 @@ def test_a_best_mode_is_significant_only_after_the_correction() -> None:
 def test_groups_have_no_significant_differences() -> None:
     evaluation = evaluation_of({"a": LOW, "b": HIGH, "c": NEARLY})
     every_pair = compare_evaluation(evaluation, resamples=500, seed=42)
-    assert find_groups(evaluation, every_pair, 0.95) == {"nDCG@10": [["b", "c"], ["a"]]}
+    assert find_groups(evaluation, every_pair) == {"nDCG@10": [["b", "c"], ["a"]]}
     ranks = evaluation_of({"a": LOW, "b": HIGH, "c": [math.nan] * 12}, "MinRank")
     every_pair = compare_evaluation(ranks, resamples=500, seed=42)
-    assert find_groups(ranks, every_pair, 0.95) == {"MinRank": [["a"], ["b"]]}
+    assert find_groups(ranks, every_pair) == {"MinRank": [["a"], ["b"]]}

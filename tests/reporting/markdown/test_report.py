@@ -28,12 +28,13 @@ def rows_of(text: str, heading: str | None = None) -> list[list[str]]:
 
 def test_it_opens_with_title_verdict_and_headline_table(make_report: Any) -> None:
     text = render_markdown(make_report())
-    title, verdict, table = text.split("\n\n")[:3]
+    title, verdict, method, table = text.split("\n\n")[:4]
     assert title == "# Benchmark of irds:cranfield · 225 queries · 1,400 documents"
     assert verdict == (
         "Hybrid scores highest on nDCG@10: 0.342, +0.019 over Lexical-Only [−0.001, +0.039]; not "
         "significant with 225 queries."
     )
+    assert method.startswith("Studentised bootstrap, max-t over 3 comparisons on one measure: ")
     assert table.startswith(
         "| Metric | Lexical-Only | Vector-Only | Hybrid | Best Mode |\n| --- | ---: |"
     )
