@@ -7,7 +7,7 @@ Such a file is scored as C trec_eval does, at once or with ``--permissive``; oth
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -53,6 +53,8 @@ from trectools_plus.validation.views.shape import fields_of
 _ESCAPES = {byte: 0xE000 + byte for byte in range(0x80, 0x100)}
 """Characters in place of bytes that are not ASCII: not blanks, letters or marks, and in the order
 of the bytes."""
+
+_ESCAPE = re.compile(r"\\ue0([89a-f][0-9a-f])")
 
 _View = TypeVar("_View", RunView, QrelsView)
 
@@ -123,10 +125,10 @@ def read_input(arguments: Arguments) -> Input:
         results = RunView.for_scoring(_escaped(results), DEFAULT_MAX_DEPTH)
     grades, of_qrels = _check_qrels(judged, arguments)
     results.other_query_ids = frozenset(judged.blocks.query_ids)
-    found = [*of_tags, *check_view(results)]
+    found = [*of_tags, *_showing_bytes(check_view(results))]
     _refuse([*of_bytes["qrels"], *of_bytes["run"], *found], arguments)
     _refuse_where_it_stops(results, found)
-    pair = check_pair_view(PairView(results, judged))
+    pair = _showing_bytes(check_pair_view(PairView(results, judged)))
     _refuse(pair, arguments)
     tag = str(results.frame["tag"][-1])
     notes = notes_on_files([*of_bytes["run"], *found, *pair], [*of_bytes["qrels"], *of_qrels])
@@ -135,7 +137,7 @@ def read_input(arguments: Arguments) -> Input:
 
 def _check_qrels(judged: QrelsView, arguments: Arguments) -> tuple[pl.DataFrame, list[Finding]]:
     """Return the grades and findings, or refuse the qrels."""
-    found = check_view(judged)
+    found = _showing_bytes(check_view(judged))
     _refuse(found, arguments)
     _refuse_where_it_stops(judged, found)
     return _read_grades(judged), found
@@ -150,6 +152,11 @@ def restore_bytes(text: str) -> str:
     """Return the text of :func:`escape_bytes` as Python decodes file names (PEP 383)."""
     back = {escape: byte for byte, escape in _ESCAPES.items()}
     return text.translate(back).encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def _showing_bytes(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings in which escaped bytes are shown like ``\\xe9``."""
+    return [replace(one, message=_ESCAPE.sub(r"\\x\1", one.message)) for one in findings]
 
 
 def _has_other_bytes(view: RunView | QrelsView) -> bool:

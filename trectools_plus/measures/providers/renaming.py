@@ -294,7 +294,7 @@ def _gains(measure: TrecEvalMeasure, query_ids: Sequence[str], run: JudgedRun) -
         if gain > MAX_GAIN:
             query = query_ids[run.query[positions == index][0]]
             raise UsageError(
-                f"grade {grades[index]} gives a gain of {gain:.3g}, above {MAX_GAIN:,}",
+                f"grade {grades[index]} gives a gain above {MAX_GAIN:,}",
                 where=f"{measure.name}, query {query}",
                 remedy="rescale the grades",
             )
