@@ -8,6 +8,7 @@ import logging
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -40,12 +41,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="omit the tests in such a list, except those with the marker installation",
     )
+    parser.addoption(
+        "--seconds", type=float, metavar="N", help="skip the tests that would start after N seconds"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     path = config.getoption("--write-passed")
     if path and not hasattr(config, "workerinput"):  # workers report to the main process
         config.pluginmanager.register(PassedTests(Path(path)))
+
+
+_STARTED = time.monotonic()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test after the time of ``--seconds``."""
+    seconds = item.config.getoption("--seconds")
+    if seconds is not None and time.monotonic() - _STARTED > seconds:
+        pytest.skip(f"not started within {seconds:g} seconds")
 
 
 class PassedTests:
