@@ -37,6 +37,36 @@ def make_inputs(folder: Path, n_lines: int) -> Inputs:
     return inputs
 
 
+def make_similar_runs(folder: Path, n_runs: int, n_queries: int) -> tuple[Path, list[Path]]:
+    """Write qrels and runs of 100 results that find more and more relevant documents."""
+    folder.mkdir(parents=True, exist_ok=True)
+    random = np.random.default_rng(SEED)
+    documents = 200
+    relevant = random.random((n_queries, documents)) < 0.06
+    relevant[:, 0] = True
+    rows = [
+        f"{query} 0 d{document} {int(relevant[query, document])}\n"
+        for query in range(n_queries)
+        for document in range(documents)
+    ]
+    qrels = folder / "qrels.txt"
+    qrels.write_text("".join(rows))
+    runs = []
+    for number in range(n_runs):
+        lines = []
+        for query in range(n_queries):
+            scores = random.normal(size=documents)
+            scores += relevant[query] * number / n_runs * random.exponential(2.0, documents)
+            best = np.argsort(-scores)[:100].tolist()
+            lines += [
+                f"{query} Q0 d{document} {rank} {scores[document]:.6f} run{number}\n"
+                for rank, document in enumerate(best, 1)
+            ]
+        runs.append(folder / f"run{number:03}.run")
+        runs[-1].write_text("".join(lines))
+    return qrels, runs
+
+
 def _clean_run(random: np.random.Generator, n_lines: int) -> pl.DataFrame:
     depth = n_lines // N_QUERIES
     position = np.tile(np.arange(depth), N_QUERIES)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from benchmarks.inputs import N_QUERIES, SEED, Inputs
+from benchmarks.inputs import N_QUERIES, SEED, Inputs, make_similar_runs
 from benchmarks.measuring import Limits, Line, Row, Task, in_process, process, script, warmed
 from benchmarks.memory import peak_pss_mib
 from benchmarks.page import figures, make_case
@@ -246,6 +246,19 @@ def pages(setting: Setting) -> Iterator[Line]:
     yield Limits("report of two runs, 10 results per query", made, {"s": 4, "MiB": 300, "MB": 4})
 
 
+def comparing(setting: Setting) -> Iterator[Line]:
+    """Every pair of 100 runs with 50 queries and the default measures."""
+    qrels, runs = make_similar_runs(setting.folder / "100-runs", n_runs=100, n_queries=50)
+    command = [script("trectools-plus"), "compare", "--qrels", str(qrels), *map(str, runs)]
+
+    def compared() -> dict[str, float]:
+        spent = process(command)()
+        assert spent.peak_mib is not None
+        return {"s": spent.seconds, "MB": spent.peak_mib * 1.048576}
+
+    yield Limits("compare of 100 runs, 4,950 pairs", compared, {"s": 60, "MB": 1000})
+
+
 ROWS: tuple[Callable[[Setting], Iterator[Line]], ...] = (
     starting,
     scoring,
@@ -257,6 +270,7 @@ ROWS: tuple[Callable[[Setting], Iterator[Line]], ...] = (
     searching,
     reports,
     pages,
+    comparing,
 )
 
 

@@ -142,7 +142,7 @@ def test_a_baseline_has_a_table_of_differences(make_report: Any, runs: int) -> N
     best = f"s{runs - 1:02}"
     row = next(line for line in lines if line.startswith(f" {best}"))
     difference = (runs - 1) / 100
-    star = ["*"] if difference > 0.02 else []
+    star = ["*"] if report.comparisons[(runs - 2) * len(SIX)].significant else []
     assert row.split()[1:][: 3 + len(star)] == [
         f"{0.1 + difference:.4f}",
         f"{difference:+.4f}",

@@ -11,6 +11,8 @@ from pathlib import Path
 import polars as pl
 from pydantic import BaseModel
 
+from trectools_plus.benchmark.report import Comparison
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.writing import write_parquet
@@ -41,6 +43,17 @@ _SCHEMA: dict[str, pl.DataType] = {
     "n": pl.Int64(),
     "best": pl.Boolean(),
     "better_than": pl.List(pl.String()),
+}
+_DIFFERENCE_SCHEMA: dict[str, pl.DataType] = {
+    "difference": pl.Float64(),
+    "difference_low": pl.Float64(),
+    "difference_high": pl.Float64(),
+    "p_adjusted": pl.Float64(),
+    "significant": pl.Boolean(),
+    "borderline": pl.Boolean(),
+    "wins": pl.Int64(),
+    "ties": pl.Int64(),
+    "losses": pl.Int64(),
 }
 
 
@@ -95,14 +108,44 @@ def _html_cell(cell: Cell) -> str:
 
 
 def table_as_frame(comparison: ComparisonTable) -> pl.DataFrame:
-    """Return the table as a Polars frame with a row per mode and measure."""
+    """Return the table as a Polars frame with a row per mode and measure.
+
+    With one baseline, further columns have the difference from it; null for the baseline itself.
+    """
+    with_baseline = len(comparison.baselines) == 1
+    entries = {
+        (one.contrast, name): one
+        for name, found in comparison.differences.items()
+        for one in found
+        if with_baseline
+    }
     rows = [
         {key: value for key, value in asdict(cell).items() if key in _SCHEMA}
         | {"label": comparison.labels[cell.mode]}
+        | _difference_values(entries.get((cell.mode, cell.measure)))
         for cells in comparison.cells.values()
         for cell in cells
     ]
-    return pl.DataFrame(rows, schema=_SCHEMA)
+    schema = {**_SCHEMA, **(_DIFFERENCE_SCHEMA if with_baseline else {})}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _difference_values(entry: Comparison | None) -> dict[str, float | int | bool | None]:
+    """Return the values of the columns of a difference; empty without a comparison."""
+    if entry is None:
+        return {}
+    low, high = ends_of(entry.ci)
+    return {
+        "difference": entry.difference,
+        "difference_low": low,
+        "difference_high": high,
+        "p_adjusted": entry.p_adjusted,
+        "significant": entry.significant,
+        "borderline": entry.borderline,
+        "wins": entry.wins,
+        "ties": entry.ties,
+        "losses": entry.losses,
+    }
 
 
 def table_as_csv(comparison: ComparisonTable) -> str:

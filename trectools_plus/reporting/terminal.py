@@ -365,7 +365,8 @@ def _with_latencies(table: Table, comparison: ComparisonTable) -> Table:
         Cell("–") if ms is None else Cell(f"{ms.p50:,.2f}", f"{ms.p95:,.2f}") for ms in latencies
     ]
     *rows, last = table.rows
-    timed = make_row(["ms/query p50\n         p95", *shown, ""])
+    rest = [""] if comparison.best else []
+    timed = make_row(["ms/query p50\n         p95", *shown, *rest])
     return Table(table.columns, (*rows, replace(last, ends_section=True), timed))
 
 

@@ -218,6 +218,18 @@ def test_the_family_is_what_was_asked(report: Comparisons) -> None:
     assert against.verdict.compared == 3
 
 
+def test_a_frame_with_a_baseline_has_the_differences(report: Comparisons) -> None:
+    against = compare(report.evaluation, baseline="bm25", resamples=1000)
+    frame = against.to_polars()
+    assert frame.filter(mode="bm25")["difference"].null_count() == 3
+    for entry in against:
+        (row,) = frame.filter(mode=entry.contrast, measure=entry.measure).iter_rows(named=True)
+        assert (row["difference"], row["difference_low"]) == (entry.difference, entry.ci.low)
+        assert (row["p_adjusted"], row["significant"]) == (entry.p_adjusted, entry.significant)
+        assert (row["wins"], row["ties"], row["losses"]) == (entry.wins, entry.ties, entry.losses)
+    assert "difference" not in report.to_polars().columns
+
+
 def test_every_decision_agrees_with_the_interval_beside_it(report: Comparisons) -> None:
     against = compare(report.evaluation, baseline="bm25", resamples=1000)
     for entry in [*report, *against]:

@@ -127,18 +127,18 @@ def test_what_is_left_of_a_fusion_of_three_is_a_family(correction: str) -> None:
     config = BenchmarkConfig.model_validate(
         {
             "runs": dict.fromkeys(names, "x"), "qrels": "x", "measures": ["RR@10"],
-            "resamples": 500, "correction": correction,
+            "resamples": 500, "correction": correction, "test": "t_test",
         }
     )  # fmt: skip
     evaluation = evaluate(qrels, runs, ["RR@10"])
     found = find_differences(config, qrels, evaluation, without)
     whole = evaluation.values("fusion", "RR@10")
-    modes = [one.randomisation.p for one in found.comparisons if one.randomisation]
+    modes = [one.t_test.p for one in found.comparisons if one.t_test]
     raw = []
     for name, run in without["fusion"].items():
         rest = evaluate(qrels, {name: run}, ["RR@10"]).values(name, "RR@10")
-        (one,) = compare_columns(whole - rest, tests=["randomisation"], resamples=500, seed=42)
-        raw.append(one.tests["randomisation"].p_value)
+        (one,) = compare_columns(whole - rest, tests=["t_test"])
+        raw.append(one.tests["t_test"].p_value)
     for p_values, entries, family in (
         (modes, found.comparisons, "6 comparisons on one measure: every pair of 4 runs"),
         (

@@ -148,7 +148,9 @@ class Comparisons(Displayed, Sequence[Comparison]):
         r"""Return a table for a paper, for ``\usepackage{booktabs}``.
 
         Best means are bold, intervals are below the means, and superscript letters name the systems
-        that are significantly worse.
+        that are significantly worse. With a baseline, the table has the differences from it on the
+        first measure, with intervals, adjusted p-values and wins/ties/losses, and the means of the
+        other measures.
 
         Args:
             caption: The caption; it is text, or, with a backslash in it, LaTeX.
@@ -204,7 +206,9 @@ class Comparisons(Displayed, Sequence[Comparison]):
         """Return a row per system and measure: mean, interval and significance.
 
         Columns: ``mode`` and ``label``, the system; ``measure``, ``mean``, ``low``, ``high``,
-        ``level``, ``n``, ``best``, and ``better_than``, the systems that are significantly worse.
+        ``level``, ``n``, ``best``, and ``better_than``, the systems that are significantly worse;
+        with one baseline also ``difference``, ``difference_low``, ``difference_high``,
+        ``p_adjusted``, ``significant``, ``borderline``, ``wins``, ``ties`` and ``losses``.
         ``evaluation.means()`` has a row per system and a column per measure.
         """
         from trectools_plus import reporting

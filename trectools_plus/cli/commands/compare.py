@@ -113,8 +113,10 @@ def compare_runs(
     scheduler: Scheduler = None,
 ) -> None:
     """Print which run is best and whether that is significant, then the means with their intervals.
-    A letter after a mean names a run that is significantly worse. The figures are those of
-    benchmark run, which also writes a report. Exit code 3: the means are over different queries.
+    A letter after a mean names a run that is significantly worse. With --baseline, the table has
+    the difference of each run from the baseline, its interval, the adjusted p-value, and the
+    queries won, tied and lost. The figures are those of benchmark run, which also writes a report.
+    Exit code 3: the means are over different queries.
 
     \b
     Examples:
