@@ -111,7 +111,7 @@ def test_the_order_of_a_dict_is_no_rank() -> None:
 
 
 def test_qrels_tables_are_checked() -> None:
-    qrels = Qrels.from_dict({"1": {"a": -2}, "2": {"b": 128, "c": 0}})
+    qrels = Qrels.from_dict({"1": {"a": -2}, "2": {"b": 10**8 + 1, "c": 0}})
     codes = {finding.code for finding in check_qrels(qrels) if finding.blocks_scoring}
     assert codes == {"Q122"}
 

@@ -52,6 +52,7 @@ def test_only_listed_errors_do_not_block_scoring() -> None:
         "Q101",
         "Q103",
         "Q111",
+        "Q122",
         "P105",
         "T101",
     }

@@ -317,7 +317,8 @@ def test_all_ways_name_the_same_findings(tmp_path, thorough, monkeypatch):
         for low_memory in (False, True):
             options = {"low_memory": low_memory}
             notes = open_files(qrels, [run], MEASURES, **options).notes
-            assert errors <= {code for text in notes for code in re.findall(r"[FRP]\d{3}", text)}
+            named = {code for text in notes for code in re.findall(r"[FRP]\d{3}", text)}
+            assert errors - {"P103"} <= named  # the number of such queries is next to each figure
             if not low_memory and "F104" not in codes:
                 assert notes == notes_on_findings(found, of_qrels)
             if errors:
@@ -327,15 +328,21 @@ def test_all_ways_name_the_same_findings(tmp_path, thorough, monkeypatch):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("n_reversed", [1, 2, 6, 7])
+@pytest.mark.parametrize("n_reversed", [1, 2, 6, 7, 10, 11, 12])
 def test_reversed_queries_are_counted_over_all_pieces(tmp_path, n_reversed, order):
     rows = simple_rows()
     reverse = fields(score=lambda row: row["rank"])
     rows[-4 * n_reversed :] = map(reverse, rows[-4 * n_reversed :])
     rows = [row for start in range(order) for row in rows[start::order]]
     (tmp_path / "run").write_bytes(b"\n".join([*rows, b""]))
-    plain = assert_agreed(write_qrels(tmp_path), str(tmp_path / "run"))
-    assert (plain == (1, {"R121"})) == (n_reversed > 6)
+    qrels, run = write_qrels(tmp_path), str(tmp_path / "run")
+    plain = assert_agreed(qrels, run)
+    assert (plain == (1, {"R121"})) == (n_reversed > 10)
+    if n_reversed <= 10:
+        expected = f": R121 scores rise with rank in {n_reversed} of 12 queries; evaluators sort by"
+        for low_memory in (False, True):
+            notes = open_files(qrels, [run], MEASURES, low_memory=low_memory).notes
+            assert any(expected in text for text in notes) == (n_reversed > 6)
 
 
 def test_findings_of_several_pieces_are_one(tmp_path):
@@ -343,7 +350,7 @@ def test_findings_of_several_pieces_are_one(tmp_path):
     for at in (3, 22, 23, 42):
         rows[at] = fields(score=b"word")(rows[at])
     rows = [
-        fields(score=lambda row: row["rank"])(row) if at % 4 < 2 else row
+        fields(score=lambda row: row["rank"])(row) if at not in (3, 22, 23, 42) else row
         for at, row in enumerate(rows)
     ]
     (tmp_path / "run").write_bytes(b"\n".join([*rows, b""]))

@@ -284,10 +284,11 @@ class Ordered:
 
     @cached_property
     def taus(self) -> npt.NDArray[np.float64]:
-        """For each query number, Kendall's tau-b of the orders by rank and by falling score.
+        """For each query number, Kendall's tau of the orders by rank and by falling score.
 
-        The rows must be in the order of their ranks. Rows without rank or score are left out. It
-        is 0 where all ranks or all scores are equal, and not computed (1) without :attr:`rises`.
+        It is computed from the pairs of rows with different ranks and scores (Goodman and Kruskal's
+        gamma), so that it is -1 for a reversed ranking with ties. The rows must be in the order of
+        their ranks. It is not computed (1) without :attr:`rises`.
         """
         taus = np.ones(int(self.query.max(initial=0)) + 1)
         queries = np.unique(self.query[self.rises])
@@ -334,7 +335,7 @@ class Ordered:
 def _kendall_taus(
     query: Rows, rank: Ranks, score: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return tau-b of each query, from -1 to 1; see :attr:`Ordered.taus`.
+    """Return tau of each query, from -1 to 1; see :attr:`Ordered.taus`.
 
     Args:
         query: The number of each row's query: 0, 1, 2, …, in ascending order, all of them.
@@ -355,9 +356,8 @@ def _kendall_taus(
     level = np.empty(len(query), np.int64)
     level[by_score] = np.cumsum(new_score)
     n_rising = _count_rising_pairs(query, level - level[by_score[np.searchsorted(query, query)]])
-    falling_minus_rising = pairs - same_rank - same_score + same_both - 2 * n_rising
-    largest = np.sqrt(pairs - same_rank) * np.sqrt(pairs - same_score)
-    return falling_minus_rising / np.where(largest > 0, largest, 1)
+    n_comparable = pairs - same_rank - same_score + same_both
+    return (n_comparable - 2 * n_rising) / np.maximum(n_comparable, 1)
 
 
 def _differs(values: npt.NDArray[np.generic]) -> Flags:

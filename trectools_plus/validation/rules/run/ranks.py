@@ -117,7 +117,7 @@ class _ReversedQueries:
         "negated the scores",
         effect="rewrites the scores, negated or swapped with the ranks; every ranking is reversed",
     ),
-    checks="scores rise with rank almost completely (Kendall's tau of the two orders at most -0.9) "
+    checks="rank and score reversed almost completely (Kendall's tau, without ties, at most -0.9) "
     "in at least 90% of the queries of two or more documents, or column 4 has decreasing decimals "
     "and column 5 has 1, 2, 3; a warning if tau is below 0 in most of them",
     rationale="Evaluators sort by score, highest first. Distances (lower is better), or swapped "
