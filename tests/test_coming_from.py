@@ -41,7 +41,7 @@ from trectools_plus.cli.app import app
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.measures.parser import parse_measures
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("runs every command of the page")]
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "coming-from.md"

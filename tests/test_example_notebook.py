@@ -16,7 +16,7 @@ nbclient = pytest.importorskip("nbclient", reason="not installed: pip install '.
 nbformat = pytest.importorskip("nbformat", reason="not installed: pip install '.[dev-test]'")
 pytest.importorskip("ipykernel", reason="not installed: pip install '.[dev-test]'")
 
-pytestmark = pytest.mark.installation
+pytestmark = [pytest.mark.installation, pytest.mark.slow("runs a notebook")]
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOK = ROOT / "docs" / "example.ipynb"

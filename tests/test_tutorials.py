@@ -28,6 +28,7 @@ from harness.program import Program
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(shutil.which("awk") is None, reason="the tutorials need a POSIX shell"),
+    pytest.mark.slow("runs every command of the tutorials"),
 ]
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "tutorials"

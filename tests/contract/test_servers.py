@@ -16,7 +16,7 @@ import pytest
 from harness.normal import normalise
 from harness.observe import INPUTS, ROOT
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 PROGRAM = Path(sys.executable).parent / "trectools-plus"
 

@@ -17,7 +17,7 @@ from trectools_plus.errors import InputError, MissingExtraError, UsageError
 
 from .conftest import kill
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts a cluster")]
 
 
 @pytest.fixture(autouse=True)

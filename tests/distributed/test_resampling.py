@@ -18,7 +18,7 @@ from trectools_plus.statistics.intervals import mean_intervals
 from trectools_plus.statistics.resamples import map_chunks
 from trectools_plus.statistics.systems import compare_columns
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts a cluster")]
 
 NOON = datetime(2025, 1, 31, 12, tzinfo=UTC)
 

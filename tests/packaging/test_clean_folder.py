@@ -21,6 +21,8 @@ from harness.pages import read_blocks
 
 import trectools_plus
 
+pytestmark = pytest.mark.slow("builds the wheel")
+
 ROOT = Path(__file__).resolve().parents[2]
 OFFLINE = """
 import socket

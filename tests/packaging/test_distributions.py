@@ -14,6 +14,8 @@ import pytest
 import trectools_plus
 from trectools_plus.cli.commands.files import FILES
 
+pytestmark = pytest.mark.slow("builds the wheel")
+
 ROOT = Path(__file__).resolve().parents[2]
 METADATA = f"trectools_plus-{trectools_plus.__version__}.dist-info/METADATA"
 

@@ -21,7 +21,7 @@ from trectools_plus.reporting.trackers import (
 )
 
 # The libraries warn about their own dependencies.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow("starts servers")]
 QRELS = "".join(f"q{n} 0 d{n} 1\n" for n in range(8))
 RUNS = {
     "a": "".join(f"q{n} Q0 d{n} 1 2.0 a\n" for n in range(8)),

@@ -18,7 +18,7 @@ from trectools_plus.service.api.app import create_app
 from trectools_plus.service.jobs.task import Outcome, Task
 from trectools_plus.service.server import listen
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 
 async def _app(scope: Any, receive: Any, send: Any) -> None:

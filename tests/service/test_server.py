@@ -21,7 +21,7 @@ from harness.program import Program
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.service.server import listen, read_key
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 BIN = Path(sys.executable).parent
 KEY = "correct-horse-battery-staple"

@@ -19,7 +19,7 @@ import httpx
 import pytest
 import zstandard
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 PACKAGES = ("s3fs", "moto", "flask", "flask_cors", "gcsfs", "gcp_storage_emulator")
 QRELS = b"".join(b"q%d 0 d%d %d\n" % (q, d, d % 3) for q in range(9) for d in range(9))

@@ -20,7 +20,7 @@ from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.reporting.html.page import write_html
 from trectools_plus.reporting.html.per_query import QueryEvidence
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 
 QUERIES = 60
 WIDTHS = (390, 1280, 1440)

@@ -15,6 +15,8 @@ from trectools_plus.errors import MissingExtraError
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 
+pytestmark = pytest.mark.slow("starts processes in which packages are missing")
+
 RUN = {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}
 OTHER = {"1": {"b": 2.0, "a": 1.0}, "2": {"d": 2.0, "c": 1.0}}
 QRELS = {"1": {"a": 1}, "2": {"c": 1}}

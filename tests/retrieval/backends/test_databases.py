@@ -22,6 +22,8 @@ from trectools_plus.formats.collection import load_collection
 from trectools_plus.formats.run import read_run
 from trectools_plus.retrieval.index.encoder import TextEncoder
 
+pytestmark = pytest.mark.slow("starts servers")
+
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "backends.md").read_text("utf-8")
 COLLECTION = load_collection(ROOT / "fixtures" / "garden-trec")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from harness.program import Program, Started
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("ends processes")]
 
 QUERIES = 300
 CONCURRENCY = 3

@@ -16,6 +16,7 @@ from harness.program import Program, Started
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="signals of POSIX"),
     pytest.mark.process,
+    pytest.mark.slow("ends processes"),
 ]
 
 RETRIEVER = """

@@ -18,7 +18,7 @@ from trectools_plus.service.jobs.processes import DocumentState
 from trectools_plus.service.jobs.task import Outcome, Task
 from trectools_plus.service.problems import to_json
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 _WATCHED = ("open", "os.system", "subprocess.Popen", "socket.connect", "socket.getaddrinfo")
 _seen: list[tuple[str, str]] = []

@@ -23,7 +23,7 @@ from trectools_plus.service.api.metrics import render_metrics
 from trectools_plus.service.api.settings import DEFAULT_PREFIX
 from trectools_plus.service.api.snapshots import read_snapshots
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 ROOT = Path(__file__).resolve().parents[3]
 MONITORING = ROOT / "docs/monitoring"

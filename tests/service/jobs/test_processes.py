@@ -26,6 +26,7 @@ import pytest
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
+    pytest.mark.slow("sends hostile uploads and ends processes"),
 ]
 
 ROW = b"q1 0 d1 1\n"

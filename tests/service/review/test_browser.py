@@ -19,7 +19,7 @@ from trectools_plus.service.review.judgments import (
 )
 from trectools_plus.service.review.store import read_store
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 
 CODES = {
     "ArrowDown": 40,

@@ -17,7 +17,7 @@ from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.service.review.judgments import find_annotator, read_all_judgments
 from trectools_plus.service.review.store import read_store
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 
 Call = Callable[..., Done]

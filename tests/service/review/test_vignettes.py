@@ -13,7 +13,7 @@ from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.reporting.files import write_reports
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 
 _spec = importlib.util.spec_from_file_location(
     "browser_of_review", Path(__file__).with_name("test_browser.py")

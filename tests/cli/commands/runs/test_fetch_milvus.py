@@ -13,7 +13,7 @@ from trectools_plus.formats import collection as collection_module
 from trectools_plus.formats import corpus as corpus_module
 from trectools_plus.formats.ir_datasets import CatalogueDataset
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 SOURCES = ["--corpus", "corpus.jsonl", "--topics", "topics.tsv"]
 

@@ -29,7 +29,7 @@ from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import BackendRequest, Failure, Hits, Query
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 CORPUS = Corpus.from_dict(
     {"a": "swept wing flow", "b": "heat transfer in flow", "c": "thin shells", "q2": "a wing"}

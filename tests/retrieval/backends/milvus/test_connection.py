@@ -23,7 +23,7 @@ from trectools_plus.retrieval.backends.milvus.connection import (
 )
 from trectools_plus.retrieval.settings import RetrievalSettings
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 SECRET = "root:s3cret-Pass"
 

@@ -33,7 +33,7 @@ from trectools_plus.retrieval.source import BackendRequest
 
 from .milvus_server import TOKEN, MilvusServer, require_server
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 CORPUS = Corpus.from_dict({"a": "swept wing flow", "b": "heat transfer", "c": "thin shells"})
 QUERIES = 1_000

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.usefixtures("milvus"), pytest.mark.process]
+pytestmark = [
+    pytest.mark.usefixtures("milvus"),
+    pytest.mark.process,
+    pytest.mark.slow("starts servers"),
+]
 
 SCRIPT = Path(__file__).resolve().parents[4] / "scripts" / "milvus-stream"
 
