@@ -36,7 +36,8 @@ pytestmark = [
     # Of libraries on libraries: nothing of it is ours.
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.process, pytest.mark.slow("loads models"),
+    pytest.mark.process,
+    pytest.mark.slow("loads models"),
 ]
 
 TEXTS = {
@@ -171,7 +172,7 @@ def test_splade_is_the_dot_product_of_the_models_weights(tiny: dict[str, str]) -
     from sentence_transformers import SparseEncoder
 
     model = SparseEncoder(tiny["splade"], device="cpu")
-    texts = [TEXTS[name] for name in ("d1", "d2", "d3"),
+    texts = [TEXTS[name] for name in ("d1", "d2", "d3")]
     documents = model.encode_document(texts, convert_to_sparse_tensor=False).double().numpy()
     query = model.encode_query(["wing"], convert_to_sparse_tensor=False).double().numpy()[0]
     expected = dict(zip(("d1", "d2", "d3"), documents @ query, strict=True))
