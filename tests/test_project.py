@@ -280,6 +280,15 @@ def test_demo_prints_a_table_and_where_the_reports_are(tmp_path: Path) -> None:
     assert list(report["modes"]) == ["lexical", "vector", "ngram", "hybrid"]
 
 
+def test_every_slow_test_has_a_reason(request: pytest.FixtureRequest) -> None:
+    marks = {
+        (item.path.name, *mark.args)
+        for item in request.session.items
+        for mark in item.iter_markers("slow")
+    }
+    assert not [mark for mark in marks if len(mark) != 2 or len(mark[1].split()) < 2]
+
+
 @pytest.mark.installation
 def test_starting_imports_nothing_heavy() -> None:
     code = "import sys, trectools_plus.cli.app; print(*sys.modules)"

@@ -75,7 +75,7 @@ def test_workflows_have_few_rights_a_time_limit_and_existing_scripts(workflow: P
 
 def test_workflows_run_the_scripts_of_continuous_integration() -> None:
     ran = {line for workflow in WORKFLOWS for line in commands(workflow)}
-    assert {"scripts/test", "scripts/test-lowest"} <= ran
+    assert {"scripts/test --all", "scripts/test-lowest"} <= ran
     complete = (ROOT / ".ci" / "run").read_text("utf-8")
     assert "scripts/test-lowest" in complete
     variables = set(re.findall(r"\bREQUIRE_[A-Z_]+", (ROOT / "CONTRIBUTING.md").read_text("utf-8")))
