@@ -27,6 +27,7 @@ def result(ir_datasets_home: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         config = BenchmarkConfig(
             dataset="irds:cranfield",
             measures=("nDCG@10", "AP@100", "R@10"),
+            correction="holm",
             output_dir=str(folder / "out"),
         )
         result = run_benchmark(config)

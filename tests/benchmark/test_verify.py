@@ -378,7 +378,7 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
     percentile intervals, a bootstrap test that is not studentised."""
     out = tmp_path / "out"
     options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "nDCG@10,MeanRank"}
-    options |= {"resamples": 200, "output_dir": str(out)}
+    options |= {"resamples": 200, "output_dir": str(out), "correction": "holm"}
     config = load_config(options=options).model_copy(update={"interval": "1.0"})
     with monkeypatch.context() as patched:  # it has components that equal modes
         patched.setattr(differences, "_equals_mode", lambda *_: False)
@@ -404,7 +404,7 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
         for name in ("unranked", "primary_measure", "headline_measures", "verdict"):
             del document[name]
         del document["best_overall"], document["equal_measures"]
-        document["comparisons"] = [one.model_dump(mode="json") for one in found.shown]
+        document["comparisons"] = [one.model_dump(mode="json") for one in found.comparisons]
         for one in document["components"]:
             measures = found.components["hybrid", one["component"]]
             one["measures"] = {

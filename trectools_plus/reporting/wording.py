@@ -24,6 +24,8 @@ from trectools_plus.reporting.table import show, show_ci
 from trectools_plus.text import join_names, plural
 
 _MOST_PAIRS = 60
+_FEW_QUERIES = 50
+"""With fewer queries, max-t over several comparisons is conservative: see docs/statistics.md."""
 _MERGE = ("benchmark", "merge", "BenchmarkReport.json", "--run")
 _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
@@ -534,7 +536,9 @@ def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
         counts = ", ".join(f"those {which} {counted[rule]}" for which, rule in rules.items())
     number = plural(queries, "query", "queries")
     start = test if test.startswith("t-") else f"{test[:1].upper()}{test[1:]}"
-    return f"{start}; {number}; {counts}."
+    cautious = CORRECTION_NAMES[MAX_T] in test and queries < _FEW_QUERIES
+    note = f"; below {_FEW_QUERIES} queries this test is conservative and may miss differences"
+    return f"{start}; {number}; {counts}{note if cautious else ''}."
 
 
 def _equals(p: str) -> str:
