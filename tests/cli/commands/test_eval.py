@@ -227,7 +227,7 @@ def test_measures_with_commas(run):
 def test_a_grade_that_no_document_reaches_is_noted(run):
     result = run("eval", "qrels.txt", "a.run", "-m", "AP(rel=99)", "-m", "RR", "--format", "json")
     note = "AP(rel=99): no document of the qrels has grade 99 or more; the highest is 3"
-    found = "2 findings that change no figure: P103, Q131; see `runs validate` and `qrels validate`"
+    found = "1 finding that changes no figure: Q131; see `qrels validate`"
     assert json.loads(result.stdout)["notes"] == [note, found]
     assert f"note: {note}\n" in result.stderr
     result = run("eval", "qrels.txt", "a.run", "-m", "AP(rel=2)")
@@ -401,14 +401,19 @@ def test_findings_that_change_no_figure_are_one_note(run):
     plain = run("eval", "qrels.txt", "a.run", "-m", "AP")
     result = run("eval", "qrels.txt", "c.run", "-m", "AP")
     assert result.stdout == plain.stdout
+    assert "figure" not in result.stderr
+    result = run("eval", "qrels.txt", "c.run", "-m", "AP", "-v")
     (line,) = [line for line in result.stderr.splitlines() if "figure" in line]
     assert line == (
-        "note: 4 findings that change no figure: R105, R120, P103, Q131; see `runs validate` and "
+        "note: 3 findings that change no figure: R105, R120, Q131; see `runs validate` and "
         "`qrels validate`"
     )
-    result = run("eval", "qrels.txt", "c.run", "d.run", "-m", "AP")
-    assert "R105 (c.run), R120 (c.run), " in result.stderr
-    assert "F102 (d.run)" in result.stderr
+    result = run("eval", "qrels.txt", "c.run", "d.run", "-m", "AP", "--format", "json")
+    *_, mark, found = json.loads(result.stdout)["notes"]
+    assert "R105 (c.run), R120 (c.run), " in found
+    assert mark.startswith("d.run:1: F102 byte order mark")
+    assert mark in result.stderr
+    assert found not in result.stderr
     assert run("eval", "qrels.txt", "c.run", "--low-memory", "-m", "AP").stdout == plain.stdout
 
 
