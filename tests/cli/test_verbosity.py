@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 from pathlib import Path
 
 import pytest
 from harness.program import Program
 
+from trectools_plus.cli import verbosity
 from trectools_plus.cli.reference import iter_commands
+from trectools_plus.text import MinorNote
 
 pytestmark = pytest.mark.process
 
@@ -82,3 +86,24 @@ def test_quiet_and_verbose_exclude_each_other(program: Program, tmp_path: Path) 
 def test_trec_eval_keeps_its_own_flags(program: Program, tmp_path: Path) -> None:
     done = program(["trectools-plus", "trec-eval", "-q", "-m", "P.5", QRELS, RUN], tmp_path)
     assert len(done.text.splitlines()) > 1
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("level", verbosity.Verbosity)
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_minor_notes_are_printed_on_a_terminal_or_with_v(stream, level, monkeypatch):
+    monkeypatch.setattr(verbosity._Current, "verbosity", level)
+    monkeypatch.setattr(sys, "stderr", stream())
+    verbosity.note(MinorNote("changes nothing"))
+    verbosity.note("lowers figures")
+    minor = level is verbosity.Verbosity.VERBOSE or (
+        level is verbosity.Verbosity.NORMAL and stream is Terminal
+    )
+    expected = "note: changes nothing\n" if minor else ""
+    if level is not verbosity.Verbosity.QUIET:
+        expected += "note: lowers figures\n"
+    assert sys.stderr.getvalue() == expected

@@ -103,6 +103,12 @@ PERMITTED = {
         "R110",
         ["0.5000", "1.0000", "0.7500"],
     ),
+    "a hexadecimal score": (
+        QRELS,
+        RUN.replace(" 1.0", " 0x1F", 1),
+        "R110",
+        ["0.5000", "1.0000", "0.7500"],
+    ),
     "nothing judged": (
         QRELS.replace(" a ", " c "),
         RUN.replace(" b ", " d "),

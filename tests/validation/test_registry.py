@@ -60,6 +60,27 @@ def test_only_listed_errors_do_not_block_scoring() -> None:
     assert about_sets & blocking == {"T201", "T202", "T203", "T213"}
 
 
+def test_trec_eval_refuses_unless_a_rule_says_otherwise() -> None:
+    """Scored are errors with which the data determine the figures of C trec_eval."""
+    of_drop_in = {
+        use: {rule.code for rule in CATALOGUE if rule.drop_in == use}
+        for use in ("permissive", "scores")
+    }
+    assert of_drop_in["permissive"] == {"R108", "R110", "R121", "P101", "P105"}
+    assert of_drop_in["scores"] == (
+        {"F103", "R102", "R105", "R114", "R142"}
+        | {"Q103", "Q110", "Q111", "Q114", "Q133", "Q135", "P104", "P106"}
+    )
+    assert all(rule.can_block_scoring for rule in CATALOGUE if rule.drop_in != "refuses")
+
+
+def test_findings_that_concern_figures_have_notes() -> None:
+    noted = {rule.code for rule in CATALOGUE if rule.notes}
+    assert noted == {"F102", "R121", "Q103", "Q122", "Q132", "Q133", "Q141", "P105"}
+    assert RULES["Q122"].finding(Hit("", severity="warning"), "q").note == ""
+    assert RULES["Q122"].finding(Hit("", blocks_scoring=False), "q").note
+
+
 def test_an_error_is_accepted_only_by_a_rule_that_declares_it() -> None:
     with pytest.raises(ValueError, match="scored_if"):
         RULES["R131"].finding(Hit("again", blocks_scoring=False), "run.txt")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import math
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Topics
 from trectools_plus.testsets.validation import validate_test_sets
@@ -20,6 +25,7 @@ from trectools_plus.validation import (
     validate_topics,
 )
 from trectools_plus.validation.fixes.engine import fix_run
+from trectools_plus.validation.views.order import Ordered
 from trectools_plus.validation.views.pairs import DocumentIds
 
 RUN = (
@@ -517,3 +523,49 @@ def test_zlib_s_own_words_are_left_out(tmp_path: Path) -> None:
     [finding] = validate_run(path).findings
     assert (finding.code, "incorrect data check" in finding.message) == ("F111", True)
     assert "Error -3" not in finding.message
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3),
+            st.sampled_from([1.0, 2.0, 3.0, -math.inf, math.inf, 1e-9]),
+            st.integers(1, 9),
+        ),
+        min_size=1,
+    )
+)
+def test_agreement_of_ranks_and_scores_is_counted_over_all_pairs(rows):
+    rows.sort(key=lambda row: (row[0], row[2]))
+    query, score, rank = (np.array(one) for one in zip(*rows, strict=True))
+    numbers = np.unique(query, return_inverse=True)[1].astype(np.uint32)
+    ordered = Ordered(None, numbers, rank, score)
+    rising = set(numbers[ordered.rises].tolist())
+    for number in np.unique(numbers).tolist():
+        of_query = [row[1:] for row in rows if row[0] == np.unique(query)[number]]
+        pairs = [(a, b) for a, b in combinations(of_query, 2) if a[0] != b[0] and a[1] != b[1]]
+        falls = sum(1 if (a[1] < b[1]) == (a[0] > b[0]) else -1 for a, b in pairs)
+        expected = falls / max(1, len(pairs)) if number in rising else 1
+        assert ordered.taus[number] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("n_reversed", "severity"), [(10, "error"), (9, "error"), (8, "warning"), (5, None)]
+)
+def test_reversed_scores_are_an_error_in_nine_of_ten_queries(tmp_path, n_reversed, severity):
+    rows = [
+        f"{query} Q0 d{rank} {rank} {rank // 2 if query < n_reversed else -rank} t"
+        for query in range(10)
+        for rank in range(1, 9)
+    ]
+    (tmp_path / "run").write_text("\n".join([*rows, "x Q0 a 1 1 t", ""]))
+    found = [one for one in validate_run(tmp_path / "run").findings if one.code == "R121"]
+    assert [one.severity for one in found] == ([severity] if severity else [])
+
+
+def test_one_document_that_is_out_of_place_does_not_hide_reversed_scores(tmp_path):
+    rows = [f"1 Q0 d{rank} {rank} {99 if rank == 1 else rank} t" for rank in range(1, 51)]
+    (tmp_path / "run").write_text("\n".join([*rows, ""]))
+    (found,) = [one for one in validate_run(tmp_path / "run").findings if one.code == "R121"]
+    assert found.severity == "error"
+    assert found.blocks_scoring

