@@ -39,7 +39,7 @@ def test_figures_are_those_of_one_benchmark(bench: Any) -> None:
     assert merged.manifest.cache_key is None
     assert verify_report(folder).problems == []
     text = (folder / "BenchmarkComparison.md").read_text("utf-8")
-    assert "| Metric | a | b | c | Best Mode |" in text
+    assert "| Metric | a | b | c | Best Run |" in text
     assert "c was merged into this report" in text
     assert "benchmark merge BenchmarkReport.json --run c=" in text
 

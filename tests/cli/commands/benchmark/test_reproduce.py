@@ -87,7 +87,7 @@ def test_a_long_table_is_cut_unless_all_is_asked_for(call: Call, module_bench: A
     assert len(out.splitlines()) <= 40
     assert "1 further measure: --all." in out
     assert "P@1" not in out
-    assert out.startswith("B reproduces all 14 modes of A exactly")
+    assert out.startswith("B reproduces all 14 runs of A exactly")
     _, everything, _ = call(report, report, "--all")
     assert everything.count("P@1") == 14
 

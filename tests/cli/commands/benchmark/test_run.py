@@ -313,7 +313,7 @@ def test_runs_of_terms_with_an_ontology(call: Call, tmp_path: Path) -> None:
     code, out, err = call(*given, "--cutoffs", "1", "--output-dir", "out")
     assert code == 0, err
     assert "MaxOntSim@1" in out
-    assert "sibling of an expected term, by mode, of 2 queries: a 1." in " ".join(out.split())
+    assert "sibling of an expected term, by run, of 2 queries: a 1." in " ".join(out.split())
     (miss,) = json.loads(Path("out/BenchmarkReport.json").read_text())["near_misses"]
     assert (miss["query_id"], miss["relation"]) == ("1", "child")
     assert miss["first"] == {"doc_id": "TOY:0008", "label": "puppy"}
