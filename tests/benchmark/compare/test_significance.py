@@ -45,6 +45,7 @@ def proven(values: dict[str, list[float]], best: str | None, **settings: object)
     return is_best_significant({"nDCG@10": best}, every_pair)["nDCG@10"]
 
 
+@pytest.mark.slow("resamples many families")
 def test_best_is_proven_against_every_other_run_even_with_a_baseline() -> None:
     for settings in ({}, {"baseline": ["a"]}):
         assert proven({"a": LOW, "b": HIGH, "c": LOW}, "b", **settings)

@@ -437,6 +437,7 @@ def test_a_query_in_an_unknown_language_is_reported(mode: str) -> None:
         assert document("query", text, *words[2:])["notes"] == []
 
 
+@pytest.mark.slow("searches a real ontology many times")
 def test_200_sampled_labels_and_synonyms_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     terms = load_ontology()
     documents = corpus_of(terms)

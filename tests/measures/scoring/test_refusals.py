@@ -280,6 +280,7 @@ def one_way_broken(thorough):
             yield rows
 
 
+@pytest.mark.slow("scores the example of every rule in every way")
 def test_every_rule_that_scoring_refuses_is_judged_alike(tmp_path, thorough, monkeypatch):
     monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 100 if thorough else 200)
     qrels, run = write_qrels(tmp_path), tmp_path / "run"
@@ -301,6 +302,7 @@ def test_every_rule_that_scoring_refuses_is_judged_alike(tmp_path, thorough, mon
     assert refused == forbidding
 
 
+@pytest.mark.slow("scores many files in every way")
 def test_all_ways_name_the_same_findings(tmp_path, thorough, monkeypatch):
     monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 100 if thorough else 200)
     qrels, run = write_qrels(tmp_path), str(tmp_path / "run")

@@ -240,6 +240,7 @@ def test_differences_are_named_after_the_first_measure(make_report: Any) -> None
     assert _differences(report).title == "Differences in nDCG@10, query by query"
 
 
+@pytest.mark.slow("draws a very large picture")
 def test_very_many_rows_still_make_a_picture(make_report: Any) -> None:
     report = make_report({f"m{number}": {"nDCG@10": 0.5} for number in range(1200)})
     plot = draw_plots(report.model_copy(update={"comparisons": []}), pl.DataFrame())[0]
@@ -265,6 +266,7 @@ def test_a_query_alone_is_drawn(make_report: Any) -> None:
     assert not [pair for plot in plots for pair in overlaps(plot.figure)]
 
 
+@pytest.mark.slow("draws every picture several times")
 def test_files_have_the_same_bytes_twice_and_under_any_settings(
     make_report: Any, tmp_path: Path
 ) -> None:

@@ -88,6 +88,7 @@ WORDS = ["Abnormality", "heart", "septal defect", "of the", "kidney", "Morpholog
 NAMES = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
 
 
+@pytest.mark.slow("searches a real collection in every mode")
 @given(
     parts=st.lists(st.tuples(NAMES, NAMES, NAMES), min_size=1, max_size=12),
     queries=st.lists(NAMES, min_size=1, max_size=9),

