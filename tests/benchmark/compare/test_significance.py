@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.benchmark.compare.differences import compare_every_pair
