@@ -16,6 +16,7 @@ from trectools_plus.errors import (
     TrectoolsPlusError,
     UsageError,
 )
+from trectools_plus.formats.files.binary import BinaryFileError, find_binary
 from trectools_plus.retrieval.backends.milvus.connection import UnreachableError
 from trectools_plus.retrieval.fetch.topics import TopicsChangedError
 from trectools_plus.validation import CATALOGUE, FindingsError
@@ -28,6 +29,7 @@ EXAMPLES = [
     UnreachableError("what", where="where"),
     TopicsChangedError("what", where="where"),
     FormatError("what", path="a.run", line=3, column=4, remedy="how"),
+    BinaryFileError(find_binary(b"%PDF-1.7"), "a.run"),
     UsageError("what", remedy="how"),
     MissingExtraError("this", "that"),
     CheckFailedError("what", where="where"),

@@ -175,6 +175,29 @@ def add_interval(
     to.add(f"{path}.resamples", ci["resamples"])
 
 
+def max_t(
+    family: list[np.ndarray], level: float, resamples: int
+) -> tuple[float, float, list[float]]:
+    """Return a family's critical value, its Monte Carlo error, and the adjusted p-values.
+
+    The resamples of the queries are the same for all pairs of the family; each gives the largest
+    t statistic of the pairs, around the observed means.
+    """
+    n = len(family[0])
+    rng = np.random.default_rng(13)
+    queries = rng.integers(0, n, (DRAWS, n))
+    maxima = np.zeros(DRAWS)
+    for values in family:
+        drawn = values[queries]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.abs(drawn.mean(axis=1) - values.mean()) / drawn.std(axis=1, ddof=1)
+        maxima = np.fmax(maxima, t * math.sqrt(n))
+    observed = [abs(one.mean()) / one.std(ddof=1) * math.sqrt(n) for one in family]
+    low, critical, high = np.quantile(maxima, [level - 0.01, level, level + 0.01])
+    noise = math.sqrt(level * (1 - level) * (1 / resamples + 1 / DRAWS)) * (high - low) / 0.02
+    return critical, noise, [float((maxima >= one - 1e-12).mean()) for one in observed]
+
+
 def holm(p_values: list[float]) -> list[float]:
     """Return p-values adjusted by Holm's method."""
     order = np.argsort(p_values)
@@ -294,7 +317,20 @@ class Checker:
         n = len(values)
         self.found.add(f"{path}.n", n)
         self.found.add(f"{path}.difference", values.mean())
-        add_interval(self.found, f"{path}.ci", entry["ci"], values, binary=False)
+
+    def add_family(self, entries: dict[str, dict[str, Any]], family: list[np.ndarray]) -> None:
+        """Add intervals and adjusted p-values of the pairs of a family, by path."""
+        ci = next(iter(entries.values()))["ci"]
+        critical, noise, p_values = max_t(family, ci["level"], ci["resamples"])
+        for (path, entry), values, p_value in zip(entries.items(), family, p_values, strict=True):
+            error = values.std(ddof=1) / math.sqrt(len(values))
+            for end, sign in (("low", -1), ("high", 1)):
+                value = values.mean() + sign * critical * error
+                self.found.add(f"{path}.ci.{end}", value, 6 * noise * error)
+            self.found.add(f"{path}.ci.level", ci["level"])
+            self.found.add(f"{path}.ci.resamples", ci["resamples"])
+            self.add_drawn(f"{path}.p_adjusted", p_value, ci["resamples"])
+            self.claim(path, entry["significant"], p_value <= self.alpha)
 
     def add_detectable(self, path: str, entry: dict[str, Any], values: np.ndarray) -> None:
         """Add the detectable difference: with max-t at its critical value, else Bonferroni's."""
@@ -311,7 +347,8 @@ class Checker:
         self.found.add(path, detectable(spread, n, critical), 1e-6)
 
     def add_comparisons(self) -> None:
-        p_values: dict[str, dict[int, float]] = {}
+        entries: dict[str, dict[str, dict[str, Any]]] = {}
+        families: dict[str, list[np.ndarray]] = {}
         for place, entry in enumerate(self.report["comparisons"]):
             path = f"comparisons.{place}"
             label = entry["measure"]
@@ -325,12 +362,10 @@ class Checker:
             self.found.add(f"{path}.effect_size", values.mean() / values.std(ddof=1))
             self.add_detectable(f"{path}.detectable_difference", entry, values)
             self.add_tests(path, entry, values)
-            p_values.setdefault(label, {})[place] = entry[entry["test"]]["p"]
-        for found in p_values.values():
-            for place, p_value in zip(found, holm(list(found.values())), strict=True):
-                entry = self.report["comparisons"][place]
-                self.found.add(f"comparisons.{place}.p_adjusted", p_value)
-                self.claim(f"comparisons.{place}", entry["significant"], p_value <= self.alpha)
+            entries.setdefault(label, {})[path] = entry
+            families.setdefault(label, []).append(values)
+        for label, of_measure in entries.items():
+            self.add_family(of_measure, families[label])
 
     def add_tests(self, path: str, entry: dict[str, Any], values: np.ndarray) -> None:
         student = stats.ttest_1samp(values, 0)
@@ -496,6 +531,8 @@ class Checker:
                 self.found.add(f"similarity.rbo.{row}.{column}", np.mean(overlaps))
 
     def add_components(self) -> None:
+        entries: dict[str, dict[str, dict[str, Any]]] = {}
+        families: dict[str, list[np.ndarray]] = {}
         for place, one in enumerate(self.report["components"]):
             path = f"components.{place}"
             run = read_run(self.folder / one["run"]["path"])
@@ -506,6 +543,10 @@ class Checker:
                 self.add_difference(f"{path}.measures.{label}", entry, values)
                 self.found.add(f"{path}.measures.{label}.mean", self.mean(one["mode"], label))
                 self.found.add(f"{path}.measures.{label}.mean_without", rest.mean())
+                entries.setdefault(label, {})[f"{path}.measures.{label}"] = entry
+                families.setdefault(label, []).append(values)
+        for label, of_measure in entries.items():
+            self.add_family(of_measure, families[label])
 
     def check(self) -> tuple[int, list[str]]:
         """Return how many numbers were compared, and each that differs or was not recomputed."""

@@ -32,7 +32,7 @@ def test_run_compare_and_files(call, words, tmp_path):
     code, out, _ = call(
         "extraction", "compare", tmp_path / "a", tmp_path / "b", "--format", "markdown"
     )
-    assert "| Average | Figure | A | B | B − A | Interval | p |" in out
+    assert "| Average | Figure | A | B | B − A | Unadjusted interval | p |" in out
 
 
 def test_json_is_one_document_and_markdown_a_page(call, words):

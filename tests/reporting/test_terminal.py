@@ -117,7 +117,7 @@ def test_modes_that_do_not_fit_are_counted(make_report: Any) -> None:
     assert "mode-59" in text
     assert "mode-00" not in text
     shown = sum(line.startswith(" mode-") for line in text.splitlines())
-    assert f"… {60 - shown} more runs: --all" in text
+    assert f"… {60 - shown} more modes: --all" in text
 
 
 @pytest.mark.parametrize("runs", [2, 3, 20, 60])
@@ -137,7 +137,7 @@ def test_a_baseline_has_a_table_of_differences(make_report: Any, runs: int) -> N
     lines = printed(found).splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 100
-    header = next(line for line in lines if line.startswith(" Run"))
+    header = next(line for line in lines if line.startswith(" Mode"))
     assert header.split()[:8] == ["Run", "nDCG@10", "Δ", "95%", "interval", "Adj.", "p", "W/T/L"]
     best = f"s{runs - 1:02}"
     row = next(line for line in lines if line.startswith(f" {best}"))

@@ -178,8 +178,8 @@ def test_the_verdict_with_a_baseline_counts_the_modes(make_report: Make) -> None
     means = {f"s{n}": {"RR": value} for n, value in enumerate((0.3, 0.2, 0.31, 0.5, 0.6))}
     found = against(make_report(means), "s0")
     assert text_of(found) == (
-        "2 of 4 runs are significantly better than s0 and 1 worse on RR with 225 queries; the best "
-        "is s4, +0.300 [+0.280, +0.320]."
+        "2 of 4 modes are significantly better than s0 and 1 worse on RR with 225 queries; the "
+        "best is s4, +0.300 [+0.280, +0.320]."
     )
     verdict = found.verdict
     assert (verdict.compared, verdict.better, verdict.worse) == (4, 2, 1)
@@ -188,7 +188,7 @@ def test_the_verdict_with_a_baseline_counts_the_modes(make_report: Make) -> None
     assert "compared" not in make_report().verdict.model_dump()
     none = against(make_report({"a": {"RR": 0.3}, "b": {"RR": 0.31}, "c": {"RR": 0.3}}), "a")
     assert text_of(none) == (
-        "None of 2 runs is significantly better than a on RR with 225 queries; the best is b, "
+        "None of 2 modes is significantly better than a on RR with 225 queries; the best is b, "
         "+0.010 [−0.010, +0.030] (not significant)."
     )
     modes = configured(make_report(), modes=["lexical", "vector", "hybrid"], baseline=["lexical"])
@@ -215,8 +215,8 @@ def test_the_verdict_with_a_baseline_and_one_other_mode(make_report: Make) -> No
 def test_the_verdict_with_several_baselines(make_report: Make) -> None:
     means = {f"s{n}": {"RR": value} for n, value in enumerate((0.3, 0.4, 0.31, 0.5))}
     assert text_of(against(make_report(means), "s0", "s1")) == (
-        "1 of 2 runs is significantly better than s0; 1 of 2 runs is significantly better than s1 "
-        "and 1 worse on RR with 225 queries; the best is s3, +0.100 over s1 [+0.080, +0.120]."
+        "1 of 2 modes is significantly better than s0; 1 of 2 modes is significantly better than "
+        "s1 and 1 worse on RR with 225 queries; the best is s3, +0.100 over s1 [+0.080, +0.120]."
     )
 
 

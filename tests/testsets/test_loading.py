@@ -276,10 +276,16 @@ def changed(**fields):
         (changed(query_id=7.5), r"id 7.5 is a number, not text \(T114\)"),
         (changed(query_id="a b"), r"space in id 'a b' \(T113\)"),
         (changed(relevant=[]), "a grade above 0"),
-        (changed(relevant=[{"doc_id": "HP:1", "grade": 128}]), r"grade 128; .*\(Q122\)"),
+        (
+            changed(relevant=[{"doc_id": "HP:1", "grade": 128}]),
+            "grade: input should be less than",
+        ),
         (changed(relevant=[{"doc_id": "HP:1", "grade": "3"}]), r"grade '3' .*\(Q110\)"),
         (changed(relevant=[{"doc_id": "HP:1", "grade": True}]), r"grade true .*\(T115\)"),
-        (changed(relevant=[{"doc_id": "HP:1", "grade": 0}]), r"no grade above 0 .*\(Q133\)"),
+        (
+            changed(relevant=[{"doc_id": "HP:1", "grade": 0}]),
+            "at least one term with a grade above 0",
+        ),
         (
             changed(relevant=[{"doc_id": "HP:1", "grade": grade} for grade in (1, 2)]),
             r"HP:1 has grade 2 here but 1 on line 1.* \(Q142\) —",

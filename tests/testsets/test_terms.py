@@ -79,7 +79,8 @@ def test_other_ids_are_errors_or_dropped() -> None:
     assert found.notes == [
         "Ids that are not terms of toy/releases/2024-01-01, dropped: 3 "
         "(TOY:0011 (obsolete), TOY:0012 (obsolete), TOY:9999 (unknown)).",
-        "Queries without a relevant term after that, not in the means: 1 (q2).",
+        "Queries without a relevant term after that, 0 in the means (without judgments, not in the "
+        "means): 1 (q2).",
     ]
 
 

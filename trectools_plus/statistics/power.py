@@ -233,7 +233,7 @@ def queries_needed(
 
 
 def _check(spread: float, level: float, power: float | None = None) -> None:
-    check_level(1.0 - level, "power")
+    check_level(level, "power")
     if not (spread > 0 and math.isfinite(spread)):
         raise UsageError(
             f"expected a standard deviation above 0 but got {spread:g}",

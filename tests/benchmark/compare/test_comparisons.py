@@ -148,7 +148,7 @@ def test_the_lines_that_users_write_work(tmp_path: Path) -> None:
     text = report.to_latex(caption="c", label="tab:c", measures=["AP", "mrr@10"], decimals=3)
     assert r"\label{tab:c}" in text
     assert re.findall(r"^    (\S+) & \S*0\.\d{3}[}& ]", text, flags=re.M) == ["bm25", "dpr"]
-    assert r"System & AP & \(\Delta\) & 95\% interval & Adjusted p & W/T/L & MRR@10" in text
+    assert r"Run & AP & \(\Delta\) & 95\% interval & Adjusted p & W/T/L & MRR@10" in text
     assert " than bm25 on ndcg@10" in str(report) or " from bm25 on ndcg@10" in str(report)
     assert len(report.to_pandas()) == 2 * 3
     assert [entry.baseline for entry in report] == ["bm25"] * 3
@@ -206,7 +206,7 @@ def test_the_family_is_what_was_asked(report: Comparisons) -> None:
     for entry in against:
         assert entry.family == "3 comparisons with bm25 on one measure"
         every = report.find(entry.baseline, entry.contrast, entry.measure)
-        assert every.family == "6 comparisons on one measure: every pair of 4 modes"
+        assert every.family == "6 comparisons on one measure: every pair of 4 runs"
         assert entry.p_adjusted <= every.p_adjusted + 0.05
         assert entry.ci.high - entry.ci.low < every.ci.high - every.ci.low
         assert entry.t_test == every.t_test

@@ -89,7 +89,7 @@ def test_incomplete_and_failed_modes_are_shown_and_not_scored(data: dict[str, st
 def test_a_baseline_that_was_not_scored(data: dict[str, str]) -> None:
     report = run(data, "good nothing broken", baseline=["broken"]).report
     assert report.comparisons == []
-    assert report.best_mode["RR@10"] == "good"
+    assert report.best_mode["RR@10"] is None
     report = run(data, "good nothing broken", baseline=["broken", "good"]).report
     assert {(one.baseline, one.contrast) for one in report.comparisons} == {("good", "nothing")}
 

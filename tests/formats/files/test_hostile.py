@@ -112,6 +112,7 @@ def test_iterating_over_lines_stops_at_one_that_is_too_long(
     rest: bytes,
 ) -> None:
     monkeypatch.setattr(content_module, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(content_module, "HEAD_BYTES", 6)
     above = [*ROW.split(b"\n")[:1] * 3, b"x" * short_lines]
     lines = iter_lines(_write(tmp_path, b"\n".join([*above, b"y" * (short_lines + 1)]) + rest))
     assert [next(lines) for _ in above] == above

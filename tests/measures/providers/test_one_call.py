@@ -145,7 +145,7 @@ def test_every_standard_figure_of_small_files_is_halved(
     def table() -> npt.NDArray[np.float64]:
         scored = evaluate_small_files(*files, asked, Averaging())
         assert scored is not None
-        return scored.evaluation.tables["t"]
+        return scored.evaluation.tables["run"]
 
     arguments = parse_arguments(["-m", "map", "-m", "ndcg_cut.1,3", files[0], *files[1]])
     half, half_of_trec_eval = table(), score_small_files(arguments)

@@ -100,8 +100,8 @@ def test_runs_have_the_names_of_the_systems(call) -> None:
     table = call("compare", "t.csv", "--qrels", "qrels.txt", "--format", "csv").stdout
     assert "a" in table
     assert "b/2" in table
-    both = call("compare", "t.csv", "a=t.csv", "--qrels", "qrels.txt", "--format", "json").stdout
-    assert json.loads(both)
+    with pytest.raises(UsageError, match=r"t\.csv is given twice"):
+        call("compare", "t.csv", "t.csv", "--qrels", "qrels.txt")
 
 
 def test_columns_are_named_in_every_command(call) -> None:
