@@ -419,13 +419,18 @@ class Checker:
         self.found.add("verdict.value", self.mean(best, label))
         differences = self.values[best, label] - self.values[second, label]
         self.found.add("verdict.difference", differences.mean())
-        add_interval(self.found, "verdict.ci", verdict["ci"], differences, binary=False)
         self.found.add("verdict.queries", len(self.queries))
         entry = next(
             one
             for one in report["comparisons"]
             if one["measure"] == label and {one["baseline"], one["contrast"]} == {best, second}
         )
+        # The interval of the comparison, whose ends are recomputed, in the direction of the best.
+        sign, ends = (1, ("low", "high")) if entry["contrast"] == best else (-1, ("high", "low"))
+        for end, other in zip(("low", "high"), ends, strict=True):
+            self.found.add(f"verdict.ci.{end}", sign * entry["ci"][other])
+        for key in ("level", "resamples"):
+            self.found.add(f"verdict.ci.{key}", entry["ci"][key])
         self.found.add("verdict.p_adjusted", entry["p_adjusted"])
         rounded = f"{self.mean(best, label):.3f}, {differences.mean():+.3f}"
         self.claim("verdict.text", rounded in verdict["text"], True)

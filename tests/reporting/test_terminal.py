@@ -138,7 +138,7 @@ def test_a_baseline_has_a_table_of_differences(make_report: Any, runs: int) -> N
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 100
     header = next(line for line in lines if line.startswith(" Mode"))
-    assert header.split()[:8] == ["Run", "nDCG@10", "Δ", "95%", "interval", "Adj.", "p", "W/T/L"]
+    assert header.split()[:8] == ["Mode", "nDCG@10", "Δ", "95%", "interval", "Adj.", "p", "W/T/L"]
     best = f"s{runs - 1:02}"
     row = next(line for line in lines if line.startswith(f" {best}"))
     difference = (runs - 1) / 100

@@ -69,7 +69,7 @@ def test_trec_eval_refuses_unless_a_rule_says_otherwise() -> None:
     assert of_drop_in["permissive"] == {"R108", "R110", "R121", "P101", "P105"}
     assert of_drop_in["scores"] == (
         {"F103", "R102", "R105", "R114", "R142"}
-        | {"Q103", "Q110", "Q111", "Q114", "Q133", "Q135", "P104", "P106"}
+        | {"Q103", "Q110", "Q111", "Q114", "Q135", "P104", "P106"}
     )
     assert all(rule.can_block_scoring for rule in CATALOGUE if rule.drop_in != "refuses")
 

@@ -4,6 +4,7 @@ import json
 import math
 import random
 import re
+from contextlib import suppress
 
 import pytest
 import pytrec_eval
@@ -99,9 +100,13 @@ def by_trec_eval(qrels, run, **_):
     words = [word for name in ("map", "ndcg_cut.10", "P.5", "recall.100", "recip_rank")
              for word in ("-m", name)]  # fmt: skip
     arguments = parse_arguments(["-c", *words, qrels, run])
-    scores = score(read_input(arguments), arguments)
+    data = read_input(arguments)
+    scores = score(data, arguments)
+    n_queries = data.qrels["query_id"].n_unique()
+    with suppress(CheckFailedError):  # without a header, which trec_eval counts as a query
+        n_queries = len(load_qrels(qrels).query_ids)
     return [
-        math.fsum(scores.values[name].ravel()) / len(load_qrels(qrels).query_ids)
+        math.fsum(scores.values[name].ravel()) / n_queries
         for name in ("map", "ndcg_cut", "P", "recall", "recip_rank")
     ]
 

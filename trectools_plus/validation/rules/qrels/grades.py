@@ -333,7 +333,6 @@ def remove_negative_queries(draft: Draft, job: Job) -> Draft:
     example="qrels.txt: error Q133: no grade above 0 in 9 rows. Check that this is the right file "
     "and that column 4 is the grade.",
     remedy="Check that this is the right file and that column 4 is the grade",
-    drop_in="scores",
     notes={"error": "every query scores 0"},
 )
 def nothing_relevant(qrels: QrelsView) -> Hit | None:
