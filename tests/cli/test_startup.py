@@ -122,7 +122,8 @@ def test_commands_on_reports_load_what_they_use(tmp_path: Path) -> None:
         modules = loaded_modules(*words)
         assert {name.split(".")[0] for name in modules} & {*HEAVY, *scorers} == set()
         assert set(modules) & computation == set()
-    assert loaded(*gate, "-m", "nDCG@10") & {*HEAVY, *scorers} == set()
+    # The quantiles of the t distribution are those of SciPy.
+    assert loaded(*gate, "-m", "nDCG@10") & {*HEAVY, *scorers} <= {"scipy"}
 
 
 HELP_OF_ALL = """

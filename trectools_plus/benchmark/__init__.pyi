@@ -57,7 +57,6 @@ __all__ = [
     "GateRules",
     "Reproduction",
     "check_overfitting",
-    "choose_method",
     "compare_reproduction",
     "compare_vectors_options",
     "hit_rate_curves",

@@ -91,7 +91,6 @@ from trectools_plus.reporting.wording import method_line as method_line
 __all__ = [
     "Layout",
     "ir_metadata_header",
-    "method_line",
     "print_report",
     "render_html",
     "render_json",

@@ -169,7 +169,7 @@ def test_a_call_that_takes_too_long_has_failed(
     assert process.wait(timeout=60) == 1
     message = process.stderr.read_text()
     assert "mine is incomplete: 1 of 4 queries has no answer" in message
-    assert "q2: no answer within 0.5 s" in message
+    assert "q2: mine:search: no answer within 0.5 s" in message
     for child in folder.glob("child"):
         assert_ended(child)
     assert_ended(folder / "hangs")
