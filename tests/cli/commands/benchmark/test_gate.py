@@ -155,7 +155,7 @@ def test_non_inferiority(call: Call, reports: tuple[Path, Path]) -> None:
         "gate failed: bm25 R@10 is not shown to be non-inferior, interval [-16.4%, +3.1%]."
     )
     assert (
-        "each 95% interval of the difference excludes a drop of 5% or more (one-sided level 2.5%)."
+        "each 95% interval of the difference excludes a drop of 5% or more (one-sided level 2.5%; "
     ) in words
     assert "fails if a mean drops" not in words
     assert (
