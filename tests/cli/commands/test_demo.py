@@ -34,7 +34,7 @@ def test_shows_the_result_the_page_and_commands_that_work(
     lines = done.text.splitlines()
     report = json.loads((folder / REPORT).read_text("utf-8"))
     assert lines[0].startswith(report["verdict"]["text"][:60])
-    assert len(lines) <= 14
+    assert len(lines) <= 15
     (page,) = (line.split()[-1] for line in lines if line.startswith("report"))
     assert (folder / page).read_text("utf-8").startswith("<!doctype html>")
     commands = [line.strip() for line in lines if line.startswith("  trectools-plus ")]
