@@ -64,18 +64,35 @@ def make_data(queries: int = 6, depth: int = 15, prefix: str = "") -> Data:
     return Data(run, qrels)
 
 
+class _Shapes:
+    """Collects the shapes of some rows.
+
+    Args:
+        rows: The rows.
+        suffix: The usual suffix of such a file.
+    """
+
+    def __init__(self, rows: Sequence[Row], suffix: str) -> None:
+        self._rows, self._suffix = rows, suffix
+        self.found: list[Shape] = []
+
+    def add(self, name: str, data: bytes | Iterable[str], suffix: str = "") -> None:
+        """Add a file with these bytes or lines."""
+        content = data if isinstance(data, bytes) else _lines(data)
+        self.found.append(Shape(name, f"{name}{suffix or self._suffix}", content))
+
+    def put(self, name: str, column: int, value: Callable[[int, Row], str]) -> None:
+        """Add the rows with other values in a column."""
+        rows = (_with(row, column, value(n, row)) for n, row in enumerate(self._rows))
+        self.add(name, map(" ".join, rows))
+
+
 def run_shapes(data: Data) -> list[Shape]:
     """Return the run in every shape; the names do not repeat."""
-    shapes: list[Shape] = []
+    shapes = _Shapes(data.run, ".run")
+    add, put = shapes.add, shapes.put
     rows, generator = data.run, random.Random(SEED)
     blocks = _blocks(rows)
-
-    def add(name: str, data: bytes | Iterable[str], suffix: str = ".run") -> None:
-        content = data if isinstance(data, bytes) else _lines(data)
-        shapes.append(Shape(name, f"{name}{suffix}", content))
-
-    def put(name: str, column: int, value: Callable[[int, Row], str]) -> None:
-        add(name, (" ".join(_with(row, column, value(n, row))) for n, row in enumerate(rows)))
 
     def line(name: str, number: int, text: str) -> None:
         """Replace one line; the first has the number 0."""
@@ -200,21 +217,14 @@ def run_shapes(data: Data) -> list[Shape]:
     ]
     add("json-lines", (json.dumps(record) for record in records), ".jsonl")
     add("html", b"<!DOCTYPE html>\n<html><body>404</body></html>\n")
-    return shapes
+    return shapes.found
 
 
 def qrels_shapes(data: Data) -> list[Shape]:
     """Return the judgments in every shape."""
-    shapes: list[Shape] = []
+    shapes = _Shapes(data.qrels, ".qrels")
+    add, put = shapes.add, shapes.put
     rows = data.qrels
-
-    def add(name: str, data: bytes | Iterable[str], suffix: str = ".qrels") -> None:
-        content = data if isinstance(data, bytes) else _lines(data)
-        shapes.append(Shape(name, f"{name}{suffix}", content))
-
-    def put(name: str, column: int, value: Callable[[int, Row], str]) -> None:
-        add(name, (" ".join(_with(row, column, value(n, row))) for n, row in enumerate(rows)))
-
     plain = [" ".join(row) for row in rows]
     clean = _lines(plain)
     middle = len(rows) // 2
@@ -264,7 +274,7 @@ def qrels_shapes(data: Data) -> list[Shape]:
         nested.setdefault(row[0], {})[row[2]] = int(row[3])
     add("json", json.dumps(nested).encode(), ".json")
     add("a-run", (" ".join(row) for row in data.run))
-    return shapes
+    return shapes.found
 
 
 def _blocks(rows: Sequence[Row]) -> list[list[Row]]:

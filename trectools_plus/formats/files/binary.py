@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trectools_plus.errors import FormatError
-
-HEAD_BYTES = 4096
-"""The number of bytes that decide."""
+from trectools_plus.formats.files.limits import HEAD_BYTES
 
 _DECOMPRESS = "decompress it with {}, or compress it with gzip, bzip2, xz or zstandard instead"
 _EXPORT = "save the table as CSV"

@@ -9,14 +9,14 @@ from typing import IO
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.binary import HEAD_BYTES, refuse_binary
+from trectools_plus.formats.files.binary import refuse_binary
 from trectools_plus.formats.files.compression import (
     Compression,
     DamagedStreamError,
     decompress,
     detect,
 )
-from trectools_plus.formats.files.limits import Overlong
+from trectools_plus.formats.files.limits import HEAD_BYTES, Overlong
 from trectools_plus.formats.files.opening import opened
 
 BOM = b"\xef\xbb\xbf"

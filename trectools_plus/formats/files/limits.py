@@ -86,6 +86,7 @@ def usable_memory() -> int:
 
 
 HEAD_BYTES = 4096
+"""The first bytes of a file, which show its format."""
 _STEP_BYTES = 1 << 16
 
 

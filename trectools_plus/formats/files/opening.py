@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import IO, cast
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.files.binary import HEAD_BYTES, find_binary
+from trectools_plus.formats.files.binary import find_binary
 from trectools_plus.formats.files.compression import MAGIC_LENGTH, Compression, detect
+from trectools_plus.formats.files.limits import HEAD_BYTES
 from trectools_plus.formats.files.remote import RemoteFile, is_address
 
 

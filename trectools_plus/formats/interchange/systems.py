@@ -51,7 +51,7 @@ class Systems:
 
     @property
     def remedy(self) -> str:
-        """What the user can do if it is unclear whether the column names systems."""
+        """The ways to make clear whether the column names systems."""
         if len(self.columns) > 1:
             return "keep the rows of one system, or write the names of the systems into one column"
         return (
