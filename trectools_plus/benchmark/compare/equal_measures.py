@@ -18,6 +18,8 @@ _RANKINGS = 400
 """Random rankings that are scored, of all queries together."""
 _MOST_JUDGED = 30
 """Judged documents in each of them."""
+_MOST_JUDGMENTS = 500_000
+"""Judgments of all copies together."""
 _DEEPEST = 100
 """Cutoffs beyond this do not make the rankings longer."""
 
@@ -51,14 +53,14 @@ def find_equal_measures(evaluation: Evaluation, qrels: Qrels) -> list[list[str]]
     wanted = {name for group in candidates for name in group}
     measures = [one for one in evaluation.measures if one.requested_name in wanted]
     deepest = min(max(one.cutoff or 0 for one in measures), _DEEPEST)
-    rankings = _draw_rankings(qrels, evaluation.query_ids[evaluation.run_names[0]], deepest)
-    drawn = score_runs(qrels, rankings, measures, Averaging(no_relevant=evaluation.no_relevant))
+    copies, ranking = _draw_rankings(qrels, evaluation.query_ids[evaluation.run_names[0]], deepest)
+    drawn = score_runs(
+        copies, {"": ranking}, measures, Averaging(no_relevant=evaluation.no_relevant)
+    )
     return [
         equal
         for group in candidates
-        for equal in _group(
-            group, lambda name: tuple(_key(drawn.values(run, name)) for run in rankings)
-        )
+        for equal in _group(group, lambda name: _key(drawn.values("", name)))
     ]
 
 
@@ -73,8 +75,11 @@ def _key(values: FloatArray) -> bytes:
     return (np.round(values, _DECIMALS) + 0.0).tobytes()
 
 
-def _draw_rankings(qrels: Qrels, query_ids: list[str], deepest: int) -> dict[str, Run]:
-    """Return random rankings of judged and other documents, about half of them below a cutoff."""
+def _draw_rankings(qrels: Qrels, query_ids: list[str], deepest: int) -> tuple[Qrels, Run]:
+    """Return random rankings of judged and other documents, about half of them below a cutoff.
+
+    Each ranking belongs to a copy of a query with its judgments, so that one run has all of them.
+    """
     generator = np.random.default_rng(0)
     frame = qrels.frame.filter(pl.col("query_id").is_in(query_ids[:_MOST_QUERIES]))
     every = frame["doc_id"].unique(maintain_order=True).to_numpy()
@@ -82,16 +87,18 @@ def _draw_rankings(qrels: Qrels, query_ids: list[str], deepest: int) -> dict[str
         query_id: table["doc_id"].to_numpy()
         for (query_id,), table in frame.group_by("query_id", maintain_order=True)
     }
-    rankings = {}
-    for number in range(max(1, _RANKINGS // len(judged))):
-        rows: dict[str, list[object]] = {"query_id": [], "doc_id": [], "score": []}
+    copies = range(max(1, min(_RANKINGS // len(judged), _MOST_JUDGMENTS // frame.height)))
+    rows: dict[str, list[object]] = {"query_id": [], "doc_id": [], "score": []}
+    for copy in copies:
         for query_id, documents in judged.items():
             some = generator.permutation(documents)[:_MOST_JUDGED]
             others = generator.choice(every, size=min(len(some), len(every)), replace=False)
             fillers = [f"unjudged {place}" for place in range(len(some), 2 * deepest)]
             ranked = generator.permutation(np.unique(np.concatenate([some, others, fillers])))
-            rows["query_id"] += [query_id] * len(ranked)
+            rows["query_id"] += [f"{copy} {query_id}"] * len(ranked)
             rows["doc_id"] += ranked.tolist()
             rows["score"] += range(len(ranked), 0, -1)
-        rankings[str(number)] = Run(pl.DataFrame(rows), str(number))
-    return rankings
+    tables = [
+        frame.with_columns(query_id=pl.format("{} {}", pl.lit(copy), "query_id")) for copy in copies
+    ]
+    return Qrels(pl.concat(tables)), Run(pl.DataFrame(rows))
