@@ -57,7 +57,7 @@ COMMANDS = (
     Command("compare", ()),
 )
 
-SHARES = {"large": 0.25, "lean": 0.3}
+SHARES = {"large": 0.15, "lean": 0.15}
 """Shares of the shapes with a setting that takes time; other settings have one half."""
 EXCLUDED = {"stdin", "low_memory"}
 """Settings that exclude each other: ``--low-memory`` reads its files twice."""
