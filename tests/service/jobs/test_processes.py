@@ -31,6 +31,8 @@ pytestmark = [
 
 ROW = b"q1 0 d1 1\n"
 VALIDATE = "/v1/validate?kind=qrels"
+AT_ONCE = 10
+"""Seconds, on a busy machine too, that are much less than the time limit of work."""
 
 
 class Service:
@@ -168,9 +170,9 @@ def test_two_pieces_of_work_hang_and_others_are_answered(start: Any) -> None:
     for path in ("/healthz", "/readyz", "/v1/jobs"):
         began = time.monotonic()
         assert service.ask("GET", path)[0] == 200
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < AT_ONCE
     stopped = service.workers()
-    assert service.end() < 5
+    assert service.end() < AT_ONCE
     await_end(stopped)
     for thread in threads:
         thread.join()
@@ -199,7 +201,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_two_bombs_at_once(start: Any, name: str) -> None:
-    service = start("--time-limit", "20")
+    service = start("--time-limit", "60")
     path = "/v1/validate?kind=testset"
     answers: list[tuple[int, Any]] = []
     threads = [
@@ -211,12 +213,12 @@ def test_two_bombs_at_once(start: Any, name: str) -> None:
     for _ in range(10):
         began = time.monotonic()
         assert service.ask("GET", "/healthz")[0] == 200
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < AT_ONCE
         time.sleep(0.02)
     for thread in threads:
         thread.join()
     assert {status for status, _ in answers} <= {200, 422}
-    assert service.end() < 5
+    assert service.end() < AT_ONCE
 
 
 def test_a_job_that_hangs_is_deleted(start: Any) -> None:
