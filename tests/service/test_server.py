@@ -108,9 +108,9 @@ def process() -> Iterator[tuple[subprocess.Popen[str], str]]:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert started.stderr is not None
-    line = started.stderr.readline()
-    address = re.search(r"http://127\.0\.0\.1:\d+", line)
-    assert address, line
+    # A library that the tests have loaded, such as grpc, may write a line when a process is made.
+    lines = iter(started.stderr.readline, "")
+    address = next(filter(None, (re.search(r"http://127\.0\.0\.1:\d+", one) for one in lines)))
     yield started, address[0]
     if started.poll() is None:
         started.kill()
