@@ -12,6 +12,7 @@ from trectools_plus.choices import RANK_FUSION, FusionMethod, MissingDocuments, 
 from trectools_plus.cli import completion
 from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import UsageError
+from trectools_plus.text import plural
 
 
 def runs_fuse(
@@ -89,8 +90,8 @@ def runs_fuse(
     fused = retrieval.fuse(loaded, fusion, depth, name=method)
     formats.write_run(fused, output, tag=method)
     typer.echo(
-        f"{output}: {len(fused.query_ids):,} queries, {fused.frame.height:,} results"
-        f" from {len(runs)} runs by {_describe(fusion)}"
+        f"{output}: {plural(len(fused.query_ids), 'query', 'queries')},"
+        f" {plural(fused.frame.height, 'result')} from {len(runs)} runs by {_describe(fusion)}"
     )
     for run, path in zip(loaded, runs, strict=True):
         absent = len(fused.query_ids) - len(run.query_ids)
