@@ -18,14 +18,20 @@ MODES = ("lexical", "vector", "hybrid")
 Ranking = dict[str, list[tuple[str, float]]]
 
 
-@pytest.mark.parametrize("case", [*BENCHMARKS, *REPORTS], ids=lambda case: case.name)
+def as_parameter(name, *values):
+    """Return the parameter of a test with a case; it is slow if the case is."""
+    reason = CASES[name].slow
+    return pytest.param(*values, id=name, marks=[pytest.mark.slow(reason)] if reason else [])
+
+
+@pytest.mark.parametrize("case", [as_parameter(one.name, one) for one in (*BENCHMARKS, *REPORTS)])
 def test_figures_codes_and_files(case, observed, compare):
     document, _ = observed(case.name)
     compare(case.name, document, loose=case.fresh)
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("collection", ["cranfield", "hpo"])
+@pytest.mark.parametrize("collection", [as_parameter(name, name) for name in ("cranfield", "hpo")])
 def test_fetched_runs_are_the_frozen_ones(collection, mode, observed):
     _, folder = observed(collection)
     content = (folder / f"out/runs/{mode}.run").read_bytes()

