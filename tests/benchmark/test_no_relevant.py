@@ -90,14 +90,9 @@ def test_the_report_records_the_setting_and_lists_the_queries(shared: Path) -> N
         report = source.report
         assert report.manifest.config["no_relevant"] == name
         assert report.manifest.dataset.queries == queries
-        assert figures(shared / name)["RR@10"] == (
-            pytest.approx(0.5 * (QUERIES - 2) / queries),
-            queries,
-        )
-        assert figures(shared / name)["MinRank"] == (
-            2.0,
-            QUERIES - 2,
-        )  # undefined without a relevant one
+        found, defined = figures(shared / name), QUERIES - 2
+        assert found["RR@10"] == (pytest.approx(0.5 * defined / queries), queries)
+        assert found["MinRank"] == (2.0, defined)  # undefined without a relevant one
         assert report.modes["a"].diagnostics.queries_without_relevant == list(WITHOUT)
         assert input_notes(report, source.config)[0] == (
             f"2 queries of the qrels have no relevant document and {effect}: q3, q7"
