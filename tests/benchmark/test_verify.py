@@ -239,30 +239,34 @@ def test_a_changed_run_is_named_with_the_figures_that_differ(
             lambda d: d["modes"]["a"]["measures"]["RR@10"].update(mean=0.9),
             "modes.a.measures.RR@10.mean: reported 0.9,",
         ),
-        (
+        pytest.param(
             lambda d: d["modes"]["a"]["measures"]["RR@10"]["ci"].update(low=0.1),
             "modes.a.measures.RR@10.ci.low: reported 0.1,",
+            marks=pytest.mark.slow("another figure"),
         ),
-        (
+        pytest.param(
             lambda d: d["comparisons"][1]["t_test"].update(p=0.5),
             "comparisons[a, b, RR@10].t_test.p: reported 0.5",
+            marks=pytest.mark.slow("another figure"),
         ),
         (
             lambda d: d["comparisons"][1].update(significant=False),
             "comparisons[a, b, RR@10].significant: reported False, recomputed True",
         ),
         (lambda d: d["comparisons"].pop(), "comparisons: 1 entries reported, 2 recomputed"),
-        (
+        pytest.param(
             lambda d: d["best_mode"].update({"RR@10": "a"}),
             "best_mode.RR@10: reported 'a', recomputed 'b'",
+            marks=pytest.mark.slow("another figure"),
         ),
         (
             lambda d: d["best_mode_significant"].update({"RR@10": False}),
             "best_mode_significant.RR@10: reported False, recomputed True",
         ),
-        (
+        pytest.param(
             lambda d: d["groups"].update({"RR@10": [["a", "b"]]}),
             "groups.RR@10: reported [['a', 'b']],",
+            marks=pytest.mark.slow("another figure"),
         ),
         (
             lambda d: d["modes"]["a"]["measures"]["R@10"]["target"].update(status="baseline"),
@@ -272,9 +276,10 @@ def test_a_changed_run_is_named_with_the_figures_that_differ(
             lambda d: d["failing_queries"].clear(),
             "failing_queries[q7, R@10]: the report does not list it",
         ),
-        (
+        pytest.param(
             lambda d: d["failing_queries"][0].update(query_id="q8"),
             "failing_queries[q8, R@10]: reported, but not recomputed",
+            marks=pytest.mark.slow("another figure"),
         ),
         (
             lambda d: d["failing_queries"][0]["first_relevant_rank"].update(a=12),
@@ -285,9 +290,10 @@ def test_a_changed_run_is_named_with_the_figures_that_differ(
             "manifest.dataset.queries: reported 61, recomputed 60",
         ),
         (lambda d: d["modes"]["a"]["run"].update(sha256="0" * 64), "modes.a.run.sha256: reported"),
-        (
+        pytest.param(
             lambda d: d["manifest"]["dataset"]["contents"].update(qrels="0" * 64),
             "manifest.dataset.contents.qrels: reported",
+            marks=pytest.mark.slow("another figure"),
         ),
     ],
 )
