@@ -33,6 +33,9 @@ def make(module_bench: Any, name: str, *, plots: bool = False) -> Path:
     return folder
 
 
+FAST = {"measures": "nDCG@10", "resamples": 100}
+
+
 @pytest.fixture(scope="module")
 def made(module_bench: Any) -> Path:
     return make(module_bench, "out")
@@ -144,7 +147,7 @@ def test_the_report_states_the_size_of_the_timed_sample(
     monkeypatch.setattr(backend, "LATENCY_SAMPLE", 3)
     out = tmp_path / "out"
     modes = ["lexical", "hybrid"]
-    options = {**small.options, "modes": modes, "resamples": 200, "output_dir": str(out)}
+    options = {**small.options, **FAST, "modes": modes, "output_dir": str(out)}
     result = run_benchmark(load_config(options=options))
     write_reports(result)
     latencies = [mode.latency_ms for mode in result.report.modes.values()]
@@ -163,7 +166,7 @@ def test_a_report_without_the_number_of_timed_queries_is_verified(
     small: Any, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    options = {**small.options, "modes": ["lexical"], "resamples": 200, "output_dir": str(out)}
+    options = {**small.options, **FAST, "modes": ["lexical"], "output_dir": str(out)}
     write_reports(run_benchmark(load_config(options=options)))
 
     def as_before(document: Any) -> None:
@@ -196,7 +199,7 @@ def test_a_report_with_detectable_differences_of_one_t_test_is_verified(
 
 def test_latencies_are_those_of_each_query(small: Any, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    options = {**small.options, "modes": ["lexical"], "resamples": 200, "output_dir": str(out)}
+    options = {**small.options, **FAST, "modes": ["lexical"], "output_dir": str(out)}
     write_reports(run_benchmark(load_config(options=options)))
     assert verify_report(out).problems == []
     edit(out, lambda d: d["modes"]["lexical"]["latency_ms"].update(p95=1e-6))
