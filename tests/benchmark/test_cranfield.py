@@ -155,6 +155,7 @@ def test_leaving_out_a_mode_equals_pytrec_eval_on_reduced_qrels(result: Benchmar
     assert any("Less than half of the first ten" in step for step in report.verdict.next_steps)
 
 
+@pytest.mark.slow("recomputes every number twice")
 def test_an_independent_script_recomputes_every_number(
     result: BenchmarkResult, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +47,18 @@ MODES = {
 }
 
 
-@pytest.fixture
-def costs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "costs.py").write_text(COSTS)
-    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
+@pytest.fixture(scope="module")
+def costs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    modules = tmp_path_factory.mktemp("modules")
+    (modules / "costs.py").write_text(COSTS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(modules))
+        yield
 
 
-@pytest.fixture
-def folder(costs: None, bench: Any) -> Path:
-    made: Path = bench.make("before", MODES, measures=[NAME, "RR@10"], plots=True)
+@pytest.fixture(scope="module")
+def folder(costs: None, module_bench: Any) -> Path:
+    made: Path = module_bench.make("before", MODES, measures=[NAME, "RR@10"], plots=True)
     return made
 
 

@@ -154,6 +154,7 @@ OF_JSON = [
 def test_a_forged_value_of_the_report_is_found(made: Path, tmp_path: Path) -> None:
     """All of them at once: what is made again does not depend on these values."""
     folder = shutil.copytree(made, tmp_path / "out")
+    shutil.rmtree(folder / "visualizations")  # without plots, none is drawn again
     document = json.loads((folder / JSON).read_text())
     for path in OF_JSON:
         set_value(document, path)
@@ -317,7 +318,16 @@ def test_forged_files_are_found(made: Path, tmp_path: Path) -> None:
     assert missed == [], problems
 
 
-@pytest.mark.parametrize("name", sorted(OF_SETTINGS))
+REPEATED = {"the order of the measures", "the resamples", "the baseline", "the level"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow("another setting")) if name in REPEATED else name
+        for name in sorted(OF_SETTINGS)
+    ],
+)
 def test_forged_settings_are_found(given: Path, tmp_path: Path, name: str) -> None:
     folder = shutil.copytree(given, tmp_path / "out")
     forge, location = OF_SETTINGS[name]
@@ -340,13 +350,21 @@ def test_a_repeated_key_is_found(given: Path, tmp_path: Path) -> None:
     ("path", "location"),
     [
         ("modes/a/run/ties/pairs", "modes.a.run.ties.pairs"),
-        ("modes/a/run/results", "modes.a.run.results"),
+        pytest.param(
+            "modes/a/run/results", "modes.a.run.results", marks=pytest.mark.slow("another value")
+        ),
         ("failing_queries/0/values/a", "failing_queries[q8, R@10].values.a"),
-        ("failing_queries/0/text", "failing_queries[q8, R@10].text"),
+        pytest.param(
+            "failing_queries/0/text",
+            "failing_queries[q8, R@10].text",
+            marks=pytest.mark.slow("another value"),
+        ),
         ("failing_queries/0/first_relevant_rank/a", "failing_queries[q8, R@10].first_relevant"),
         ("modes/a/latency_ms", "modes.a.latency_ms"),
-        ("best_overall/rule", "best_overall.rule"),
-        ("near_misses", "near_misses"),
+        pytest.param(
+            "best_overall/rule", "best_overall.rule", marks=pytest.mark.slow("another value")
+        ),
+        pytest.param("near_misses", "near_misses", marks=pytest.mark.slow("another value")),
         ("strata", "strata"),
     ],
 )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,34 @@ from trectools_plus.benchmark.gate import GateRules, parse_drop, run_gate
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 
 R10 = GateRules(("R@10",))
+
+
+@dataclass
+class Made:
+    """Makes each report once, and copies it for each test."""
+
+    bench: Any
+    reports: dict[str, Path] = field(default_factory=dict)
+
+    def copy(self, folder: Path, *arguments: Any, **settings: Any) -> Path:
+        key = repr((arguments, settings))
+        if key not in self.reports:
+            name = f"report{len(self.reports)}"
+            self.reports[key] = self.bench.make(name, *arguments, **settings)
+        return shutil.copytree(self.reports[key], folder)
+
+
+@pytest.fixture(scope="module")
+def made(module_bench: Any) -> Made:
+    return Made(module_bench)
+
+
+@pytest.fixture
+def bench(made: Made, tmp_path: Path) -> Any:
+    def make(name: str, *arguments: Any, **settings: Any) -> Path:
+        return made.copy(tmp_path / name, *arguments, **settings)
+
+    return SimpleNamespace(make=make)
 
 
 def lost(count: int) -> dict[int, int]:

@@ -25,13 +25,26 @@ from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.retrieval.backends.embedded import backend
 
 
-@pytest.fixture(scope="module")
-def made(module_bench: Any) -> Path:
+def make(module_bench: Any, name: str, *, plots: bool = False) -> Path:
     places = {n: 1 + n % 4 for n in range(60)}
     targets = {"R@10": {"baseline": 0.5, "competitive": 0.6, "strong": 0.7}}
     modes = {"a": {**places, 7: 0}, "b": {7: 0}}
-    folder: Path = module_bench.make("out", modes, plots=True, targets=targets)
+    folder: Path = module_bench.make(name, modes, plots=plots, targets=targets)
     return folder
+
+
+FAST = {"measures": "nDCG@10", "resamples": 100}
+
+
+@pytest.fixture(scope="module")
+def made(module_bench: Any) -> Path:
+    return make(module_bench, "out")
+
+
+@pytest.fixture(scope="module")
+def drawn(module_bench: Any) -> Path:
+    """Return the same report with plots, which verification draws again."""
+    return make(module_bench, "drawn", plots=True)
 
 
 @pytest.fixture
@@ -54,12 +67,13 @@ def edit(folder: Path, change: Any) -> None:
     path.write_text(json.dumps(document))
 
 
-def test_an_unchanged_report_is_verified(report: Path) -> None:
-    found = verify_report(report)
-    assert found.problems == []
-    # Two modes and measures: 9 figures each; one pair; every query.
-    assert found.figures > 2 * 2 * 60
-    assert found.files > 5
+def test_an_unchanged_report_is_verified(report: Path, drawn: Path) -> None:
+    for folder in (report, drawn):
+        found = verify_report(folder)
+        assert found.problems == []
+        # Two modes and measures: 9 figures each; one pair; every query.
+        assert found.figures > 2 * 2 * 60
+        assert found.files > 5
 
 
 def test_each_mode_has_a_report(report: Path) -> None:
@@ -133,7 +147,7 @@ def test_the_report_states_the_size_of_the_timed_sample(
     monkeypatch.setattr(backend, "LATENCY_SAMPLE", 3)
     out = tmp_path / "out"
     modes = ["lexical", "hybrid"]
-    options = {**small.options, "modes": modes, "resamples": 200, "output_dir": str(out)}
+    options = {**small.options, **FAST, "modes": modes, "output_dir": str(out)}
     result = run_benchmark(load_config(options=options))
     write_reports(result)
     latencies = [mode.latency_ms for mode in result.report.modes.values()]
@@ -152,7 +166,7 @@ def test_a_report_without_the_number_of_timed_queries_is_verified(
     small: Any, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    options = {**small.options, "modes": ["lexical"], "resamples": 200, "output_dir": str(out)}
+    options = {**small.options, **FAST, "modes": ["lexical"], "output_dir": str(out)}
     write_reports(run_benchmark(load_config(options=options)))
 
     def as_before(document: Any) -> None:
@@ -185,7 +199,7 @@ def test_a_report_with_detectable_differences_of_one_t_test_is_verified(
 
 def test_latencies_are_those_of_each_query(small: Any, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    options = {**small.options, "modes": ["lexical"], "resamples": 200, "output_dir": str(out)}
+    options = {**small.options, **FAST, "modes": ["lexical"], "output_dir": str(out)}
     write_reports(run_benchmark(load_config(options=options)))
     assert verify_report(out).problems == []
     edit(out, lambda d: d["modes"]["lexical"]["latency_ms"].update(p95=1e-6))
@@ -228,30 +242,34 @@ def test_a_changed_run_is_named_with_the_figures_that_differ(
             lambda d: d["modes"]["a"]["measures"]["RR@10"].update(mean=0.9),
             "modes.a.measures.RR@10.mean: reported 0.9,",
         ),
-        (
+        pytest.param(
             lambda d: d["modes"]["a"]["measures"]["RR@10"]["ci"].update(low=0.1),
             "modes.a.measures.RR@10.ci.low: reported 0.1,",
+            marks=pytest.mark.slow("another figure"),
         ),
-        (
+        pytest.param(
             lambda d: d["comparisons"][1]["t_test"].update(p=0.5),
             "comparisons[a, b, RR@10].t_test.p: reported 0.5",
+            marks=pytest.mark.slow("another figure"),
         ),
         (
             lambda d: d["comparisons"][1].update(significant=False),
             "comparisons[a, b, RR@10].significant: reported False, recomputed True",
         ),
         (lambda d: d["comparisons"].pop(), "comparisons: 1 entries reported, 2 recomputed"),
-        (
+        pytest.param(
             lambda d: d["best_mode"].update({"RR@10": "a"}),
             "best_mode.RR@10: reported 'a', recomputed 'b'",
+            marks=pytest.mark.slow("another figure"),
         ),
         (
             lambda d: d["best_mode_significant"].update({"RR@10": False}),
             "best_mode_significant.RR@10: reported False, recomputed True",
         ),
-        (
+        pytest.param(
             lambda d: d["groups"].update({"RR@10": [["a", "b"]]}),
             "groups.RR@10: reported [['a', 'b']],",
+            marks=pytest.mark.slow("another figure"),
         ),
         (
             lambda d: d["modes"]["a"]["measures"]["R@10"]["target"].update(status="baseline"),
@@ -261,9 +279,10 @@ def test_a_changed_run_is_named_with_the_figures_that_differ(
             lambda d: d["failing_queries"].clear(),
             "failing_queries[q7, R@10]: the report does not list it",
         ),
-        (
+        pytest.param(
             lambda d: d["failing_queries"][0].update(query_id="q8"),
             "failing_queries[q8, R@10]: reported, but not recomputed",
+            marks=pytest.mark.slow("another figure"),
         ),
         (
             lambda d: d["failing_queries"][0]["first_relevant_rank"].update(a=12),
@@ -274,9 +293,10 @@ def test_a_changed_run_is_named_with_the_figures_that_differ(
             "manifest.dataset.queries: reported 61, recomputed 60",
         ),
         (lambda d: d["modes"]["a"]["run"].update(sha256="0" * 64), "modes.a.run.sha256: reported"),
-        (
+        pytest.param(
             lambda d: d["manifest"]["dataset"]["contents"].update(qrels="0" * 64),
             "manifest.dataset.contents.qrels: reported",
+            marks=pytest.mark.slow("another figure"),
         ),
     ],
 )
@@ -341,10 +361,19 @@ def test_a_folder_without_its_checksums_is_a_finding(report: Path) -> None:
         "per_query.parquet",
         "qrels.txt",
         "runs/a.run",
-        "visualizations/measures.png",
     ],
 )
 def test_a_file_that_the_checksums_leave_out_is_named(report: Path, name: str) -> None:
+    check_that_a_file_left_out_is_named(report, name)
+
+
+@pytest.mark.slow("draws plots")
+def test_a_plot_that_the_checksums_leave_out_is_named(drawn: Path, tmp_path: Path) -> None:
+    report = shutil.copytree(drawn, tmp_path / "out")
+    check_that_a_file_left_out_is_named(report, "visualizations/measures.png")
+
+
+def check_that_a_file_left_out_is_named(report: Path, name: str) -> None:
     path = report / "SHA256SUMS"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if not line.endswith(f"  {name}\n")))

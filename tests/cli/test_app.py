@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 RUN = ROOT / "fixtures/runs/lexical.run"
 QRELS = ROOT / "fixtures/garden-trec/qrels.txt"
+BENCHMARK = ["benchmark", "run", "--runs", f"one={RUN}", "--qrels", "-", "--output-dir"]
 
 
 def call(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
@@ -45,7 +46,9 @@ def test_h_works_everywhere(name: str, program: Program, tmp_path: Path) -> None
     assert max(map(len, done.stdout.decode().splitlines())) <= 100
 
 
-@pytest.mark.parametrize("group", ["runs", "benchmark"])
+@pytest.mark.parametrize(
+    "group", ["runs", pytest.param("benchmark", marks=pytest.mark.slow("repeats processes"))]
+)
 def test_short_commands_are_the_same(group: str) -> None:
     long, short = call(group, "-h"), call(group, "-h", short=True)
     assert short.returncode == 0
@@ -56,7 +59,12 @@ def test_short_commands_are_the_same(group: str) -> None:
     ("arguments", "code", "start"),
     [
         (["--help"], 0, "Usage: trectools-plus "),
-        (["eval", QRELS, "missing.run"], 2, "error: no such file — missing.run"),
+        pytest.param(
+            ["eval", QRELS, "missing.run"],
+            2,
+            "error: no such file — missing.run",
+            marks=pytest.mark.slow("repeats processes"),
+        ),
         (["eval"], 2, "error: missing argument 'QRELS' — see trectools-plus eval -h"),
     ],
 )
@@ -111,7 +119,9 @@ def test_an_unwritable_place_is_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("per_query", [True, False])
+@pytest.mark.parametrize(
+    "per_query", [True, pytest.param(False, marks=pytest.mark.slow("repeats a process"))]
+)
 def test_a_closed_pipe_is_no_error(per_query: bool) -> None:
     option = "--per-query" if per_query else ""
     command = f"'{BIN / 'trectools-plus'}' eval '{QRELS}' '{RUN}' {option}"
@@ -145,7 +155,9 @@ def test_a_group_without_command_shows_its_help() -> None:
     assert "Commands:" in call("runs").stderr + call("runs").stdout
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+@pytest.mark.parametrize(
+    "closed", ["<&-", ">&-", pytest.param("2>&-", marks=pytest.mark.slow("repeats processes"))]
+)
 def test_a_closed_stream_is_no_crash(closed: str) -> None:
     for command in (f"runs validate - {closed}", f"eval '{QRELS}' '{RUN}' {closed}"):
         line = f"'{BIN / 'trectools-plus'}' {command} </dev/null"
@@ -185,16 +197,28 @@ def open_for_writing(fifo: Path, process: subprocess.Popen[str]) -> int:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("way", ["pipe", "terminal"])
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "way"),
     [
-        ["eval", "-", RUN, "--output"],
-        ["eval", "-", RUN, "--low-memory", "--output"],
-        ["eval", QRELS, "-", "--output"],
-        ["benchmark", "run", "--runs", f"one={RUN}", "--qrels", "-", "--output-dir"],
+        (["eval", "-", RUN, "--output"], "terminal"),
+        (["eval", QRELS, "-", "--output"], "pipe"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow("repeats processes"))
+            for case in (
+                (["eval", "-", RUN, "--output"], "pipe"),
+                (["eval", QRELS, "-", "--output"], "terminal"),
+                (["eval", "-", RUN, "--low-memory", "--output"], "pipe"),
+                (["eval", "-", RUN, "--low-memory", "--output"], "terminal"),
+                (BENCHMARK, "pipe"),
+                (BENCHMARK, "terminal"),
+            )
+        ),
     ],
-    ids=lambda words: " ".join(str(getattr(word, "name", word)) for word in words),
+    ids=lambda words: (
+        words
+        if isinstance(words, str)
+        else " ".join(str(getattr(word, "name", word)) for word in words)
+    ),
 )
 def test_an_interrupt_ends_waiting_for_standard_input(
     arguments: list[object], way: str, tmp_path: Path
@@ -242,7 +266,9 @@ def test_an_interrupt_ends_waiting_for_standard_input(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    "name", ["SIGTERM", pytest.param("SIGHUP", marks=pytest.mark.slow("repeats a process"))]
+)
 def test_a_signalled_process_cleans_up_first(tmp_path: Path, name: str) -> None:
     number = getattr(signal, name)
     code = (

@@ -56,30 +56,33 @@ def loaded(*words: str) -> set[str]:
     [
         ["--help"],
         ["runs", "--help"],
-        ["--version"],
-        ["eval", "-h"],
         ["trec-eval", "-h", "-m", "all_trec"],
+        pytest.param(["--version"], marks=pytest.mark.slow("repeats a process")),
+        pytest.param(["eval", "-h"], marks=pytest.mark.slow("repeats a process")),
     ],
 )
 def test_help_loads_no_tables(words: list[str]) -> None:
     assert loaded(*words) & {*HEAVY, "numpy", "polars", "pytrec_eval", "ir_measures"} == set()
 
 
-def test_small_clean_files_load_no_tables(tmp_path: Path) -> None:
+def test_small_clean_files_load_no_tables(tmp_path: Path, thorough: bool) -> None:
     (tmp_path / "run").write_text(RUN, encoding="utf-8")
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n2 0 c 0\n", encoding="utf-8")
     run, qrels = str(tmp_path / "run"), str(tmp_path / "qrels")
     scorers = {"pytrec_eval", "pytrec_eval_ext", "ir_measures"}
     assert loaded("qrels", "validate", qrels) & {*HEAVY, *scorers} == set()
-    for words, used in (
-        (["runs", "validate", run], set()),
+    ordinary: list[tuple[list[str], set[str]]] = [
         (["runs", "validate", run, "--max-depth", "1000"], set()),
         (["runs", "info", run, "--format", "json"], set()),
-        (["eval", qrels, run], {"pytrec_eval_ext"}),
         (["eval", qrels, run, "-m", "AP,map,P@5", "--per-query"], {"pytrec_eval_ext"}),
-        (["trec-eval", qrels, run], {"pytrec_eval_ext"}),
         (["trec-eval", "-q", "-c", "-M1000", "-m", "map", qrels, run], {"pytrec_eval_ext"}),
-    ):
+    ]
+    further: list[tuple[list[str], set[str]]] = [
+        (["runs", "validate", run], set()),
+        (["eval", qrels, run], {"pytrec_eval_ext"}),
+        (["trec-eval", qrels, run], {"pytrec_eval_ext"}),
+    ]
+    for words, used in [*ordinary, *further] if thorough else ordinary:
         modules = loaded_modules(*words)
         packages = {name.partition(".")[0] for name in modules}
         assert packages & {*TABLES, *HEAVY, *scorers} == used, words
@@ -90,7 +93,7 @@ def test_small_clean_files_load_no_tables(tmp_path: Path) -> None:
     }
 
 
-def test_large_clean_files_load_no_polars(tmp_path: Path) -> None:
+def test_large_clean_files_load_no_polars(tmp_path: Path, thorough: bool) -> None:
     run, qrels = tmp_path / "run", tmp_path / "qrels"
     queries = range(100, 700)
     with run.open("w", encoding="utf-8") as rows, qrels.open("w", encoding="utf-8") as judgments:
@@ -98,11 +101,12 @@ def test_large_clean_files_load_no_polars(tmp_path: Path) -> None:
             for rank in range(1, 101):
                 rows.write(f"{query} Q0 doc{query * rank} {rank} {100 - rank}.25 tag\n")
                 judgments.write(f"{query} 0 doc{query * rank} {rank % 2}\n" if rank < 9 else "")
-    for words in (
-        ["runs", "validate", str(run)],
+    commands = [
         ["runs", "validate", str(run), "--qrels", str(qrels)],
         ["eval", str(qrels), str(run)],
-    ):
+        ["runs", "validate", str(run)],
+    ]
+    for words in commands if thorough else commands[:2]:
         modules = loaded_modules(*words)
         packages = {name.partition(".")[0] for name in modules}
         assert "numpy" in packages
@@ -206,15 +210,18 @@ def test_help_of_a_command_loads_its_file_and_light_modules() -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="forks")
-def test_groups_and_versions_load_no_command() -> None:
+def test_groups_and_versions_load_no_command(thorough: bool) -> None:
     groups = [words for words, entry in ENTRIES.items() if entry is None]
-    calls = [[*words, option] for words in groups for option in ("--help", "--version", "-V")]
+    options = ("--help", "--version", "-V") if thorough else ("--help", "-V")
+    calls = [[*words, option] for words in groups for option in options]
     for modules in own_modules(calls):
         assert files_of_commands(modules) == set()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="forks")
-@pytest.mark.parametrize("rest", ["e", "benchmark ", "runs f"])
+@pytest.mark.parametrize(
+    "rest", ["e", "runs f", pytest.param("benchmark ", marks=pytest.mark.slow("repeats a process"))]
+)
 def test_completion_of_names_loads_no_command(rest: str) -> None:
     words = ["trectools-plus", *rest.split(" ")]
     done = subprocess.run(

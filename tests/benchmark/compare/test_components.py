@@ -33,7 +33,7 @@ from trectools_plus.validation.loading import load_qrels, load_run
 def made(small, tmp_path: Path) -> Path:
     """A report of a fusion whose components are not modes."""
     options = {**small.options, "modes": "hybrid", "measures": "RR@10,nDCG@10"}
-    options |= {"resamples": 500, "output_dir": tmp_path / "out"}
+    options |= {"resamples": 100, "output_dir": tmp_path / "out"}
     write_reports(run_benchmark(load_config(options=options)), plots=False)
     return tmp_path / "out"
 
@@ -63,11 +63,18 @@ def test_differences_are_those_of_the_runs(made: Path, small, tmp_path: Path) ->
             assert figure.n == 4
 
 
-@pytest.mark.parametrize("settings", [{}, {"baseline": "bm25"}, {"correction": "tukey_hsd"}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"baseline": "bm25"},
+        pytest.param({"correction": "tukey_hsd"}, marks=pytest.mark.slow("another correction")),
+    ],
+)
 def test_a_fusion_of_two_without_one_is_the_other_mode(small, tmp_path: Path, settings) -> None:
     """The comparison of the modes has the result, so it is not shown a second time."""
     options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "RR@10,nDCG@10"}
-    options |= {"resamples": 500, "output_dir": tmp_path / "out", **settings}
+    options |= {"resamples": 100, "output_dir": tmp_path / "out", **settings}
     write_reports(run_benchmark(load_config(options=options)), plots=False)
     report = ReportFolder(tmp_path / "out").report
     assert report.components == []
@@ -86,7 +93,7 @@ def test_a_fusion_of_two_without_one_is_the_other_mode(small, tmp_path: Path, se
 
 def test_only_components_that_equal_no_mode_are_shown(small, tmp_path: Path) -> None:
     options = {**small.options, "modes": "bm25,hybrid", "measures": "nDCG@10,P@3"}
-    options |= {"resamples": 500, "output_dir": tmp_path / "out"}
+    options |= {"resamples": 100, "output_dir": tmp_path / "out"}
     write_reports(run_benchmark(load_config(options=options)), plots=False)
     report = ReportFolder(tmp_path / "out").report
     assert [one.component for one in report.components] == ["bm25"]
@@ -98,7 +105,7 @@ def test_a_baseline_chooses_the_family(small, tmp_path: Path) -> None:
     reports = []
     for place, settings in enumerate([{}, {"baseline": "dense"}]):
         options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "nDCG@10"}
-        options |= {"resamples": 500, "output_dir": tmp_path / str(place), **settings}
+        options |= {"resamples": 100, "output_dir": tmp_path / str(place), **settings}
         reports.append(run_benchmark(load_config(options=options)).report)
     assert [(one.baseline, one.contrast) for one in reports[1].comparisons] == [
         ("dense", "bm25"),
@@ -127,7 +134,7 @@ def test_what_is_left_of_a_fusion_of_three_is_a_family(correction: str) -> None:
     config = BenchmarkConfig.model_validate(
         {
             "runs": dict.fromkeys(names, "x"), "qrels": "x", "measures": ["RR@10"],
-            "resamples": 500, "correction": correction, "test": "t_test",
+            "resamples": 100, "correction": correction, "test": "t_test",
         }
     )  # fmt: skip
     evaluation = evaluate(qrels, runs, ["RR@10"])
@@ -208,7 +215,7 @@ def test_merging_keeps_them_and_a_new_benchmark_removes_their_runs(made: Path, s
 
 def test_reused_results_contain_them(made: Path, small, tmp_path: Path) -> None:
     options = {**small.options, "modes": "hybrid", "measures": "RR@10,nDCG@10"}
-    options |= {"resamples": 500, "output_dir": tmp_path / "again"}
+    options |= {"resamples": 100, "output_dir": tmp_path / "again"}
     result = run_benchmark(load_config(options=options), cached=True)
     assert result.report.manifest.cached_from is not None
     write_reports(result, plots=False)

@@ -46,7 +46,8 @@ def options(tmp_path):
         (tmp_path / f"{name}.run").write_text("".join(kept))
     runs = {name: str(tmp_path / f"{name}.run") for name in ("all", "few")}
     given = {"runs": runs, "qrels": str(qrels), "topics": str(topics), "ontology": str(TOY)}
-    return {**given, "resamples": 100, "output_dir": str(tmp_path / "out")}
+    figures = {"measures": ["RR"], "resamples": 100}
+    return {**given, **figures, "output_dir": str(tmp_path / "out")}
 
 
 def run(options, **further):

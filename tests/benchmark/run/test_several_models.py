@@ -22,6 +22,7 @@ from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
 
 GARDEN = str(Path(__file__).resolve().parents[3] / "fixtures/garden-trec")
 TWO = {"a": "builtin", "b": {"path": "builtin", "query_prompt": "query: ", "max_length": 9}}
+MODELS = "--embedding-model a=builtin --model-name b=builtin"
 
 
 def settings(value: Any, **further: Any) -> RetrievalSettings:
@@ -84,7 +85,7 @@ def test_one_report_compares_all_models(tmp_path: Path) -> None:
         dataset=GARDEN,
         retrieval={"embedding_model": TWO},
         measures=["nDCG@10", "RR@10"],
-        resamples=200,
+        resamples=100,
         output_dir=tmp_path,
     )
     result = run_benchmark(config)
@@ -106,7 +107,11 @@ def test_one_report_compares_all_models(tmp_path: Path) -> None:
     assert report.components == []
     single = run_benchmark(
         BenchmarkConfig(
-            dataset=GARDEN, measures=["nDCG@10"], resamples=200, output_dir=tmp_path / "single"
+            dataset=GARDEN,
+            modes=["vector", "hybrid"],
+            measures=["nDCG@10"],
+            resamples=100,
+            output_dir=tmp_path / "single",
         )
     ).report
     for mode in ("vector", "hybrid"):
@@ -143,24 +148,33 @@ def test_fetch_searches_with_each_model() -> None:
 
 
 @pytest.mark.process
+@pytest.mark.slow("many commands")
 def test_commands_with_several_models(tmp_path: Path, program: Program) -> None:
-    models = "--embedding-model a=builtin --model-name b=builtin"
-    command = f"benchmark run --dataset {GARDEN} --modes vector -m RR --resamples 100"
-    done = program(f"{command} {models} -o out --format json", tmp_path)
-    assert done.code == 0, done.stderr
-    assert list(json.loads(done.text)["modes"]) == ["vector-a", "vector-b"]
-    assert "Warning" not in done.stderr
-    done = program(f"runs fetch --dataset {GARDEN} --modes dense {models} -o runs", tmp_path)
+    done = program(f"runs fetch --dataset {GARDEN} --modes dense {MODELS} -o runs", tmp_path)
     assert done.code == 0, done.stderr
     assert (tmp_path / "runs/dense-b.run").exists()
     corpus = f"--corpus {GARDEN}/corpus.jsonl"
-    assert program(f"trectools-plus index build {corpus} {models}", tmp_path).code == 0
-    one = f"trectools-plus query slugs {corpus} {models}"
+    assert program(f"trectools-plus index build {corpus} {MODELS}", tmp_path).code == 0
+    one = f"trectools-plus query slugs {corpus} {MODELS}"
     assert program(f"{one} --mode vector-b", tmp_path).code == 0
-    for refused in (one, f"trectools-plus serve {models}"):
+
+
+@pytest.mark.process
+def test_a_benchmark_with_several_models(tmp_path: Path, program: Program) -> None:
+    command = f"benchmark run --dataset {GARDEN} --modes vector -m RR --resamples 100"
+    done = program(f"{command} {MODELS} -o out --format json", tmp_path)
+    assert done.code == 0, done.stderr
+    assert list(json.loads(done.text)["modes"]) == ["vector-a", "vector-b"]
+    assert "Warning" not in done.stderr
+
+
+@pytest.mark.process
+def test_commands_of_one_model_refuse_several(tmp_path: Path, program: Program) -> None:
+    one = f"trectools-plus query slugs --corpus {GARDEN}/corpus.jsonl {MODELS}"
+    for refused in (one, f"trectools-plus serve {MODELS}"):
         done = program(refused, tmp_path)
         assert done.code == 2
         assert done.stderr.startswith("error: expected one embedding model but got a, b")
-    done = program(f"benchmark compare-vectors {models}", tmp_path)
+    done = program(f"benchmark compare-vectors {MODELS}", tmp_path)
     assert done.code == 2
     assert "use benchmark run --modes vector,label_only," in done.stderr

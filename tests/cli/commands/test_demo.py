@@ -50,7 +50,7 @@ def test_its_folder_is_a_dataset_and_the_report_holds(
     done = program("benchmark verify trectools-plus-demo/report", folder)
     assert done.code == 0, done.text
     command = "benchmark run --dataset trectools-plus-demo --modes lexical --output-dir again"
-    assert program(command, folder).code == 0
+    assert program(f"{command} {FAST}", folder).code == 0
     first, again = (
         json.loads((folder / name).read_text("utf-8"))
         for name in (REPORT, "again/BenchmarkReport.json")
@@ -59,6 +59,7 @@ def test_its_folder_is_a_dataset_and_the_report_holds(
     assert set(first["strata"]["type"]) == {"keyword", "question", "paraphrase"}
 
 
+@pytest.mark.slow("runs the demo again")
 def test_a_second_call_replaces_only_its_own_report(
     demo: tuple[Path, Done], program: Program
 ) -> None:
@@ -95,9 +96,10 @@ def test_an_interrupted_demo_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+FAST = "-m RR@10 --resamples 100"
 COMMANDS = {
-    "trectools-plus benchmark run": "--modes lexical --output-dir out",
-    "trectools-plus benchmark compare-vectors": "--output-dir out",
+    "trectools-plus benchmark run": f"--modes lexical {FAST} --output-dir out",
+    "trectools-plus benchmark compare-vectors": f"--strategies all_max {FAST} --output-dir out",
     "trectools-plus runs fetch": "--modes lexical --output-dir out",
     "trectools-plus query": "mould --mode lexical",
     "trectools-plus index build": "--modes lexical",
@@ -124,13 +126,23 @@ def test_every_command_with_a_dataset_is_tested() -> None:
     assert found == COMMANDS.keys()
 
 
-@pytest.mark.parametrize("name", [name for name, rest in COMMANDS.items() if rest is not None])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow("a whole benchmark"))
+        if name == "trectools-plus benchmark compare-vectors"
+        else name
+        for name, rest in COMMANDS.items()
+        if rest is not None
+    ],
+)
 def test_the_sample_is_a_dataset(name: str, tmp_path: Path, program: Program) -> None:
     done = program(f"{name} --dataset sample {COMMANDS[name]}", tmp_path)
     assert done.code == 0, done.stderr
     assert "read as TSV" not in done.stderr
 
 
+@pytest.mark.slow("further commands")
 def test_given_runs_and_other_backends_use_the_sample(
     demo: tuple[Path, Done], program: Program
 ) -> None:
@@ -139,7 +151,8 @@ def test_given_runs_and_other_backends_use_the_sample(
         "def search(query, depth):\n    return ['kitchen-1', 'kitchen-2']\n", "utf-8"
     )
     runs = "mine=trectools-plus-demo/runs/lexical.run"
-    done = program(f"benchmark run --dataset sample --runs {runs} --output-dir given", folder)
+    command = f"benchmark run --dataset sample --runs {runs} {FAST} --output-dir given"
+    done = program(command, folder)
     assert done.code == 0, done.stderr
     command = "runs fetch --dataset sample --backend python --retriever search:search -o fetched"
     done = program(command, folder)
@@ -155,7 +168,7 @@ def test_the_service_searches_the_sample() -> None:
 
 
 def test_configuration_files_name_the_sample_or_a_folder(tmp_path: Path, program: Program) -> None:
-    text = "dataset: {}\nmodes: [lexical]\noutput_dir: out\n"
+    text = "dataset: {}\nmodes: [lexical]\nmeasures: [RR]\nresamples: 100\noutput_dir: out\n"
     (tmp_path / "named.yaml").write_text(text.format("sample"), "utf-8")
     (tmp_path / "folder.yaml").write_text(text.format("./sample"), "utf-8")
     assert program("benchmark run --config named.yaml", tmp_path).code == 0

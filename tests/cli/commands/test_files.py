@@ -79,6 +79,7 @@ def test_the_configuration_runs_and_its_report_satisfies_the_schema(
     assert report["primary_measure"] == "nDCG@10"
 
 
+@pytest.mark.slow("runs two benchmarks")
 def test_the_commands_of_the_workflow_run(tmp_path: Path, program: Program) -> None:
     assert program("trectools-plus files benchmark.yaml gate.yml", tmp_path).code == 0
     workflow = yaml.safe_load((tmp_path / "gate.yml").read_text("utf-8"))

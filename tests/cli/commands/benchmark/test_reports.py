@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -37,11 +38,19 @@ def call(
     return run
 
 
+@pytest.fixture(scope="module")
+def made(module_bench: Any) -> Path:
+    """Make two reports in a folder, with their data."""
+    module_bench.make("first", {"bm25": {n: 1 + n % 5 for n in range(60)}, "other": {}})
+    module_bench.make("second", {"bm25": {}, "other": {}})
+    folder: Path = module_bench.folder
+    return folder
+
+
 @pytest.fixture
-def reports(bench: Any) -> tuple[Path, Path]:
-    first = bench.make("first", {"bm25": {n: 1 + n % 5 for n in range(60)}, "other": {}})
-    second = bench.make("second", {"bm25": {}, "other": {}})
-    return first, second
+def reports(made: Path, tmp_path: Path) -> tuple[Path, Path]:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "first", tmp_path / "second"
 
 
 def test_compare(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
@@ -72,7 +81,7 @@ def test_compare_runs_configurations(call: Call, bench: Any) -> None:
     for name, data in (("a", "made"), ("b", "worse")):
         Path(f"{name}.yaml").write_text(
             f"runs: {{bm25: {data}-data/bm25.run}}\nqrels: made-data/qrels.txt\n"
-            f"measures: [R@10]\nresamples: 200\noutput_dir: {name}-out\n"
+            f"measures: [R@10]\nresamples: 100\noutput_dir: {name}-out\n"
         )
     code, out, err = call("compare", "a.yaml", "b.yaml")
     assert code == 0, err
@@ -167,7 +176,7 @@ def test_show_gives_the_table_for_papers_and_programs(
 def test_results_come_back_unless_told_otherwise(call: Call, bench: Any) -> None:
     bench.make("made", {"bm25": {}})
     arguments = ("run", "--runs", "bm25=made-data/bm25.run", "--qrels", "made-data/qrels.txt")
-    arguments += ("--resamples", "200", "--output-dir", "out")
+    arguments += ("-m", "R@10", "--resamples", "100", "--output-dir", "out")
     assert "Nothing was computed anew" not in call(*arguments)[1]
     assert "Nothing was computed anew" in call(*arguments)[1]
     assert "Nothing was computed anew" not in call(*arguments, "--no-cache")[1]

@@ -28,7 +28,6 @@ def call(
     app.command("run")(benchmark_run)
     app.callback()(lambda: None)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("FORCE_COLOR", raising=False)
 
     def run(*arguments: str) -> tuple[int, str, str]:
@@ -66,11 +65,12 @@ def files(tmp_path: Path) -> dict[str, str]:
 
 DATA = ("--corpus", "c.jsonl", "--topics", "t.tsv", "--qrels", "q.txt")
 RUNS = ("--runs", "good=good.run", "--runs", "bad=bad.run", "--qrels", "q.txt")
-FAST = ("--resamples", "200")
+FAST = ("--resamples", "100")
+ONE = ("-m", "RR@10")
 
 
 def test_plain_files(call: Call, files: dict[str, str], tmp_path: Path) -> None:
-    code, out, err = call(*DATA, *FAST, "--output-dir", "out")
+    code, out, err = call(*DATA, *FAST, *ONE, "--output-dir", "out")
     assert (code, err) == (0, "")
     assert "Lexical-Only" in out
     assert "BenchmarkReport.json" in out
@@ -95,7 +95,7 @@ def test_plain_files(call: Call, files: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_json_is_one_document_and_nothing_else(call: Call, files: dict[str, str]) -> None:
-    code, out, err = call(*RUNS, *FAST, "--format", "json", "--output-dir", "out")
+    code, out, err = call(*RUNS, *FAST, *ONE, "--format", "json", "--output-dir", "out")
     report = json.loads(out)
     assert (code, err) == (0, "")
     assert list(report["modes"]) == ["good", "bad"]
@@ -106,7 +106,7 @@ def test_json_is_one_document_and_nothing_else(call: Call, files: dict[str, str]
 def test_results_go_to_a_folder_named_after_the_experiment(
     call: Call, files: dict[str, str], tmp_path: Path
 ) -> None:
-    code, out, _ = call(*RUNS, *FAST)
+    code, out, _ = call(*RUNS, *FAST, *ONE)
     (folder,) = (tmp_path / "results").iterdir()
     report = json.loads((folder / "BenchmarkReport.json").read_text(encoding="utf-8"))
     assert code == 0
@@ -141,7 +141,7 @@ def test_measures_baseline_confidence_and_seed(call: Call, files: dict[str, str]
 
 def test_a_configuration_file_and_options_above_it(call: Call, files: dict[str, str]) -> None:
     Path("benchmark.yaml").write_text(
-        "runs: {good: good.run, bad: bad.run}\nqrels: q.txt\nseed: 3\nresamples: 200\n"
+        "runs: {good: good.run, bad: bad.run}\nqrels: q.txt\nseed: 3\nresamples: 100\n"
         "mode_names: {good: The Good}\ntargets: {RR@10: {baseline: 0.1, competitive: 0.2}}\n"
     )
     code, out, _ = call("--config", "benchmark.yaml", "--seed", "4", "--format", "json")
@@ -288,7 +288,7 @@ def test_a_mode_without_results_is_reported_and_noted(
     call: Call, files: dict[str, str], tmp_path: Path
 ) -> None:
     Path("t.tsv").write_text("1\tzeppelin\n2\tquux\n")
-    code, out, err = call(*DATA, *FAST, "--output-dir", "out")
+    code, out, err = call(*DATA, *FAST, *ONE, "--output-dir", "out")
     assert (code, err) == (0, "")
     assert "- Lexical-Only is empty: no results for any of 2 queries." in out
     assert not (tmp_path / "out" / "runs" / "lexical.run").exists()
