@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import json
 import os
 import pickle
@@ -18,7 +19,9 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.index_cache import IndexRecipe, cache_folder, open_index
 from trectools_plus.progress import no_progress
+from trectools_plus.retrieval.backends.embedded import backend
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+from trectools_plus.retrieval.index.encoder import TextEncoder
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 RECIPE = IndexRecipe("toy", {"corpus": "abc", "words": ("a", "b")})
@@ -29,6 +32,17 @@ CORPUS = Corpus.from_dict({"d1": "swept wing", "d2": "heat transfer"})
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Build the indexes of each test in its folder."""
     monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
+
+
+@functools.cache
+def encoder() -> TextEncoder:
+    """Return the same encoder for every index, because loading its model is slow."""
+    return TextEncoder()
+
+
+@pytest.fixture(autouse=True)
+def one_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "make_encoder", lambda _: encoder())
 
 
 class Builder:

@@ -242,8 +242,21 @@ def test_the_page_on_versions_states_the_schema_of_reports() -> None:
     assert f"[`BenchmarkReport.json`](report.md) is {SCHEMA_VERSION}." in page
 
 
+COMMANDS_IN_README = [
+    line for line in README_LINES if line.split()[0] in ("trectools-plus", "runs")
+]
+SLOW_IN_README = re.compile("trectools-plus (query|benchmark run|runs fetch|testset)")
+
+
 @pytest.mark.parametrize(
-    "line", [line for line in README_LINES if line.split()[0] in ("trectools-plus", "runs")]
+    "line",
+    [
+        pytest.param(
+            line,
+            marks=pytest.mark.slow("builds or reads indexes") if SLOW_IN_README.match(line) else [],
+        )
+        for line in COMMANDS_IN_README
+    ],
 )
 def test_readme_commands_work(line: str, tmp_path: Path, program: Program) -> None:
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
@@ -262,6 +275,7 @@ def expanded(word: str, folder: Path) -> list[str]:
     return names or [word]
 
 
+@pytest.mark.slow("starts the demo in a process of its own")
 def test_demo_prints_a_table_and_where_the_reports_are(tmp_path: Path) -> None:
     if not (Path(sys.prefix) / ".installed").exists():
         pytest.skip("not in an environment that scripts/venv.sh made; run scripts/test")

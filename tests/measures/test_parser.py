@@ -1,9 +1,11 @@
 import ast
+import importlib.metadata
 import itertools
 import re
 import sys
 import types
 import warnings
+from functools import cache
 
 import ir_measures
 import pytest
@@ -20,6 +22,24 @@ from trectools_plus.measures import (
 )
 from trectools_plus.measures.parser import ALIASES, split_names
 from trectools_plus.measures.registry import ir_measures_labels, measure_labels
+
+find_entry_points = importlib.metadata.entry_points
+
+
+@cache
+def entry_points_on(path, **selected):
+    return find_entry_points(**selected)
+
+
+@pytest.fixture(autouse=True)
+def _packages_read_once(monkeypatch):
+    """Read the installed packages once for each search path: every unknown label needs them."""
+    monkeypatch.setattr(
+        importlib.metadata,
+        "entry_points",
+        lambda **selected: entry_points_on(tuple(sys.path), **selected),
+    )
+
 
 SPELLINGS = {
     "average_position": "MeanRank",

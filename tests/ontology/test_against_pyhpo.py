@@ -118,6 +118,7 @@ def test_every_pair_of_the_toy_ontology(toy, toy_path, tmp_path):
     assert compare(tmp_path, obo, rows, pairs) == len(pairs)
 
 
+@pytest.mark.slow("reads the real ontology twice")
 def test_a_sample_of_the_real_ontology(tmp_path):
     """300 random terms with their ancestors, and the rare diseases that have them."""
     random = np.random.default_rng(11)

@@ -116,6 +116,7 @@ def test_teardown(broken):
 
 
 @pytest.mark.process
+@pytest.mark.slow("starts pytest several times")
 def test_tests_that_passed_elsewhere_can_be_omitted(tmp_path: Path) -> None:
     """As ``.ci/run`` does with those that passed in the clone."""
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)

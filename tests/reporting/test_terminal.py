@@ -37,7 +37,10 @@ def test_three_modes_stand_side_by_side(make_report: Any) -> None:
 
 
 @pytest.mark.parametrize("modes", [1, 2, 3, 4, 5, 8, 30])
-@pytest.mark.parametrize("length", [1, 12, 40, 90])
+@pytest.mark.parametrize(
+    "length",
+    [1, 90, *(pytest.param(n, marks=pytest.mark.slow("lengths in between")) for n in (12, 40))],
+)
 @pytest.mark.parametrize("measures", [1, 7])
 def test_it_fits_100_columns(make_report: Any, modes: int, length: int, measures: int) -> None:
     names = [f"{n:02}".rjust(length, "r")[-max(length, 2) :] for n in range(modes)]

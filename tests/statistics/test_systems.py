@@ -58,6 +58,7 @@ def test_tukey_is_blind_to_the_order_of_queries_and_systems(scores, seed):
     np.testing.assert_array_equal(shuffled, p_values[np.ix_(columns, columns)])
 
 
+@pytest.mark.slow("a simulation of many families")
 def test_tukey_keeps_the_family_at_its_level():
     """If five systems are equal, a significant pair is found in at most about 5% of cases."""
     rng = np.random.default_rng(1)

@@ -36,7 +36,15 @@ def sections(script: dict[str, Any]) -> dict[str, Callable[[], str]]:
     return script["SECTIONS"]
 
 
-@pytest.mark.parametrize(("name", "text"), SECTION.findall(PAGE))
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param(
+            name, text, marks=[] if name == "agreement" else pytest.mark.slow("measures again")
+        )
+        for name, text in SECTION.findall(PAGE)
+    ],
+)
 def test_figures_are_current(sections: dict[str, Callable[[], str]], name: str, text: str) -> None:
     measured = f"\n{sections[name]()}\n"
     assert NUMBER.sub("x", text) == NUMBER.sub("x", measured)
@@ -73,6 +81,7 @@ def test_commands_outside_the_measured_sections_print_what_is_shown(
         assert matches(shown, program(command, tmp_path).text)
 
 
+@pytest.mark.slow("reads every shipped set")
 def test_the_table_has_every_shipped_set(script: dict[str, Any]) -> None:
     table = script["sets_section"]()
     for listed in list_test_sets():

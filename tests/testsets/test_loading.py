@@ -57,14 +57,15 @@ def test_own_form_as_a_list(tmp_path):
     assert len(test_set.queries) == 3
 
 
-def test_an_edition_is_part_of_the_name():
+def test_an_edition_is_part_of_the_name(thorough):
+    step = 1 if thorough else 6
     first = load_test_set("hpo-en-standard@1")
     assert (first.metadata.dataset_id, first.metadata.version) == ("hpo-en-standard", "1.0.0")
-    for versioned in shipped_editions():
+    for versioned in list(shipped_editions())[::step]:
         name, _, edition = versioned.partition("@")
         assert load_test_set(versioned).metadata.dataset_id == name
         assert load_test_set(versioned).metadata.version.partition(".")[0] == edition
-    for name in shipped_names():
+    for name in list(shipped_names())[::step]:
         newest = next(one for one in shipped_editions() if one.partition("@")[0] == name)
         assert load_test_set(name) == load_test_set(newest)
 

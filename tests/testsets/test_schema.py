@@ -123,7 +123,7 @@ def is_read(document: Any, folder: Path) -> bool:
     return True
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=7 * settings().max_examples)
 @given(document=documents())
 def test_the_schema_accepts_what_is_read(
     document: Any, tmp_path_factory: pytest.TempPathFactory

@@ -332,7 +332,10 @@ def test_real_sets_only_lack_their_language(shared_data: Path, name: str, count:
 IDS = st.sampled_from(["d", "e", "f g"])
 
 
-@pytest.mark.parametrize("name", ["malformed", "malformed_topics"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("malformed", marks=pytest.mark.slow("many runs and qrels")), "malformed_topics"],
+)
 def test_whatever_a_file_holds_is_a_report(shared_data: Path, name: str) -> None:
     paths = [path for path in sorted((shared_data / name).iterdir()) if path.is_file()]
     assert len(paths) > 15

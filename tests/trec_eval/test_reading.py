@@ -334,7 +334,14 @@ def test_only_negative_grades_score_nothing(printed):
     assert {value for value in rest.values() if "'" not in value} == {"0", "0.0000"}
 
 
-@pytest.mark.parametrize("flags", [(), ("--permissive",), ("--permissive", "-cJ")])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        (),
+        pytest.param(("--permissive",), marks=pytest.mark.slow("similar to the other flags")),
+        ("--permissive", "-cJ"),
+    ],
+)
 def test_no_odd_file_ends_otherwise_than_in_figures_or_a_reason(shared_data, flags, thorough):
     folder = shared_data / "malformed"
     tried = set()

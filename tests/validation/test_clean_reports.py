@@ -187,18 +187,33 @@ def test_malformed_and_real_runs_have_the_reports_of_the_rules(shared_data, tmp_
     assert n_clean > 0
 
 
-@pytest.mark.parametrize("text", [*(text for text, _ in CLEAN.values()), *OTHER.values()])
-@pytest.mark.parametrize("options", [[], ["--qrels"], ["--max-depth", "10"], ["--all"]])
-def test_the_command_prints_the_same(tmp_path, monkeypatch, text, options):
+TEXTS = {**{name: text for name, (text, _) in CLEAN.items()}, **OTHER}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        pytest.param(
+            name,
+            options,
+            marks=[]
+            if not options or name in ("all of these", "duplicate")
+            else pytest.mark.slow("the same options for another run"),
+        )
+        for options in ([], ["--qrels"], ["--max-depth", "10"], ["--all"])
+        for name in TEXTS
+    ],
+)
+def test_the_command_prints_the_same(tmp_path, monkeypatch, name, options):
     path, qrels = tmp_path / "run.txt", tmp_path / "qrels.txt"
-    path.write_bytes(text.encode())
+    path.write_bytes(TEXTS[name].encode())
     qrels.write_text(qrels_of(a_run()))
     options = [*options, str(qrels)] if options == ["--qrels"] else options
     printed = []
     for is_off in (False, True):
         if is_off:
-            for name in ("trectools_plus.validation", "trectools_plus.validation.engine"):
-                monkeypatch.setattr(f"{name}.validate_clean_run", lambda *_, **__: None)
+            for module in ("trectools_plus.validation", "trectools_plus.validation.engine"):
+                monkeypatch.setattr(f"{module}.validate_clean_run", lambda *_, **__: None)
         for output in ("text", "json"):
             arguments = ["runs", "validate", str(path), "--format", output, *options]
             done = CliRunner().invoke(app, arguments)

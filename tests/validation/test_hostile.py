@@ -117,6 +117,7 @@ def _run_python(program: str, *arguments: object) -> tuple[subprocess.CompletedP
     return done, int(peak)
 
 
+@pytest.mark.slow("large files of every kind")
 @on_linux
 def test_many_of_anything_take_bounded_time_and_memory(tmp_path: Path) -> None:
     for name, (make, _) in MANY.items():
@@ -151,16 +152,19 @@ def _jsonl(path: Path) -> None:
     path.write_text("".join(f'{{"id":"{n}","text":"words {n}"}}\n' for n in range(MANY_LINES)))
 
 
+large = pytest.mark.slow("a large file for another command")
+
+
 @on_linux
 @pytest.mark.parametrize(
     ("kind", "make", "code", "says"),
     [
         ("runs", _hole, 1, "line of over 16,777,216 bytes"),
-        ("topics", _hole, 1, "line of over 16,777,216 bytes"),
-        ("runs", _bomb, 1, "expands more than 200 times"),
-        ("qrels", _bomb, 1, "expands more than 200 times"),
+        pytest.param("topics", _hole, 1, "line of over 16,777,216 bytes", marks=large),
+        pytest.param("runs", _bomb, 1, "expands more than 200 times", marks=large),
+        pytest.param("qrels", _bomb, 1, "expands more than 200 times", marks=large),
         ("topics", _gzip_bomb, 1, "expands more than 200 times"),
-        ("topics", _jsonl, 0, "200,000 queries"),
+        pytest.param("topics", _jsonl, 0, "200,000 queries", marks=large),
     ],
 )
 def test_the_command_stays_within_time_and_memory(

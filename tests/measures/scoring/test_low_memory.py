@@ -111,8 +111,20 @@ def test_a_run_without_rows_is_refused(tmp_path):
         scored(qrels, tmp_path / "run", low_memory=True)
 
 
-@pytest.mark.parametrize("order", ["together", "scattered"])
-@pytest.mark.parametrize("n_tied", [1, 5, 19])
+other_number = pytest.mark.slow("another number of tied queries")
+
+
+@pytest.mark.parametrize(
+    ("n_tied", "order"),
+    [
+        (1, "together"),
+        (19, "scattered"),
+        pytest.param(1, "scattered", marks=other_number),
+        pytest.param(5, "together", marks=other_number),
+        pytest.param(5, "scattered", marks=other_number),
+        pytest.param(19, "together", marks=other_number),
+    ],
+)
 def test_a_piece_in_which_every_query_has_one_score_is_no_error(tmp_path, n_tied, order):
     rows, qrels = make(tmp_path)
     flat = [re.sub(r"\d+ tag", "7 tag", row) for row in rows[-7 * n_tied :]]

@@ -108,7 +108,10 @@ def _inside(box: Any, edge: Any) -> bool:
     return box.x0 >= edge.x0 and box.y0 >= edge.y0 and box.x1 <= edge.x1 and box.y1 <= edge.y1
 
 
-@pytest.mark.parametrize("count", [1, 3, 10])
+@pytest.mark.parametrize(
+    "count",
+    [1, 5, *(pytest.param(n, marks=pytest.mark.slow("other numbers of modes")) for n in (3, 10))],
+)
 def test_labels_do_not_overlap_for_any_number_of_modes(make_report: Any, count: int) -> None:
     plots = all_plots(make_report, count)
     fewest = {"differences": 2, "run_similarity": 3, "critical_difference": 5}
@@ -191,6 +194,7 @@ def test_only_headline_measures_are_drawn_the_primary_one_first(make_report: Any
         report.plot(["AP"])
 
 
+@pytest.mark.slow("draws every picture for thirty modes")
 def test_thirty_modes_are_readable(make_report: Any) -> None:
     plots = all_plots(make_report, 30)
     for plot in plots:

@@ -89,13 +89,16 @@ def test_figures_are_those_of_a_benchmark(
             assert found["queries"]["per_query_type"][value] == one.n
 
 
+another_service = pytest.mark.slow("starts one more service")
+
+
 @pytest.mark.parametrize(
     ("modes", "mode"),
     [
-        (("lexical", "vector", "hybrid"), "hybrid"),
-        (("lexical", "vector"), "lexical"),
+        pytest.param(("lexical", "vector", "hybrid"), "hybrid", marks=another_service),
+        pytest.param(("lexical", "vector"), "lexical", marks=another_service),
         (("dense", "bm25"), "lexical"),
-        (("vector",), "vector"),
+        pytest.param(("vector",), "vector", marks=another_service),
     ],
 )
 def test_without_components_the_best_mode_that_is_ready_is_evaluated(
@@ -295,7 +298,7 @@ def test_figures_of_uploads_are_published_on_request(
     assert len(series) == 1, "the plain selector is the mean over all queries, and nothing else"
 
 
-@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("background", [False, pytest.param(True, marks=another_service)])
 def test_the_services_own_test_set_always_sets_the_gauges(
     open_service: Any, garden_set: dict[str, Any], background: bool
 ) -> None:

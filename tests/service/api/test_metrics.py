@@ -56,9 +56,9 @@ def key(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
     return name, frozenset(labels.items())
 
 
-@pytest.fixture
-def report(bench: Any) -> Path:
-    folder: Path = bench.make("low", {"a": dict.fromkeys(range(30), 12), "b": {}})
+@pytest.fixture(scope="module")
+def report(module_bench: Any) -> Path:
+    folder: Path = module_bench.make("low", {"a": dict.fromkeys(range(30), 12), "b": {}})
     return folder
 
 
@@ -321,7 +321,7 @@ def gateway() -> Iterator[tuple[str, list[tuple[str, str, bytes]]]]:
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=[0.01])
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}", taken
     server.shutdown()

@@ -120,6 +120,7 @@ def _entries(shared_data: Path) -> list[dict[str, Any]]:
     return entries
 
 
+@pytest.mark.slow("fixes and scores many files")
 def test_readers_agree_on_every_malformed_file_once_it_is_fixed(
     shared_data: Path, tmp_path: Path
 ) -> None:
@@ -164,7 +165,16 @@ def test_readers_agree_on_fixed_qrels(name: str, tmp_path: Path) -> None:
     _assert_readers_agree(run, tmp_path / "out.txt")
 
 
-@pytest.mark.parametrize("name", ["oce03noXbmD", "humR03dc", "aplrob03a"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "humR03dc",
+        *(
+            pytest.param(name, marks=pytest.mark.slow("another large run"))
+            for name in ("oce03noXbmD", "aplrob03a")
+        ),
+    ],
+)
 def test_robust_runs_without_ties_score_alike_everywhere(
     name: str, shared_data: Path, tmp_path: Path
 ) -> None:

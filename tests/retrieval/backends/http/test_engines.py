@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from tests.retrieval.backends.http.engine_answers import ANSWERS, answers_of, in_batch
 from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
 from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.backends.http import source as source_module
 from trectools_plus.retrieval.backends.http.engines import ENGINES
 from trectools_plus.retrieval.backends.http.settings import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
@@ -69,10 +71,17 @@ def body_of(request: httpx.Request) -> Any:
     return json.loads(request.content)
 
 
+@cache
+def encoder() -> TextEncoder:
+    """Return the same encoder for every source, because loading its model is slow."""
+    return TextEncoder()
+
+
 @pytest.fixture(autouse=True)
 def short_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut vectors to three numbers, so that requests can be compared."""
     embed = TextEncoder.embed_queries
+    monkeypatch.setattr(source_module, "make_encoder", lambda _: encoder())
     monkeypatch.setattr(TextEncoder, "embed_queries", lambda self, texts: embed(self, texts)[:, :3])
 
 
@@ -195,7 +204,7 @@ def test_the_request_has_query_depth_and_fields(engine: str, mode: str) -> None:
     text = json.dumps(body_of(request), ensure_ascii=False)
     assert request.method == "POST"
     assert "10" in text
-    vector = [float(str(one)) for one in TextEncoder().embed_queries([HOSTILE])[0][:3]]
+    vector = [float(str(one)) for one in encoder().embed_queries([HOSTILE])[0][:3]]
     assert (json.dumps(vector) in text) == (mode in ("vector", "hybrid"))
     if mode != "vector":
         assert "lung" not in text
