@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,17 @@ from typing import Any
 
 from harness.normal import normalise
 from harness.program import Done, Program
-from harness.shapes import LONG, SEED, Data, Shape, make_data, qrels_shapes, run_shapes
+from harness.shapes import (
+    LONG,
+    SEED,
+    Data,
+    Shape,
+    long_run_shapes,
+    make_data,
+    match,
+    qrels_shapes,
+    run_shapes,
+)
 
 MEASURES = (
     "nDCG,nDCG@3,nDCG@10,nDCG(dcg='exp-log2')@10,AP,AP@5,AP(rel=2),RR,RR@3,RR(rel=2)@10,P@3,P@20,"
@@ -25,10 +36,18 @@ MEASURES = (
 )
 """Measures of every provider."""
 
+CUTOFFS = "nDCG@3,nDCG@10,P@3,P@10,R@5,P(rel=2)@5,AP@5,Success@1"
+"""Measures of trec_eval that need only the first results."""
+
 PLACES = {"path", "sha256", "name"}
 
 SMALL, LARGE = "small", "large"
 """Sizes: rows for one chunk, and rows with long ids for several chunks and processes."""
+MATCHED, MANY = "matched", "many"
+"""Rows for one chunk, and for several ones, in which each query of the run has a relevant document
+and no other query is judged. Such files have no findings, so the fastest code reads them: small
+files plain Python, others NumPy alone, in several processes. It is used with measures of trec_eval
+alone, without measures of texts, and without ``--all``."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +58,15 @@ class Command:
         name: Its name, and that of its frozen document.
         settings: The settings that it has, each with two values.
         files: The files that have the shapes: ``runs`` or ``qrels``.
+        rows: The rows that have the shapes.
+        always: Further settings that it always has.
     """
 
     name: str
     settings: tuple[str, ...]
     files: str = "runs"
+    rows: str = SMALL
+    always: tuple[str, ...] = ()
 
 
 COMMANDS = (
@@ -55,6 +78,16 @@ COMMANDS = (
     Command("qrels-validate", ("stdin", "lean"), "qrels"),
     Command("runs-info", ("stdin",)),
     Command("compare", ()),
+    Command("eval-matched", ("lean",), rows=MATCHED),
+    Command("eval-matched-qrels", ("low_memory", "lean"), "qrels", MATCHED),
+    Command("eval-matched-low-memory", ("lean",), rows=MATCHED, always=("low_memory",)),
+    Command("trec-eval-matched", ("version_10", "lean"), rows=MATCHED),
+    Command("trec-eval-matched-qrels", ("version_10", "lean"), "qrels", MATCHED),
+    Command("runs-validate-matched", ("lean",), rows=MATCHED, always=("qrels",)),
+    Command("runs-info-matched", (), rows=MATCHED),
+    Command("eval-many", (), rows=MANY, always=("lean",)),
+    Command("eval-many-low-memory", (), rows=MANY, always=("low_memory",)),
+    Command("runs-validate-many", (), rows=MANY, always=("lean",)),
 )
 
 SHARES = {"large": 0.15, "lean": 0.15}
@@ -64,12 +97,16 @@ EXCLUDED = {"stdin", "low_memory"}
 
 Settings = Mapping[str, bool]
 
+_SUFFIXES = re.compile("(-matched|-many)?(-qrels|-low-memory)?$")
+_PLACES_OF_FINDINGS = re.compile(r"\b[FRQP][0-9]{3}\b|:[0-9]+(?::[0-9]+)?(?= —)")
+
 
 def settings_of(command: Command, shapes: Sequence[Shape]) -> Iterator[tuple[Shape, Settings]]:
     """Return each shape with its settings."""
     generator = random.Random(f"{SEED} {command.name}")
     for shape in shapes:
         drawn = {name: generator.random() < SHARES.get(name, 0.5) for name in command.settings}
+        drawn |= dict.fromkeys(command.always, True)
         if all(drawn.get(name) for name in EXCLUDED):
             drawn["stdin"] = False
         yield shape, drawn
@@ -81,12 +118,16 @@ class Files:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._data = {SMALL: make_data(), LARGE: make_data(150, 96, LONG)}
+        self._data[MATCHED] = match(make_data())
         self._shapes: dict[tuple[str, str], dict[str, Shape]] = {}
 
     def shapes(self, kind: str, size: str = SMALL) -> dict[str, Shape]:
         """Return the shapes of runs or qrels by name."""
         if (kind, size) not in self._shapes:
             make: Callable[[Data], list[Shape]] = run_shapes if kind == "runs" else qrels_shapes
+            if size == MANY:
+                self._data.setdefault(MANY, match(make_data(160, 660), "/part-of-a-collection" * 2))
+                make = long_run_shapes if kind == "runs" else qrels_shapes
             self._shapes[kind, size] = {one.name: one for one in make(self._data[size])}
         return self._shapes[kind, size]
 
@@ -102,25 +143,27 @@ class Files:
 
 def words_of(command: Command, shape: Shape, settings: Settings, files: Files) -> tuple[str, str]:
     """Return a command line, and the file that is its standard input; empty without one."""
-    size = LARGE if settings.get("large") else SMALL
+    size = LARGE if settings.get("large") else command.rows
     shaped = files.write(command.files, shape.name, size)
     stdin = shaped if settings.get("stdin") else ""
     given = "-" if stdin else shaped
+    measures = MEASURES if command.rows == SMALL else CUTOFFS
+    of_trec_eval = "all_trec" if command.rows == SMALL else "official -m ndcg_cut -m gm_map"
     run, qrels = given, files.write("qrels", "clean", size)
     if command.files == "qrels":
         run, qrels = files.write("runs", "clean", size), given
-    other = files.write("runs", "unsorted-in-query", size)
+    other = "" if size == MANY else files.write("runs", "unsorted-in-query", size)
     version = 10 if settings.get("version_10") else 9
     words = {
-        "eval": f'trectools-plus eval {qrels} {run} -m "{MEASURES}" --per-query --format json',
-        "trec-eval": f"trectools-plus trec-eval --trec-eval-version {version} -q -m all_trec "
-        f"{qrels} {run}",
-        "runs-validate": f"runs validate {run} --format json --all",
+        "eval": f'trectools-plus eval {qrels} {run} -m "{measures}" --per-query --format json',
+        "trec-eval": f"trectools-plus trec-eval --trec-eval-version {version} -q "
+        f"-m {of_trec_eval} {qrels} {run}",
+        "runs-validate": f"runs validate {run} --format json" + " --all" * (command.rows == SMALL),
         "qrels-validate": f"trectools-plus qrels validate {qrels} --format json --all",
         "runs-info": f"runs info {run} --format json",
         "compare": f"trectools-plus compare shaped={run} other={other} --qrels {qrels} "
         "-m nDCG@10,AP,RR@10 --resamples 200 --format json",
-    }[command.name.removesuffix("-qrels")]
+    }[_SUFFIXES.sub("", command.name)]
     if settings.get("low_memory"):
         words += " --low-memory"
     if settings.get("two_runs"):
@@ -136,6 +179,9 @@ def describe(command: Command, done: Done) -> Any:
         raise AssertionError(done.stderr)
     text = done.stdout.decode("utf-8", "replace")
     described: dict[str, Any] = {"exit": done.code}
+    if command.rows != SMALL and command.name.startswith(("eval", "trec-eval")):
+        notes = json.loads(text)["notes"] if text.startswith("{") else []
+        described["notes"] = " ".join(_PLACES_OF_FINDINGS.findall(" ".join([done.stderr, *notes])))
     if command.name.startswith("trec-eval"):
         return described | _columns(text)
     if not text.startswith("{"):
@@ -219,7 +265,9 @@ def observe_matrix(
     files = Files(folder)
     found: dict[str, Any] = {}
     first: dict[str, str] = {}
-    for shape, settings in settings_of(command, [*files.shapes(command.files).values()]):
+    for shape, settings in settings_of(
+        command, [*files.shapes(command.files, command.rows).values()]
+    ):
         words, stdin = words_of(command, shape, settings, files)
         done = (lean if settings.get("lean") else program)(
             words,

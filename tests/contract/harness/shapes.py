@@ -64,6 +64,35 @@ def make_data(queries: int = 6, depth: int = 15, prefix: str = "") -> Data:
     return Data(run, qrels)
 
 
+def match(data: Data, ending: str = "") -> Data:
+    """Judge each query of a run, and no other, so that clean files have no findings.
+
+    The order of the queries is not that of their ids, and document ids have 13 bytes or more.
+
+    Args:
+        data: The rows.
+        ending: Text after each document id.
+    """
+    names = {"336": "1336", "343": "43"}
+
+    def rename(row: Row) -> Row:
+        longer = f"{row[2]}.{row[2][::-1]}{ending}"
+        return [names.get(row[0], row[0]), row[1], longer, *row[3:]]
+
+    judged: dict[str, list[Row]] = {}
+    for row in data.qrels:
+        judged.setdefault(row[0], []).append(row)
+    qrels = []
+    for block in _blocks(data.run):
+        query = block[0][0]
+        rows = judged.get(query) or [[query, "0", row[2], "0"] for row in block[::3]]
+        rows = [
+            _with(row, 3, row[3].strip("-").replace("1", str(n % 3))) for n, row in enumerate(rows)
+        ]
+        qrels += [_with(rows[0], 3, "2"), *rows[1:]]
+    return Data([rename(row) for row in data.run], [rename(row) for row in qrels])
+
+
 class _Shapes:
     """Collects the shapes of some rows.
 
@@ -217,6 +246,67 @@ def run_shapes(data: Data) -> list[Shape]:
     ]
     add("json-lines", (json.dumps(record) for record in records), ".jsonl")
     add("html", b"<!DOCTYPE html>\n<html><body>404</body></html>\n")
+    # Several deviations at once.
+    first = len(blocks[0])
+    for at, name in enumerate(("first", "second", "third")):
+        hidden = slice(at * first, (at + 1) * first)
+        add(f"{name}-query-behind-hash", _changed(plain, hidden, "#{}"))
+    put("some-upper-case-ids", 2, lambda n, row: row[2].upper() if n % 5 == 0 else row[2])
+    deeper = ([rows[-1][0], "Q0", f"x{n}", str(n), f"{1 - n / 999:.4f}"] for n in range(16, 130))
+    add("deep", [*plain, *(" ".join([*row, "bm25"]) for row in deeper)])
+    add(
+        "ties-at-borders",
+        (" ".join([*r[:4], str(900 + b - n), "a+"]) for n, r, b in _numbered(rows)),
+    )
+    close = [_with(r, 4, _just_below(rows, n) if n % 4 == 3 else r[4]) for n, r in enumerate(rows)]
+    add("ties-in-32-bits-and-two-spaces", ("  ".join(row) for row in close))
+    add("ties-in-32-bits-and-points", (" ".join(_with(r, 3, f"{r[3]}.0")) for r in close))
+    half = [_with(row, 3, str(first + 1 - int(row[3]))) for row in blocks[0]]
+    add("rising-in-half", (" ".join(row) for row in [*half, *blocks[1]]))
+    relevant = {(row[0], row[2]) for row in data.qrels}
+    top = [sorted(b, key=lambda r: (r[0], r[2]) not in relevant) for b in blocks]
+    best = [
+        [_with(r, 2, o[2] if n < 3 else f"x{n}") for n, (r, o) in enumerate(zip(b, t, strict=True))]
+        for b, t in zip(blocks, top, strict=True)
+    ]
+    add("judged-rows-last", (" ".join(row) for block in best for row in reversed(block)))
+    marked = sorted(plain, key=lambda text: text[-9:])
+    add("byte-order-mark-and-shuffled", b"\xef\xbb\xbf" + _lines(marked))
+    add("header-and-shuffled", ["qid Q0 docno rank score tag", *marked])
+    twice = [*table, _with(table[3], 3, "0.5")]
+    add("csv-of-excel", ["sep=;", ";".join(names), *(";".join(row) for row in twice)], ".csv")
+    add(
+        "csv-below-comment",
+        ["# a comment", ",".join(names), *(",".join(row) for row in twice)],
+        ".csv",
+    )
+    again = [json.dumps(dict(zip(names, row, strict=True))) for row in twice]
+    add("json-lines-with-blank", [*again[:5], "", *again[5:]], ".jsonl")
+    return shapes.found
+
+
+def long_run_shapes(data: Data) -> list[Shape]:
+    """Return a run of several chunks in shapes whose deviations are far from the beginning."""
+    shapes = _Shapes(data.run, ".run")
+    add, put, rows = shapes.add, shapes.put, data.run
+    plain = [" ".join(row) for row in rows]
+    late = len(rows) - 40
+    last = rows[-1][0]
+    add("clean", plain)
+    add(
+        "comment-and-late-rank", ["# a comment", *_changed(plain, slice(late, late + 1), "{} more")]
+    )
+    put("ties-against-ids-then-not", 4, lambda n, row: _tied(rows, n))
+    put("late-ids", 2, lambda n, row: {late: row[0], late + 2: "007"}.get(n, row[2]))
+    put("late-nan", 4, lambda n, row: "nan" if n == late else row[4])
+    put("late-repeat", 2, lambda n, row: rows[n - 1][2] if n == late else row[2])
+    put("late-tag", 5, lambda _, row: "other" if row[0] == last else row[5])
+    add("late-tabs", ("\t".join(row) if row[0] == last else " ".join(row) for row in rows))
+    add("late-latin-1", _lines(plain[:late]) + b"\xe9".join(_lines(plain[late:]).split(b"d", 1)))
+    split = [*plain[4:], *plain[:4]]
+    add("split-query", split)
+    add("byte-order-mark-and-split-query", b"\xef\xbb\xbf" + _lines(split))
+    add("header-and-split-query", ["qid Q0 docno rank score tag", *split])
     return shapes.found
 
 
@@ -274,6 +364,12 @@ def qrels_shapes(data: Data) -> list[Shape]:
         nested.setdefault(row[0], {})[row[2]] = int(row[3])
     add("json", json.dumps(nested).encode(), ".json")
     add("a-run", (" ".join(row) for row in data.run))
+    # Several deviations at once.
+    blocks = _blocks(rows)
+    add("one-query", (" ".join(row) for row in blocks[0]))
+    add("two-queries", (" ".join(row) for block in blocks[:2] for row in block))
+    add("first-query-behind-hash", _changed(plain, slice(len(blocks[0])), "#{}"))
+    add("interleaved-crlf", _lines([*plain[::2], *plain[1::2]]).replace(b"\n", b"\r\n"))
     return shapes.found
 
 
@@ -283,6 +379,25 @@ def _blocks(rows: Sequence[Row]) -> list[list[Row]]:
     for row in rows:
         blocks.setdefault(row[0], []).append(row)
     return [*blocks.values()]
+
+
+def _changed(texts: Sequence[str], place: slice, form: str) -> list[str]:
+    """Return lines of which some are put into a form like ``#{}``."""
+    return [*texts[: place.start], *map(form.format, texts[place]), *texts[place.stop :]]
+
+
+def _numbered(rows: Sequence[Row]) -> Iterable[tuple[int, Row, int]]:
+    """Return each row with its number and that of its query."""
+    queries = [*dict.fromkeys(row[0] for row in rows)]
+    return ((n, row, queries.index(row[0])) for n, row in enumerate(rows))
+
+
+def _tied(rows: Sequence[Row], number: int) -> str:
+    """Return a score that ties some rows: in the last query only where ids descend."""
+    row, above = rows[number], rows[number - 1]
+    descends = above[0] == row[0] and above[2] > row[2]
+    is_tied = row[0] == rows[0][0] or (row[0] == rows[-1][0] and descends)
+    return above[4] if is_tied and int(row[3]) % 2 == 0 else row[4]
 
 
 def _with(row: Row, column: int, value: str) -> Row:
