@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -256,7 +256,7 @@ def wilcoxon_test(differences: npt.ArrayLike) -> ColumnTests:
 
 _COLUMNS_PER_BLOCK = 1024
 _MOST_PERMUTED = 13
-"""The maximum number of differences for which SciPy enumerates signs despite zeros or ties."""
+"""The maximum number of differences whose p-value is exact despite zeros or ties, as in SciPy."""
 
 
 def _wilcoxon(table: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -264,7 +264,7 @@ def _wilcoxon(table: FloatArray) -> tuple[FloatArray, FloatArray]:
     from scipy.special import ndtr
 
     rows = len(table)
-    n, above, below, ties = _signed_ranks(table)
+    n, above, below, ties, ranks = _signed_ranks(table)
     statistic = np.minimum(above, below)
     # The normal approximation.
     deviation = np.sqrt((n * (n + 1.0) * (2.0 * n + 1.0) - ties / 2.0) / 24.0)
@@ -272,22 +272,27 @@ def _wilcoxon(table: FloatArray) -> tuple[FloatArray, FloatArray]:
     if rows > MOST_EXACT:
         return statistic, p_value
     exact = (ties == 0) & (n == rows)
-    below_or_equal = np.cumsum(_count_rank_sums(rows)) / 2.0**rows
+    below_or_equal = np.cumsum(_count_rank_sums(tuple(range(1, rows + 1)))) / 2.0**rows
     p_value[exact] = 2.0 * below_or_equal[statistic[exact].astype(np.int64)]
     if rows <= _MOST_PERMUTED:
-        from scipy.stats import wilcoxon
-
         for column in np.flatnonzero(~exact):
-            p_value[column] = wilcoxon(table[:, column]).pvalue
+            # Ties have ranks such as 2.5.
+            doubled = (2 * ranks[:, column][ranks[:, column] > 0]).astype(np.int64)
+            counts = _count_rank_sums(tuple(doubled.tolist()))
+            extreme = counts[: int(2 * statistic[column]) + 1].sum()
+            p_value[column] = 2.0 * extreme / 2.0 ** len(doubled)
     return statistic, p_value
 
 
-def _signed_ranks(table: FloatArray) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+def _signed_ranks(
+    table: FloatArray,
+) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     """Rank the sizes of the differences other than 0 in each column.
 
     Returns:
-        The number of these differences, the sums of the ranks of positive and of negative ones, and
-        the sum of t^3 - t over groups of t equal sizes.
+        The number of these differences, the sums of the ranks of positive and of negative ones, the
+        sum of t^3 - t over groups of t equal sizes, and the ranks, ascending, with 0 for a
+        difference of 0.
     """
     sizes = np.abs(table)
     order = np.argsort(sizes, axis=0, kind="stable")
@@ -302,17 +307,18 @@ def _signed_ranks(table: FloatArray) -> tuple[IntArray, FloatArray, FloatArray, 
     signs = np.sign(np.take_along_axis(table, order, axis=0))
     equal = np.where(signs == 0, 1.0, last - first + 1.0)
     above, below = (np.where(signs == side, ranks, 0.0).sum(axis=0) for side in (1.0, -1.0))
-    return len(table) - zeros, above, below, (equal**2 - 1.0).sum(axis=0)
+    ranks = np.where(signs == 0, 0.0, ranks)
+    return len(table) - zeros, above, below, (equal**2 - 1.0).sum(axis=0), ranks
 
 
-@cache
-def _count_rank_sums(n: int) -> FloatArray:
-    """Return the number of assignments of signs to the ranks 1 to n by the sum of positive ranks.
+@lru_cache(maxsize=1024)
+def _count_rank_sums(ranks: tuple[int, ...]) -> FloatArray:
+    """Return the number of assignments of signs to ranks by the sum of positive ranks.
 
     All are whole numbers below 2^53.
     """
     counts = np.ones(1)
-    for rank in range(1, n + 1):
+    for rank in ranks:
         longer = np.zeros(len(counts) + rank)
         longer[: len(counts)] += counts
         longer[rank:] += counts
