@@ -147,7 +147,7 @@ def test_fuse_keeps_everything_unless_told_otherwise(tmp_path: Path) -> None:
     right = saved(tmp_path, "right.run", {"1": {f"d{n}": 900.0 - n for n in range(100, 250)}})
     output = tmp_path / "fused.run"
     result = run_cli("fuse", left, right, "--output", str(output))
-    assert "1 queries, 250 results from 2 runs" in result.stdout
+    assert "1 query, 250 results from 2 runs" in result.stdout
     assert len(read_run(output).to_dict()["1"]) == 250
     assert run_cli("fuse", left, right, "--output", str(output), "--depth", "100").exit_code == 0
     assert len(read_run(output).to_dict()["1"]) == 100
