@@ -216,7 +216,9 @@ def test_every_key_of_the_help_does_what_it_says(page: Any, serve: Any, report: 
     press(page, "ArrowUp", "Delete")
     is_saved(page, "removed")
     assert state(page)["grades"] == {}
-    press(page, "x", "ArrowUp", "x")
+    press(page, "x")
+    is_saved(page, "Flagged")
+    press(page, "ArrowUp", "x")
     is_saved(page, "removed")
     press(page, "n")
     page.wait_for("view.query === 2")
