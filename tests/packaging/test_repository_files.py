@@ -118,9 +118,13 @@ def test_teardown(broken):
 @pytest.mark.process
 @pytest.mark.slow("starts pytest several times")
 def test_tests_that_passed_elsewhere_can_be_omitted(tmp_path: Path) -> None:
-    """As ``.ci/run`` does with those that passed in the clone."""
-    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
-    (tmp_path / "test_it.py").write_text(TESTS, "utf-8")
+    """As ``.ci/run`` does with those that passed in the clone: the list is outside of the project."""
+    project, passed = tmp_path / "project", tmp_path / "list" / "passed"
+    project.mkdir()
+    passed.parent.mkdir()
+    shutil.copy(ROOT / "tests" / "conftest.py", project)
+    (project / "pytest.ini").write_text("[pytest]\ntestpaths = .\n", "utf-8")
+    (project / "test_it.py").write_text(TESTS, "utf-8")
     # Without what the tests around this one require, and their options.
     environment = {
         name: value
@@ -130,8 +134,8 @@ def test_tests_that_passed_elsewhere_can_be_omitted(tmp_path: Path) -> None:
 
     def run(*words: str) -> str:
         done = subprocess.run(
-            [*PYTEST, *words, "."],
-            cwd=tmp_path,
+            [*PYTEST, *words],
+            cwd=project,
             env={**environment, "PYTHONPATH": str(ROOT / "tests" / "contract")},
             capture_output=True,
             text=True,
@@ -139,10 +143,10 @@ def test_tests_that_passed_elsewhere_can_be_omitted(tmp_path: Path) -> None:
         )
         return done.stdout
 
-    assert "1 failed, 3 passed, 1 skipped, 1 error" in run("-n", "2", "--write-passed", "passed")
-    passed = (tmp_path / "passed").read_text("utf-8").split()
-    assert [name.rpartition(":")[2] for name in passed] == ["test_installation", "test_passes"]
-    again = run("--omit-passed", "passed")
+    assert "1 failed, 3 passed, 1 skipped, 1 error" in run("-n", "2", f"--write-passed={passed}")
+    names = passed.read_text("utf-8").split()
+    assert [name.rpartition(":")[2] for name in names] == ["test_installation", "test_passes"]
+    again = run(f"--omit-passed={passed}")
     assert "1 failed, 2 passed, 1 skipped, 1 deselected, 1 error" in again
 
 
