@@ -118,12 +118,11 @@ def test_teardown(broken):
 @pytest.mark.process
 @pytest.mark.slow("starts pytest several times")
 def test_tests_that_passed_elsewhere_can_be_omitted(tmp_path: Path) -> None:
-    """As ``.ci/run`` does with those that passed in the clone: the list is outside of the project."""
+    """As ``.ci/run`` does with those of the clone, with the list outside of the project."""
     project, passed = tmp_path / "project", tmp_path / "list" / "passed"
     project.mkdir()
     passed.parent.mkdir()
     shutil.copy(ROOT / "tests" / "conftest.py", project)
-    (project / "pytest.ini").write_text("[pytest]\ntestpaths = .\n", "utf-8")
     (project / "test_it.py").write_text(TESTS, "utf-8")
     # Without what the tests around this one require, and their options.
     environment = {
