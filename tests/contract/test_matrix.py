@@ -18,14 +18,19 @@ def lean(tmp_path_factory):
         yield running
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_every_shape_gives_the_frozen_result(command, program, lean, tmp_path, compare):
-    compare(f"matrix/{command.name}", observe_matrix(command, program, lean, tmp_path))
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return Files(tmp_path_factory.mktemp("files"))
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_settings_meet_in_pairs(command, tmp_path):
-    shapes = [*Files(tmp_path).shapes(command.files, command.rows).values()]
+def test_every_shape_gives_the_frozen_result(command, program, lean, files, compare):
+    compare(f"matrix/{command.name}", observe_matrix(command, program, lean, files))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_settings_meet_in_pairs(command, files):
+    shapes = [*files.shapes(command.files, command.rows).values()]
     rows = [settings for _, settings in settings_of(command, shapes)]
     assert len(rows) == len(shapes) > (5 if command.rows == MANY else 40)
     for one, other in combinations(command.settings, 2):

@@ -62,7 +62,7 @@ def test_another_server_than_a_scheduler(hasty):
             pass
 
     with http.server.HTTPServer(("127.0.0.1", 0), Silent) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         address = f"tcp://127.0.0.1:{server.server_port}"
         with pytest.raises(InputError, match=f"no scheduler answers — {address}"):
             use_scheduler(address).__enter__()

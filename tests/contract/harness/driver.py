@@ -6,6 +6,8 @@ runs import, so that they find Polars not loaded. Each line on its standard inpu
 - `words`, `folder`, `variables`, `stdin`, `stdout` and `stderr` (paths), `processors` (the greatest
   number to use, or `null`): starts a command in a
   fork, so that it leaves nothing behind in this process. The answer is the process id.
+- `batch`, a list of such objects, and `codes`, a path: starts them in one fork, one after another,
+  and writes the exit codes into the file. The answer is the process id.
 - `wait`, a process id: the answer is its exit code.
 - `poll`, a process id: the same, or `null` while it runs.
 """
@@ -26,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 SECONDS_PER_COMMAND = 300
+PROCESSORS = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 LIBRARIES = ("bm25s", "jinja2", "matplotlib.backends.backend_agg", "matplotlib.figure")
 LIBRARIES += ("pandas", "pytrec_eval", "scipy.stats", "wordllama")
 """Imported where commands need them; here once for all commands."""
@@ -55,21 +58,24 @@ def load_commands(lean: bool) -> dict[str, Any]:
     return {name: points[name].load() for name in names}
 
 
-def run(command: Any, request: dict[str, Any]) -> int:
+def run(commands: dict[str, Any], request: dict[str, Any]) -> int:
     """Run a command in this process, as its console script does."""
     for number, key in enumerate(("stdin", "stdout", "stderr")):
         flags = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        os.dup2(os.open(request[key], flags, 0o644), number)
+        opened = os.open(request[key], flags, 0o644)
+        os.dup2(opened, number)
+        os.close(opened)
+    sys.stdin = os.fdopen(0, closefd=False)
     os.chdir(request["folder"])
     os.environ.update(request["variables"])
-    if request.get("processors") and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: request["processors"]])
+    if PROCESSORS:
+        os.sched_setaffinity(0, PROCESSORS[: request.get("processors")])
     sys.argv = [str(Path(sys.executable).parent / request["words"][0]), *request["words"][1:]]
     # A shell's background job inherits "ignore" for the signal of Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.alarm(SECONDS_PER_COMMAND)
     try:
-        end = command()
+        end = commands[request["words"][0]]()
     except SystemExit as stop:
         end = stop.code
     except BaseException:  # what the interpreter would print
@@ -82,8 +88,8 @@ def run(command: Any, request: dict[str, Any]) -> int:
     return end if isinstance(end, int) else int(end is not None)
 
 
-def start(command: Any, request: dict[str, Any]) -> int:
-    """Run a command in a fork, and return its process id."""
+def start(commands: dict[str, Any], request: dict[str, Any]) -> int:
+    """Run a command, or several, in a fork, and return its process id."""
     with warnings.catch_warnings():
         # Libraries start idle threads when they are imported.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -91,7 +97,11 @@ def start(command: Any, request: dict[str, Any]) -> int:
     if not child:
         code = 1
         try:
-            code = run(command, request)
+            if "batch" in request:
+                codes = [run(commands, one) for one in request["batch"]]
+                code = Path(request["codes"]).write_text(json.dumps(codes)) and 0
+            else:
+                code = run(commands, request)
         finally:
             os._exit(code)
     return child
@@ -114,7 +124,7 @@ def main() -> None:
         elif "poll" in request:
             answer = wait_for(request["poll"], os.WNOHANG)
         else:
-            answer = start(commands[request["words"][0]], request)
+            answer = start(commands, request)
         print(json.dumps(answer), file=answers, flush=True)
 
 

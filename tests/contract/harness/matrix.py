@@ -11,12 +11,13 @@ import os
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.normal import normalise
-from harness.program import Done, Program
+from harness.program import Call, Done, Program
 from harness.shapes import (
     LONG,
     SEED,
@@ -113,10 +114,10 @@ def settings_of(command: Command, shapes: Sequence[Shape]) -> Iterator[tuple[Sha
 
 
 class Files:
-    """The shapes of both sizes, written into a folder when they are needed."""
+    """The shapes of all sizes, written into a folder when they are needed."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._data = {SMALL: make_data(), LARGE: make_data(150, 96, LONG)}
         self._data[MATCHED] = match(make_data())
         self._shapes: dict[tuple[str, str], dict[str, Shape]] = {}
@@ -134,11 +135,11 @@ class Files:
     def write(self, kind: str, name: str, size: str = SMALL) -> str:
         """Write a file, and return its path relative to the folder."""
         shape = self.shapes(kind, size)[name]
-        path = self._folder / size / shape.file
-        path.parent.mkdir(exist_ok=True)
+        path = self.folder / kind / size / shape.file
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             path.write_bytes(shape.data)
-        return f"{size}/{shape.file}"
+        return f"{kind}/{size}/{shape.file}"
 
 
 def words_of(command: Command, shape: Shape, settings: Settings, files: Files) -> tuple[str, str]:
@@ -248,7 +249,7 @@ def _without_paths(value: Any) -> Any:
 
 
 def observe_matrix(
-    command: Command, program: Program, lean: Program, folder: Path
+    command: Command, program: Program, lean: Program, files: Files
 ) -> dict[str, Any]:
     """Run a command on every shape, and describe the results.
 
@@ -256,26 +257,30 @@ def observe_matrix(
         command: The command.
         program: The commands in a process that has loaded Polars.
         lean: The commands in a process that has not.
-        folder: The folder of the files.
+        files: The shapes.
 
     Returns:
         For each shape and its settings the description, or the name of an earlier entry that is
         equal.
     """
-    files = Files(folder)
+    rows = [*settings_of(command, [*files.shapes(command.files, command.rows).values()])]
+    calls: dict[bool, list[Call]] = {True: [], False: []}
+    for shape, settings in rows:
+        words, stdin = words_of(command, shape, settings, files)
+        standard_input = files.folder / stdin if stdin else Path(os.devnull)
+        processors = 1 if settings.get("one_processor") else None
+        calls[bool(settings.get("lean"))].append(
+            Call(words, files.folder, standard_input, processors)
+        )
+    with ThreadPoolExecutor(1) as pool:
+        others = pool.submit(program.run_all, calls[False])
+        # Each of these has a process of its own, because most commands load Polars.
+        alone = [lean.run_all([call])[0] for call in calls[True]]
+    done = {True: iter(alone), False: iter(others.result())}
     found: dict[str, Any] = {}
     first: dict[str, str] = {}
-    for shape, settings in settings_of(
-        command, [*files.shapes(command.files, command.rows).values()]
-    ):
-        words, stdin = words_of(command, shape, settings, files)
-        done = (lean if settings.get("lean") else program)(
-            words,
-            folder,
-            stdin=folder / stdin if stdin else Path(os.devnull),
-            processors=1 if settings.get("one_processor") else None,
-        )
-        described = describe(command, done)
+    for shape, settings in rows:
+        described = describe(command, next(done[bool(settings.get("lean"))]))
         entry = " ".join([shape.name, *(f"+{name}" for name, value in settings.items() if value)])
         key = json.dumps(described, sort_keys=True)
         found[entry] = f"as {first[key]}" if key in first else described

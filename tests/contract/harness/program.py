@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +31,16 @@ class Done:
     def text(self) -> str:
         """The standard output as text."""
         return self.stdout.decode()
+
+
+@dataclass(frozen=True)
+class Call:
+    """A command line, the folder in which it runs, its input and the processors it may use."""
+
+    command: str
+    folder: Path
+    stdin: Path
+    processors: int | None
 
 
 class Program:
@@ -94,6 +104,23 @@ class Program:
         code = started.wait()
         return Done(code, stdout.read_bytes(), stderr.read_text("utf-8", "replace"))
 
+    def run_all(self, calls: Iterable[Call]) -> list[Done]:
+        """Run command lines in one process, one after another, so that they start faster."""
+        requests = []
+        for number, call in enumerate(calls):
+            outputs = [self._folder / f"batch-{number}.{name}" for name in ("stdout", "stderr")]
+            requests.append(
+                self._request(call.command, call.folder, call.stdin, outputs, {}, call.processors)
+            )
+        codes = self._folder / "codes"
+        codes.write_text("[]")
+        end = self.ask({"wait": self.ask({"batch": requests, "codes": str(codes)})})
+        assert end == 0, [Path(one["stderr"]).read_text() for one in requests][-1]
+        return [
+            Done(code, Path(one["stdout"]).read_bytes(), Path(one["stderr"]).read_text("utf-8"))
+            for code, one in zip(json.loads(codes.read_text()), requests, strict=True)
+        ]
+
     def start(
         self,
         command: str | Sequence[object],
@@ -104,21 +131,33 @@ class Program:
         """Start a command as :meth:`__call__` does, and return without waiting for its end."""
         self._started += 1
         outputs = [self._folder / f"{self._started}.{name}" for name in ("stdout", "stderr")]
-        return self._start(command, folder, stdin, (outputs[0], outputs[1]), variables)
+        return self._start(command, folder, stdin, outputs, variables)
 
     def _start(
         self,
         command: str | Sequence[object],
         folder: Path,
         stdin: Path,
-        outputs: tuple[Path, Path],
+        outputs: Sequence[Path],
         variables: Mapping[str, str],
         processors: int | None = None,
     ) -> Started:
+        request = self._request(command, folder, stdin, outputs, variables, processors)
+        return Started(self.ask(request), self, outputs[0], outputs[1])
+
+    def _request(
+        self,
+        command: str | Sequence[object],
+        folder: Path,
+        stdin: Path,
+        outputs: Sequence[Path],
+        variables: Mapping[str, str],
+        processors: int | None,
+    ) -> dict[str, Any]:
         for path in outputs:
             path.write_bytes(b"")
         words = shlex.split(command) if isinstance(command, str) else [*map(str, command)]
-        request = {
+        return {
             "words": words,
             "folder": str(folder),
             "variables": {**self._variables, **variables},
@@ -127,7 +166,6 @@ class Program:
             "stderr": str(outputs[1]),
             "processors": processors,
         }
-        return Started(self.ask(request), self, *outputs)
 
     def ask(self, request: Mapping[str, Any]) -> int | None:
         """Send the driver a request, and return its answer."""

@@ -12,6 +12,7 @@ import lzma
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 SEED = 11
 LONG = "https://example.org/a/collection/of/documents/with/long/addresses/" * 9
@@ -30,11 +31,22 @@ class Data:
 
 @dataclass(frozen=True)
 class Shape:
-    """A file: its name, with the suffix that users would give it, and its bytes."""
+    """A file.
+
+    Attributes:
+        name: The name of the shape.
+        file: The name of the file, with the suffix that users would give it.
+        make: Returns its bytes.
+    """
 
     name: str
     file: str
-    data: bytes
+    make: Callable[[], bytes]
+
+    @cached_property
+    def data(self) -> bytes:
+        """The bytes."""
+        return self.make()
 
 
 def make_data(queries: int = 6, depth: int = 15, prefix: str = "") -> Data:
@@ -105,10 +117,17 @@ class _Shapes:
         self._rows, self._suffix = rows, suffix
         self.found: list[Shape] = []
 
-    def add(self, name: str, data: bytes | Iterable[str], suffix: str = "") -> None:
-        """Add a file with these bytes or lines."""
-        content = data if isinstance(data, bytes) else _lines(data)
-        self.found.append(Shape(name, f"{name}{suffix or self._suffix}", content))
+    def add(
+        self, name: str, data: bytes | Iterable[str] | Callable[[], bytes], suffix: str = ""
+    ) -> None:
+        """Add a file with these bytes or lines, or with those that a function returns."""
+
+        def make() -> bytes:
+            if callable(data):
+                return data()
+            return data if isinstance(data, bytes) else _lines(data)
+
+        self.found.append(Shape(name, f"{name}{suffix or self._suffix}", make))
 
     def put(self, name: str, column: int, value: Callable[[int, Row], str]) -> None:
         """Add the rows with other values in a column."""
@@ -139,9 +158,9 @@ def run_shapes(data: Data) -> list[Shape]:
     add("leading-space", (f" {text}" for text in plain))
     add("mixed-spacing", ((" " if n % 3 else "\t").join(row) for n, row in enumerate(rows)))
     line("form-feed", middle, "\f".join(rows[middle]))
-    add("crlf", clean.replace(b"\n", b"\r\n"))
-    add("mixed-line-ends", clean.replace(b"\n", b"\r\n", 20))
-    add("bare-cr", clean.replace(b"\n", b"\r"))
+    add("crlf", lambda: clean.replace(b"\n", b"\r\n"))
+    add("mixed-line-ends", lambda: clean.replace(b"\n", b"\r\n", 20))
+    add("bare-cr", lambda: clean.replace(b"\n", b"\r"))
     add("no-final-newline", clean[:-1])
     add("blank-last-line", [*plain, ""])
     add("blank-lines", [*plain[:5], "", "   ", *plain[5:]])
@@ -153,13 +172,13 @@ def run_shapes(data: Data) -> list[Shape]:
     add("header", ["qid Q0 docno rank score tag", *plain])
     # Encodings and compression.
     add("byte-order-mark", b"\xef\xbb\xbf" + clean)
-    add("utf-16", clean.decode().encode("utf-16"))
+    add("utf-16", lambda: clean.decode().encode("utf-16"))
     add("latin-1-id", clean.replace(b"d00", "d\u00e9".encode("latin-1"), 3))
     add("nul-byte", clean.replace(b"bm25", b"bm\x0025", 1))
-    add("gzip", gzip.compress(clean, mtime=0), ".run.gz")
-    add("gzip-without-suffix", gzip.compress(clean, mtime=0))
-    add("truncated-gzip", gzip.compress(clean, mtime=0)[:-20], ".run.gz")
-    add("xz", lzma.compress(clean), ".run.xz")
+    add("gzip", lambda: gzip.compress(clean, mtime=0), ".run.gz")
+    add("gzip-without-suffix", lambda: gzip.compress(clean, mtime=0))
+    add("truncated-gzip", lambda: gzip.compress(clean, mtime=0)[:-20], ".run.gz")
+    add("xz", lambda: lzma.compress(clean), ".run.xz")
     add("empty", b"")
     # Sizes.
     add("one-line", plain[:1])
@@ -167,7 +186,7 @@ def run_shapes(data: Data) -> list[Shape]:
     add("one-row-per-query", (" ".join(block[0]) for block in blocks))
     add("few-queries", (" ".join(row) for block in blocks[:2] for row in block))
     # Order.
-    add("unsorted-in-query", (" ".join(r) for b in blocks for r in generator.sample(b, len(b))))
+    add("unsorted-in-query", [" ".join(r) for b in blocks for r in generator.sample(b, len(b))])
     add("interleaved", (" ".join(row) for row in sorted(rows, key=lambda row: int(row[3]))))
     add("shuffled", generator.sample(plain, len(plain)))
     add("split-query", [*plain[4:], *plain[:4]])
@@ -322,15 +341,15 @@ def qrels_shapes(data: Data) -> list[Shape]:
     add("tabs", ("\t".join(row) for row in rows))
     add("two-spaces", ("  ".join(row) for row in rows))
     add("aligned", (f"{r[0]:<6}{r[1]} {r[2]:>9} {r[3]:>3}" for r in rows))
-    add("crlf", clean.replace(b"\n", b"\r\n"))
-    add("bare-cr", clean.replace(b"\n", b"\r"))
+    add("crlf", lambda: clean.replace(b"\n", b"\r\n"))
+    add("bare-cr", lambda: clean.replace(b"\n", b"\r"))
     add("no-final-newline", clean[:-1])
     add("comment", [plain[0], "# a comment", *plain[1:]])
     add("blank-lines", [plain[0], "", *plain[1:], ""])
     add("header", ["query iteration document grade", *plain])
     add("byte-order-mark", b"\xef\xbb\xbf" + clean)
-    add("utf-16", clean.decode().encode("utf-16"))
-    add("gzip", gzip.compress(clean, mtime=0), ".qrels.gz")
+    add("utf-16", lambda: clean.decode().encode("utf-16"))
+    add("gzip", lambda: gzip.compress(clean, mtime=0), ".qrels.gz")
     add("empty", b"")
     add("one-line", plain[:1])
     add("split-query", [*plain[3:], *plain[:3]])

@@ -89,7 +89,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setenv("ENGINE_KEY", "abcdefgh-secret")
     running = Engine()
-    thread = threading.Thread(target=running.server.serve_forever, daemon=True)
+    thread = threading.Thread(target=running.server.serve_forever, args=[0.01], daemon=True)
     thread.start()
     yield running
     running.server.shutdown()
