@@ -71,8 +71,10 @@ def run(commands: dict[str, Any], request: dict[str, Any]) -> int:
     if PROCESSORS:
         os.sched_setaffinity(0, PROCESSORS[: request.get("processors")])
     sys.argv = [str(Path(sys.executable).parent / request["words"][0]), *request["words"][1:]]
-    # A shell's background job inherits "ignore" for the signal of Ctrl-C.
+    # A job in the background of a shell inherits "ignore" for Ctrl-C, one of nohup for SIGHUP.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.alarm(SECONDS_PER_COMMAND)
     try:
         end = commands[request["words"][0]]()
