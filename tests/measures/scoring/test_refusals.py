@@ -267,7 +267,8 @@ def one_way_broken(thorough):
     everywhere = range(48)
     parts = (range(20, 28), range(44, 48), [9])
     for number, change in enumerate(ROW_CHANGES):
-        few = parts if thorough else parts[number % 6 : number % 6 + 1]
+        at = number % (3 if thorough else 6)
+        few = parts[at : at + 1]
         for chosen in (everywhere, *few):
             rows = simple_rows()
             for at in chosen:
