@@ -15,7 +15,15 @@ from typer.testing import CliRunner
 from tests.formats.clean.run_texts import changed, regular_runs
 from tests.formats.clean.test_judged import regular_qrels
 from trectools_plus.cli.app import app
-from trectools_plus.validation import CATALOGUE, RENDERERS, clean_reports, validate_run
+from trectools_plus.retrieval import describe_run
+from trectools_plus.validation import (
+    CATALOGUE,
+    RENDERERS,
+    clean_reports,
+    describe_clean_run,
+    load_run,
+    validate_run,
+)
 from trectools_plus.validation.clean import NAMES
 from trectools_plus.validation.clean_reports import load_judged_ids, validate_clean_run
 from trectools_plus.validation.engine import open_qrels, open_run
@@ -74,6 +82,22 @@ def test_reports_on_regular_runs_are_those_of_the_rules(folder, text, max_depth,
     path = folder / "run.txt"
     path.write_bytes(text.encode())
     assert_same(path, max_depth=max_depth, max_tag_length=longest)
+
+
+@given(st.one_of(regular_runs(), changed(regular_runs())))
+@example("1 Q0 a 1 2 t\n1 Q0 b 2 2 t\n1 Q0 c 3 1 t\n")
+@example("1 Q0 b 0 16777217 t\n1 Q0 a 1 16777216 t\n1 Q0 c 2 16777216 t\n2 Q0 a 1 1 other\n")
+def test_a_clean_run_is_described_as_by_tables(folder, text):
+    path = folder / "described.txt"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    described = describe_clean_run(str(path))
+    if described is not None:
+        assert described == describe_run(load_run(path)).model_dump(mode="json")
+
+
+def test_usual_runs_are_described_without_tables(tmp_path):
+    (tmp_path / "run").write_text(a_run())
+    assert describe_clean_run(str(tmp_path / "run")) is not None
 
 
 @settings(max_examples=60)

@@ -23,7 +23,6 @@ from trectools_plus.measures.registry import measure_labels as measure_labels
 from trectools_plus.measures.scoring.bounds import residual_bounds as residual_bounds
 from trectools_plus.measures.scoring.bounds import tie_bounds as tie_bounds
 from trectools_plus.measures.scoring.files import open_files as open_files
-from trectools_plus.measures.scoring.small import evaluate_small_files as evaluate_small_files
 
 __all__ = [
     "Definition",

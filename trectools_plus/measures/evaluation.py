@@ -76,36 +76,6 @@ class Counts:
         return asdict(self)
 
 
-class PlainTables(Mapping[str, "FloatArray"]):
-    """Tables in lists, each of which becomes an array when it is requested.
-
-    Args:
-        rows: Per run, the values of each query, one per measure.
-    """
-
-    def __init__(self, rows: Mapping[str, list[list[float]]]) -> None:
-        self.rows = rows
-
-    def __getitem__(self, name: str) -> FloatArray:
-        """Return the table of a run, of shape (queries, measures)."""
-        import numpy as np
-
-        table = np.array(self.rows[name], dtype=np.float64)
-        return table if len(table) else table.reshape(0, 0)
-
-    def __contains__(self, name: object) -> bool:
-        """Return whether there is a run of this name."""
-        return name in self.rows
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of the runs."""
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        """Return the number of runs."""
-        return len(self.rows)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Displayed):
     """Scores of one or more runs against one set of qrels.
@@ -175,13 +145,8 @@ class Evaluation(Displayed):
 
     def values_as_list(self, run_name: AnyName, measure_name: AnyName | None = None) -> list[float]:
         """Return :meth:`values` as a list."""
-        if measure_name is None:
-            run_name, measure_name = self._only_run(run_name), run_name
-        if not isinstance(self.tables, PlainTables):
-            listed: list[float] = self.values(run_name, measure_name).tolist()
-            return listed
-        column, rows = self._column(measure_name), self.tables.rows[self._known_run(run_name)]
-        return [row[column] for row in rows]
+        listed: list[float] = self.values(run_name, measure_name).tolist()
+        return listed
 
     def mean(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:
         """Return the mean of the defined values; ``nan`` if there is none; see :meth:`values`.

@@ -7,7 +7,6 @@
     reading.py      reading and validation of the files, and ranking
     scoring.py      values of each query and measure, from pytrec_eval or builtin.py
     builtin.py      measures that pytrec_eval does not have or version 10 computes differently
-    small.py        values of small clean files, without NumPy and Polars
     output.py       trec_eval's output lines
     explain.py      the help of -h
 

@@ -7,7 +7,6 @@ from trectools_plus.trec_eval.files import score_files as score_files
 from trectools_plus.trec_eval.output import output_lines as output_lines
 from trectools_plus.trec_eval.reading import read_input as read_input
 from trectools_plus.trec_eval.scoring import score as score
-from trectools_plus.trec_eval.small import score_small_files as score_small_files
 
 __all__ = [
     "output_lines",

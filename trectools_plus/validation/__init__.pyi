@@ -2,6 +2,7 @@
 # __all__.
 
 from trectools_plus.validation.catalogue import CATALOGUE as CATALOGUE
+from trectools_plus.validation.clean_reports import describe_clean_run as describe_clean_run
 from trectools_plus.validation.clean_reports import load_judged_ids as load_judged_ids
 from trectools_plus.validation.clean_reports import validate_clean_run as validate_clean_run
 from trectools_plus.validation.conversion import Converted as Converted
@@ -50,8 +51,6 @@ from trectools_plus.validation.views.pairs import DocumentIds as DocumentIds
 from trectools_plus.validation.views.pairs import read_document_ids as read_document_ids
 from trectools_plus.validation.views.qrels import QrelsView as QrelsView
 from trectools_plus.validation.views.runs import RunView as RunView
-from trectools_plus.validation.views.small import read_small_run as read_small_run
-from trectools_plus.validation.views.small import validate_small_run as validate_small_run
 
 __all__ = [
     "FileReport",

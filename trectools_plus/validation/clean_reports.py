@@ -6,17 +6,18 @@ findings on ids, their lines are collected, and the rules check these lines alon
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.clean.judged import JudgedIds
 from trectools_plus.formats.clean.qrels import scan_qrels
-from trectools_plus.formats.clean.run import scan_run
+from trectools_plus.formats.clean.run import Ties, scan_run
 from trectools_plus.formats.clean.words import Rows
 from trectools_plus.formats.files.compression import SUFFIXES
 from trectools_plus.formats.files.limits import max_content_bytes
@@ -32,6 +33,8 @@ _CHUNK_BYTES = 1 << 20
 _BYTES_PER_PROCESS = 4 << 20
 """The smallest share of a file for which another process saves time."""
 
+
+_T = TypeVar("_T")
 
 _MAX_LINES = 10_000
 """The greatest number of lines with findings in a chunk; the rules check more of them faster."""
@@ -75,6 +78,29 @@ class _Checked:
     n_judged: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """Facts about a chunk.
+
+    Attributes:
+        facts: The facts that rules need.
+        tag: The tag.
+        sizes: The number of rows of each query.
+        lowest: The lowest score.
+        highest: The highest score.
+        ties: The ties.
+        ranks_follow_scores: Whether the order of evaluation is that of the ranks.
+    """
+
+    facts: RunFacts
+    tag: str
+    sizes: Rows
+    lowest: float
+    highest: float
+    ties: Ties
+    ranks_follow_scores: bool
+
+
 def load_judged_ids(path: str | Path) -> JudgedIds | None:
     """Read qrels to compare runs with; return ``None`` if they are not clean, or unreadable."""
     if not _is_plain(path):
@@ -84,6 +110,52 @@ def load_judged_ids(path: str | Path) -> JudgedIds | None:
     except TrectoolsPlusError:  # the slower code reports it
         return None
     return None if qrels is None else JudgedIds.of(qrels)
+
+
+def describe_clean_run(path: str) -> dict[str, Any] | None:
+    """Return the fields of :class:`~trectools_plus.retrieval.RunInfo` of a run as JSON values.
+
+    Args:
+        path: The run, as the user named it.
+
+    Returns:
+        ``None`` if the run is not clean, or not a regular file.
+    """
+
+    def read(chunk: Chunk) -> _Described:
+        run = scan_run(chunk())
+        if run is None:
+            raise _NotCleanError
+        rows = np.arange(run.n_rows)
+        follow = bool((run.ranks(rows) == rows - run.starts[run.query] + 1).all())
+        lowest, highest = float(run.scores.min()), float(run.scores.max())
+        facts = RunFacts.of(run)
+        return _Described(facts, run.tag, run.lengths, lowest, highest, run.ties, follow)
+
+    chunks = _map_chunks(path, read)
+    facts = RunFacts.joined(chunk.facts for chunk in chunks or ())
+    if not chunks or facts.has_split_query:
+        return None
+    sizes = np.concatenate([chunk.sizes for chunk in chunks])
+    n_ties = sum(chunk.ties.n_ties for chunk in chunks)
+    return {
+        "path": path,
+        "tag": chunks[0].tag,
+        "queries": len(sizes),
+        "rows": facts.n_rows,
+        "depth": {
+            "min": int(sizes.min()),
+            "median": float(np.median(sizes)),
+            "max": int(sizes.max()),
+        },
+        "lowest_score": min(chunk.lowest for chunk in chunks),
+        "highest_score": max(chunk.highest for chunk in chunks),
+        "ties_64": n_ties,
+        "ties_32": n_ties + sum(chunk.ties.n_in_32_bits for chunk in chunks),
+        "first_rank": min(facts.first_ranks),
+        "ranks_follow_scores": all(chunk.ranks_follow_scores for chunk in chunks),
+        "rows_follow_ranks": True,
+    }
 
 
 def validate_clean_run(
@@ -108,6 +180,19 @@ def validate_clean_run(
     def check(chunk: Chunk) -> _Checked:
         return _check(chunk(), qrels)
 
+    checked = _map_chunks(path, check)
+    if checked is None:
+        return None
+    return _report(str(path), checked, qrels, max_depth, max_tag_length)
+
+
+def _map_chunks(path: str | Path, use: Callable[[Chunk], _T]) -> list[_T] | None:
+    """Call a function with each chunk of a run, in this process or in copies of it.
+
+    Returns:
+        The results, in the order of the file; ``None`` if the run is not a regular file, or a chunk
+        is not clean.
+    """
     if not _is_plain(path):
         return None
     try:
@@ -116,10 +201,9 @@ def validate_clean_run(
             return None
         chunks = list(iter_query_chunks(path, _CHUNK_BYTES))
         n_processes = max(1, n_bytes // _BYTES_PER_PROCESS)
-        checked = map_in_processes(check, chunks, max_processes=n_processes)
+        return map_in_processes(use, chunks, max_processes=n_processes)
     except (_NotCleanError, TrectoolsPlusError):
         return None
-    return _report(str(path), checked, qrels, max_depth, max_tag_length)
 
 
 def _is_plain(path: str | Path) -> bool:

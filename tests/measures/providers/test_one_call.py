@@ -14,11 +14,9 @@ import pytest
 
 import trectools_plus
 from trectools_plus import processes
-from trectools_plus.choices import Averaging
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import (
     evaluate,
-    evaluate_small_files,
     open_files,
     parse_measures,
 )
@@ -36,7 +34,6 @@ from trectools_plus.trec_eval.files import score_files
 from trectools_plus.trec_eval.output import Scores, output_lines, summarise
 from trectools_plus.trec_eval.reading import Input
 from trectools_plus.trec_eval.scoring import score
-from trectools_plus.trec_eval.small import score_small_files
 
 QRELS = Qrels.from_dict(
     {
@@ -125,39 +122,6 @@ def test_every_standard_figure_of_eval_is_halved(
     whole = evaluate(QRELS, RUN, asked).tables["run"]
     assert (whole > 0).any(axis=0).all()
     assert (half == whole / 2).all()
-
-
-def test_every_standard_figure_of_small_files_is_halved(
-    halved: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    judged = {"1": {"a": 2, "b": 0, "c": 1, "x": 1}, "2": {"b": 1, "c": 0, "d": 3, "e": 2}}
-    ranked = {"1": "abcu", "2": "ducb"}
-    (tmp_path / "qrels").write_text(
-        "".join(f"{q} 0 {d} {g}\n" for q, grades in judged.items() for d, g in grades.items())
-    )
-    (tmp_path / "run").write_text(
-        "".join(
-            f"{q} Q0 {d} {at} -{at} t\n" for q, ds in ranked.items() for at, d in enumerate(ds, 1)
-        )
-    )
-    files, asked = (str(tmp_path / "qrels"), [str(tmp_path / "run")]), parse_measures(names())
-
-    def table() -> npt.NDArray[np.float64]:
-        scored = evaluate_small_files(*files, asked, Averaging())
-        assert scored is not None
-        return scored.evaluation.tables["run"]
-
-    arguments = parse_arguments(["-m", "map", "-m", "ndcg_cut.1,3", files[0], *files[1]])
-    half, half_of_trec_eval = table(), score_small_files(arguments)
-    assert halved
-    monkeypatch.undo()
-    whole, whole_of_trec_eval = table(), score_small_files(arguments)
-    assert (whole > 0).any(axis=0).all()
-    assert (half == whole / 2).all()
-    assert half_of_trec_eval is not None
-    assert whole_of_trec_eval is not None
-    for name, values in whole_of_trec_eval.values.items():
-        assert (np.array(half_of_trec_eval.values[name]) == np.array(values) / 2).all()
 
 
 def figures(version: int, *flags: str) -> Scores:

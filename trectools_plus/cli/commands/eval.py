@@ -123,33 +123,19 @@ def evaluate_runs(
         chosen = measures.bind_files(chosen, ontology, annotations)
     averaging = Averaging(missing, no_relevant)
     with use_scheduler(scheduler), show_progress() as progress:
-        small = None
-        names_of_columns = formats.column_names(columns)
-        if scheduler is None and names_of_columns is None:
-            small = measures.evaluate_small_files(
-                qrels, paths, chosen, averaging, progress, [run.name for run in given]
-            )
-        if small is None:
-            load_numpy_without_threads()
-            opened = measures.open_files(
-                qrels,
-                paths,
-                chosen,
-                low_memory=low_memory,
-                strict_input=strict_input,
-                columns=names_of_columns,
-                progress=progress,
-            )
-            scored = formats.name_runs_of_files(
-                opened.runs, paths, given=[run.name for run in given]
-            )
-            named: Mapping[str, formats.NamedRun] = scored
-            evaluation = measures.score_runs(
-                opened.qrels, scored, chosen, averaging, notes=opened.notes
-            )
-            count_relevant: _CountRelevant = partial(_count_relevant, opened.qrels)
-        else:
-            named, evaluation, count_relevant = small.runs, small.evaluation, small.count_relevant
+        load_numpy_without_threads()
+        opened = measures.open_files(
+            qrels,
+            paths,
+            chosen,
+            low_memory=low_memory,
+            strict_input=strict_input,
+            columns=formats.column_names(columns),
+            progress=progress,
+        )
+        named = formats.name_runs_of_files(opened.runs, paths, given=[run.name for run in given])
+        evaluation = measures.score_runs(opened.qrels, named, chosen, averaging, notes=opened.notes)
+    count_relevant = partial(_count_relevant, opened.qrels)
     if output_format == "json":
         document = reporting.evaluation_document(qrels, named, evaluation, per_query=per_query)
         write_json(document, output)

@@ -42,12 +42,8 @@ def score_like_trec_eval(
     if arguments.help:
         write_text(trec_eval.help_lines(arguments))
         return
-    small, notes = trec_eval.score_small_files(arguments), list[str]()
-    if small is None:
-        load_numpy_without_threads()
-        scores, notes = trec_eval.score_files(arguments)
-    else:
-        scores = small
+    load_numpy_without_threads()
+    scores, notes = trec_eval.score_files(arguments)
     write_text(trec_eval.output_lines(scores, arguments), errors="surrogateescape")
     for text in (*arguments.notes, *notes):
         note(text)

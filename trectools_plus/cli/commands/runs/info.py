@@ -25,10 +25,8 @@ def runs_info(
       runs info lexical.run
       runs info lexical.run --format json
     """
-    small = validation.read_small_run(run)
-    if small is not None:
-        info = small.describe()
-    else:
+    info = validation.describe_clean_run(run)
+    if info is None:
         info = retrieval.describe_run(validation.load_run(run)).model_dump(mode="json")
     if output_format == "json":
         write_json(info)

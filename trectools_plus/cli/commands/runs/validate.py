@@ -156,9 +156,7 @@ def _check(
     for run in runs:
         report = None
         if may_be_clean:
-            if references.qrels is None:
-                report = validation.validate_small_run(run, limits)
-            report = report or validation.validate_clean_run(
+            report = validation.validate_clean_run(
                 run,
                 qrels=judged_ids,
                 max_depth=limits.max_depth,
