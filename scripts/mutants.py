@@ -180,7 +180,7 @@ def main() -> None:
     parser.add_argument("what", choices=["list", "check"])
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=1800, help="a longer run finds the fault")
+    parser.add_argument("--seconds", type=float, default=300, help="a longer run finds the fault")
     parser.add_argument("--output", type=Path, default=Path("mutants.jsonl"))
     options = parser.parse_args(words.split())
     mutants = draw(options.count, options.seed)

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from trectools_plus.choices import MAX_TAG_LENGTH
+from trectools_plus.formats.clean.lines import Layout
 from trectools_plus.formats.clean.qrels import CleanQrels
 from trectools_plus.formats.clean.run import CleanRun
 from trectools_plus.formats.clean.words import Ids, Rows
@@ -29,6 +30,8 @@ _VALID_TAG = re.compile(r"[A-Za-z0-9_.\-]+")
 
 NAMES = {
     "F104": "crlf",
+    "F107": "comment-line",
+    "F108": "blank-line",
     "F109": "no-final-newline",
     "F112": "gzip-name",
     "R106": "odd-spacing",
@@ -65,9 +68,7 @@ class RunFacts:
         first_ranks: The ranks of first rows.
         seconds: The words in column 2.
         tags: The tags.
-        separators: The characters between fields.
-        line_ends: The line ends.
-        final_newline: Whether the last line has a line end.
+        layout: How the lines are written.
         codes: The rules that single rows break, with the severity of the finding.
     """
 
@@ -77,9 +78,7 @@ class RunFacts:
     first_ranks: set[int] = field(default_factory=set)
     seconds: set[str] = field(default_factory=set)
     tags: set[str] = field(default_factory=set)
-    separators: set[str] = field(default_factory=set)
-    line_ends: set[str] = field(default_factory=set)
-    final_newline: bool = True
+    layout: Layout = field(default_factory=Layout)
     codes: dict[str, Severity] = field(default_factory=dict)
 
     @classmethod
@@ -97,9 +96,7 @@ class RunFacts:
             {run.first_rank},
             {run.second},
             {run.tag},
-            {run.separator},
-            {run.line_end},
-            run.final_newline,
+            run.layout,
             codes,
         )
 
@@ -111,9 +108,7 @@ class RunFacts:
         self.first_ranks |= later.first_ranks
         self.seconds |= later.seconds
         self.tags |= later.tags
-        self.separators |= later.separators
-        self.line_ends |= later.line_ends
-        self.final_newline &= later.final_newline
+        self.layout += later.layout
         for code, severity in later.codes.items():
             if self.codes.get(code) is not _WARNING:
                 self.codes[code] = severity
@@ -144,16 +139,12 @@ class RunFacts:
             max_depth: Results allowed per query; ``None`` for no limit.
             max_tag_length: Characters allowed in the run tag.
         """
-        codes = dict(self.codes)
-        if "\r\n" in self.line_ends:
-            codes["F104"] = _WARNING if "\n" in self.line_ends else _INFO
-        if not self.final_newline:
-            codes["F109"] = _INFO
-        if len(self.separators) > 1:
+        codes = self.codes | _codes_of_layout(self.layout)
+        if len(self.layout.separators) > 1 or self.layout.has_loose_rows:
             codes["R106"] = _INFO
         if self.seconds != {"Q0"}:
             codes["R107"] = _WARNING
-        if self.first_ranks != {1}:
+        if self.first_ranks != {1} and not self.layout.has_comments:
             codes["R123"] = _INFO
         if len(self.tags) > 1:
             codes["R151"] = _WARNING
@@ -182,13 +173,13 @@ def rows_by_rule(run: CleanRun) -> dict[str, Rows]:
 
 
 def qrels_findings(path: str, qrels: CleanQrels) -> list[Finding]:
-    """Return the errors and warnings on clean qrels.
+    """Return the findings on clean qrels, except infos on ids and their order.
 
     Args:
         path: The file, as the user named it.
         qrels: The judgments.
     """
-    codes = {}
+    codes = _codes_of_layout(qrels.layout)
     lowest, highest = int(qrels.relevance.min()), int(qrels.relevance.max())
     if lowest < 0:
         codes["Q121"] = _WARNING
@@ -257,6 +248,19 @@ def name_findings(path: str, compression: Compression | None) -> list[Finding]:
     """Return the finding on the name of a file that does not match its compression, if any."""
     named = SUFFIXES.get(Path(path).suffix.lower())
     return [] if named == compression else _findings(path, {"F112": _WARNING})
+
+
+def _codes_of_layout(layout: Layout) -> dict[str, Severity]:
+    codes = {}
+    if "\r\n" in layout.line_ends:
+        codes["F104"] = _WARNING if "\n" in layout.line_ends else _INFO
+    if layout.has_comments:
+        codes["F107"] = _WARNING
+    if layout.has_blank_lines:
+        codes["F108"] = _WARNING
+    if not layout.final_newline:
+        codes["F109"] = _INFO
+    return codes
 
 
 def _findings(path: str, codes: Mapping[str, Severity]) -> list[Finding]:

@@ -224,7 +224,7 @@ def _check(data: bytes, qrels: JudgedIds | None) -> _Checked:
             another spelling.
     """
     run = scan_run(data)
-    if run is None:
+    if run is None or not run.layout.every_line_is_a_row:
         raise _NotCleanError
     found = rows_by_rule(run)
     if sum(map(len, found.values())) > _MAX_LINES:

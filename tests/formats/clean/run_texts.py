@@ -56,6 +56,15 @@ def changed(draw: Any, texts: Any) -> str:
     if draw(st.integers(0, 4)) == 0:
         lines = text.splitlines(keepends=True)
         text = "".join(draw(st.permutations(lines)))
+    if draw(st.integers(0, 3)) == 0:
+        lines = text.splitlines(keepends=True)
+        at = draw(st.integers(0, len(lines)))
+        lines[at:at] = draw(st.sampled_from([["\n"], ["# one\n"], ["#\r\n"], [" \t\n", "#a b\n"]]))
+        text = "".join(lines)
+    if draw(st.integers(0, 3)) == 0:
+        text = text.replace(
+            " ", draw(st.sampled_from(["  ", "\t", " \t"])), draw(st.integers(1, 9))
+        )
     if draw(st.integers(0, 9)) == 0:
         text += draw(st.sampled_from(text.splitlines(keepends=True) or [""]))
     return text

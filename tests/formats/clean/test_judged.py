@@ -73,7 +73,7 @@ def test_what_is_accepted_is_equal_to_the_full_reader(text):
 
 UNUSUAL = {
     "three fields": b"1 d 1\n",
-    "two blanks": b"1  0 d 1\n",
+    "form feed": b"1 0\x0cd 1\n",
     "fraction": b"1 0 d 1.0\n",
     "word": b"1 0 d yes\n",
     "large grade": b"1 0 d 128\n",
@@ -87,6 +87,21 @@ UNUSUAL = {
     "JSON": b'{"1 0 d 1\n',
     "not ASCII": "1 0 dé 1\n".encode(),
 }
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"1  0 d 1\n1 0 e 0",
+        b"# judged in 2024\n1 0 d 1\n\n1 0 e 0\n",
+        b"1\t0\td\t1\r\n1 0 e 0\n",
+        b" 1 0 d 1 \n",
+    ],
+)
+def test_spacing_comments_and_blank_lines_are_read(data):
+    qrels = scan_qrels(data)
+    assert qrels is not None
+    assert_equal(qrels, data)
 
 
 @pytest.mark.parametrize("data", UNUSUAL.values(), ids=UNUSUAL)

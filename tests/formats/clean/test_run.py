@@ -24,7 +24,7 @@ def texts_of(run: CleanRun) -> list[str]:
 
 def all_findings(data: bytes) -> tuple[RunView, list[Finding]]:
     """Return the view of a file that is not in chunks, and the findings on it."""
-    opened = open_chunk("run", data, "clean")
+    opened = open_chunk("run", data, "valid")
     assert opened is not None
     view = opened[0]
     return view, check_view(view) + check_pair_view(PairView(view))
@@ -107,13 +107,10 @@ UNUSUAL = {
     "other order of columns": b"q7 Q0 1 d 2.0 t\n",
     "too few fields": b"q7 Q0 d 1 2.0\n",
     "too many fields": b"q7 Q0 d 1 2.0 t x\n",
-    "two blanks": b"q7  Q0 d 1 2.0 t\n",
-    "a blank at the end": b"q7 Q0 d 1 2.0 t \n",
-    "mixed separators": b"q7 Q0\td 1 2.0 t\n",
-    "comment": b"# Q0 d 1 2.0 t\n",
-    "blank line": b"q7 Q0 d 1 2.0 t\n\n",
+    "row behind a hash": b"#q7 Q0 d 1 2.0 t\n",
+    "comment of six words": b"q7 Q0 d 1 2.0 t\n# one two three 4 5 6\n",
+    "form feed": b"q7 Q0\x0cd 1 2.0 t\n",
     "bare CR": b"q7 Q0 d 1 2.0 t\rq7 Q0 e 2 1.0 t\n",
-    "mixed line ends": b"q7 Q0 d 1 2.0 t\r\nq7 Q0 e 2 1.0 t\n",
     "NUL": b"q7 Q0 d\0 1 2.0 t\n",
     "byte order mark": b"\xef\xbb\xbfq7 Q0 d 1 2.0 t\n",
     "not ASCII": "q7 Q0 dé 1 2.0 t\n".encode(),
@@ -148,6 +145,31 @@ UNUSUAL = {
     "very long id": b"q7 Q0 %s 1 2.0 t\n" % (b"x" * 65),
     "equal in 64 bits": b"q7 Q0 d 1 3 t\nq7 Q0 e 2 2.00000000000000001 t\nq7 Q0 f 3 2 t\n",
 }
+
+
+LAYOUTS = {
+    "two blanks": b"q7  Q0 d 1 2.0 t\n",
+    "a blank at the end": b"q7 Q0 d 1 2.0 t \n",
+    "a blank at the beginning": b" q7 Q0 d 1 2.0 t\n",
+    "aligned": b"q7 Q0 d    1  20.0 t\nq7 Q0 eee  2   1.0 t\n",
+    "mixed separators": b"q7 Q0\td 1 2.0 t\n",
+    "tabs, then blanks": b"q7\tQ0\td\t1\t2.0\tt\nq7 Q0 e 2 1.0 t\n",
+    "comment": b"# one\nq7 Q0 d 1 2.0 t\n# Q0 d 1 2.0 t\nq7 Q0 e 2 1.0 t\n#",
+    "comment before ranks from 0": b"# one\nq7 Q0 d 0 2.0 t\n",
+    "blank lines": b"\nq7 Q0 d 1 2.0 t\n \t\nq7 Q0 e 2 1.0 t\n\n",
+    "mixed line ends": b"q7 Q0 d 1 2.0 t\r\nq7 Q0 e 2 1.0 t\n",
+    "all of them": b"q7\tQ0 d 1 2.0 t\r\n\n#\nq7 Q0  e 2 2.0 t\nq7 Q0 f 3 1.0 t",
+}
+
+
+@pytest.mark.parametrize("data", LAYOUTS.values(), ids=LAYOUTS)
+def test_spacing_comments_and_blank_lines_are_read(data):
+    first_rank = b"0" if b" d 0 " in data else b"1"
+    before = b"q1 Q0 d %s 2.0 t\n" % first_rank
+    for whole in (data, before + data, data + b"\n" + before):
+        run = scan_run(whole)
+        assert run is not None
+        assert_equal(run, whole)
 
 
 @pytest.mark.parametrize("data", UNUSUAL.values(), ids=UNUSUAL)

@@ -1,32 +1,76 @@
-"""Lines and fields of clean text: printable ASCII, single separators, one kind of line end."""
+"""Lines and fields of clean text: printable ASCII with one separator between two fields.
+
+Lines with other spacing, comments and blank lines are read by the lexer, which takes longer.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from trectools_plus.formats.clean.words import Rows, Text
+from trectools_plus.formats.columns.lexer import Lexer
 from trectools_plus.formats.interchange.names import QUERY_IDS, normalize
 
 _SPACE = ord(" ")
+_T = TypeVar("_T")
 _QUERY_NAMES = frozenset(map(normalize, QUERY_IDS))
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
-    """Lines of ASCII characters that end like the first one.
+class Layout:
+    """How the lines of a file, or of a part of one, are written; parts can be added.
 
     Attributes:
-        text: The lines, each with a line end.
+        separators: The characters between fields.
+        line_ends: The line ends.
+        final_newline: Whether the last line has a line end.
+        has_loose_rows: Whether rows have leading, trailing or repeated blanks.
+        has_comments: Whether there are lines that begin with ``#``.
+        has_blank_lines: Whether there are lines without fields.
+    """
+
+    separators: frozenset[str] = frozenset()
+    line_ends: frozenset[str] = frozenset()
+    final_newline: bool = True
+    has_loose_rows: bool = False
+    has_comments: bool = False
+    has_blank_lines: bool = False
+
+    def __add__(self, later: Layout) -> Layout:
+        """Return the layout of two parts together."""
+        return Layout(
+            self.separators | later.separators,
+            self.line_ends | later.line_ends,
+            self.final_newline and later.final_newline,
+            self.has_loose_rows or later.has_loose_rows,
+            self.has_comments or later.has_comments,
+            self.has_blank_lines or later.has_blank_lines,
+        )
+
+    @property
+    def every_line_is_a_row(self) -> bool:
+        """True if there are neither comments nor blank lines."""
+        return not (self.has_comments or self.has_blank_lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Rows of ASCII characters that end like the first one.
+
+    Attributes:
+        text: The rows, each with a line end.
         line_end: The line end: ``\n`` or ``\r\n``.
-        final_newline: Whether the last line in the file has a line end.
+        layout: How they were written.
     """
 
     text: Text
     line_end: bytes
-    final_newline: bool
+    layout: Layout
 
 
 def as_lines(data: bytes) -> Lines | None:
@@ -43,9 +87,75 @@ def as_lines(data: bytes) -> Lines | None:
     final_newline = data.endswith(b"\n")
     if not final_newline:
         data += line_end
-    if not data.isascii() or b"\x7f" in data or not _is_row(data[: data.find(b"\n")].decode()):
+    if not _may_be_rows(data):
         return None
-    return Lines(Text.of(data), line_end, final_newline)
+    separator = "\t" if b"\t" in data[: data.find(b"\n")] else " "
+    layout = Layout(frozenset({separator}), frozenset({line_end.decode()}), final_newline)
+    return Lines(Text.of(data), line_end, layout)
+
+
+def scan_lines(data: bytes, n_fields: int, scan: Callable[[Lines], _T | None]) -> _T | None:
+    """Scan the rows among some lines of a file.
+
+    Args:
+        data: As in :func:`as_lines`.
+        n_fields: The number of fields of a row.
+        scan: Reads the rows; it returns ``None`` if a row is unusual.
+
+    Returns:
+        What ``scan`` returns: for the lines as they are, or for their rows with regular separators.
+    """
+    lines = as_lines(data)
+    scanned = None if lines is None else scan(lines)
+    if scanned is not None:
+        return scanned
+    if lines is not None:
+        ends = find_ends(lines, n_fields)
+        if ends is not None and have_separators(lines, ends):
+            return None
+    lexed = lex_lines(data, n_fields)
+    return None if lexed is None else scan(lexed)
+
+
+def lex_lines(data: bytes, n_fields: int) -> Lines | None:
+    """Return the rows among some lines of a file, with one separator between two fields.
+
+    Args:
+        data: As in :func:`as_lines`.
+        n_fields: The number of fields of a row.
+
+    Returns:
+        ``None`` if a line is not a row, a comment or blank, or has other characters than
+        :func:`as_lines` accepts, or if a comment may be a row.
+    """
+    if not data.isascii():
+        return None
+    lexer = Lexer(data, n_fields)
+    facts = lexer.facts
+    unusual = (facts.has_bom, facts.bare_cr, facts.nul, facts.form_feed_lines, facts.long_lines)
+    if any(unusual) or lexer.misshapen.lines or not lexer.n_rows:
+        return None
+    comments = b"\n".join(lexer.comments.texts).split(b"\n")
+    if any(len(one.lstrip(b"#").split()) >= n_fields for one in comments):
+        return None
+    if not _may_be_rows(lexer.body):
+        return None
+    separators = {" ": facts.spaced_rows, "\t": facts.tabbed_rows}
+    line_ends = {"\n": facts.n_lf, "\r\n": facts.n_crlf}
+    layout = Layout(
+        frozenset(mark for mark, count in separators.items() if count),
+        frozenset(mark for mark, count in line_ends.items() if count),
+        facts.final_newline,
+        bool(facts.loose_rows),
+        bool(lexer.comments.lines),
+        bool(facts.blank_lines),
+    )
+    return Lines(Text.of(lexer.body), b"\n", layout)
+
+
+def _may_be_rows(data: bytes) -> bool:
+    """Return whether all characters are ASCII, and the first line is certainly not a header."""
+    return data.isascii() and b"\x7f" not in data and _is_row(data[: data.find(b"\n")].decode())
 
 
 def _is_row(line: str) -> bool:
@@ -68,6 +178,17 @@ def find_ends(lines: Lines, n_fields: int) -> Rows | None:
     if len(breaks) == 0 or len(breaks) % width or breaks[-1] != text.n_bytes - 1:
         return None
     return np.ascontiguousarray(breaks.reshape(-1, width)[:, :n_fields].T)
+
+
+def have_separators(lines: Lines, ends: Rows) -> bool:
+    """Return whether the same separator ends all fields but the last, and no field is empty."""
+    marks = lines.text.data.take(ends[:-1])
+    if marks[0, 0] not in b" \t" or not (marks == marks[0, 0]).all():
+        return False
+    before = line_starts(lines, ends)[np.newaxis] - 1
+    if np.diff(ends, axis=0, prepend=before).min() < 2:
+        return False
+    return lines.text.has_everywhere(ends[-1], lines.line_end)
 
 
 def line_starts(lines: Lines, ends: Rows) -> Rows:

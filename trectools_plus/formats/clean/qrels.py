@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.clean.lines import Lines, as_lines, find_ends, line_starts
+from trectools_plus.formats.clean.lines import (
+    Layout,
+    Lines,
+    find_ends,
+    have_separators,
+    line_starts,
+    scan_lines,
+)
 from trectools_plus.formats.clean.run import has_repeats
 from trectools_plus.formats.clean.words import Ids, Rows, Word
 
@@ -31,12 +38,14 @@ class CleanQrels:
         starts: The first judgment of each query, followed by the number of judgments.
         doc_ids: The documents.
         relevance: The grades (int64, -127 to 127).
+        layout: How the lines of the file are written.
     """
 
     query_ids: list[str]
     starts: Rows
     doc_ids: Ids
     relevance: npt.NDArray[np.int64]
+    layout: Layout
 
 
 def scan_qrels(data: bytes) -> CleanQrels | None:
@@ -49,11 +58,12 @@ def scan_qrels(data: bytes) -> CleanQrels | None:
         The judgments; ``None`` if a line is unusual, breaks a rule that blocks scoring, or may be
         read in another way by another reader of this package.
     """
-    lines = as_lines(data)
-    if lines is None:
-        return None
+    return scan_lines(data, _N_FIELDS, _scan)
+
+
+def _scan(lines: Lines) -> CleanQrels | None:
     text, ends = lines.text, find_ends(lines, _N_FIELDS)
-    if ends is None or not _are_separated(lines, ends):
+    if ends is None or not have_separators(lines, ends):
         return None
     query = Ids.of(text, line_starts(lines, ends), ends[0])
     doc_ids = Ids.of(text, ends[1] + 1, ends[2])
@@ -81,16 +91,7 @@ def scan_qrels(data: bytes) -> CleanQrels | None:
     # With a single document, columns 2 and 3 may be swapped.
     if (len(query) > 1 and not doc_ids.changes().any()) or has_repeats(doc_ids, first):
         return None
-    return CleanQrels(query_ids, first, doc_ids, relevance)
-
-
-def _are_separated(lines: Lines, ends: Rows) -> bool:
-    """Return whether no field is empty, and separators and line ends are the expected ones."""
-    marks = lines.text.data.take(ends[:-1])
-    if marks[0, 0] not in b" \t" or not (marks == marks[0, 0]).all():
-        return False
-    lengths = np.diff(ends, axis=0, prepend=line_starts(lines, ends)[np.newaxis] - 1)
-    return bool(lengths.min() > 1) and lines.text.has_everywhere(ends[-1], lines.line_end)
+    return CleanQrels(query_ids, first, doc_ids, relevance, lines.layout)
 
 
 def _parse_grades(words: Word) -> npt.NDArray[np.int64] | None:

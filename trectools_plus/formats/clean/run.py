@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.formats.clean.decimals import Decimals, parse_decimals
-from trectools_plus.formats.clean.lines import Lines, as_lines, find_ends, line_starts
+from trectools_plus.formats.clean.lines import Layout, Lines, find_ends, line_starts, scan_lines
 from trectools_plus.formats.clean.words import KEPT, Flags, Ids, Rows, Text, Word
 
 MAX_DEPTH = 100_000
@@ -23,9 +23,9 @@ _MAX_TAG = 64
 class CleanRun:
     """Rows of some queries of a run, in the order of the file.
 
-    Each line has six fields with the same single separator, and a query's lines are adjacent. Ranks
-    count up by 1 from 0 or 1. No document occurs twice in a query, and no score is above the
-    previous one. All texts are printable ASCII characters.
+    Each row has six fields, and a query's rows are adjacent. Ranks count up by 1 from 0 or 1. No
+    document occurs twice in a query, and no score is above the previous one. All texts are
+    printable ASCII characters.
 
     Attributes:
         query_ids: The queries.
@@ -34,10 +34,8 @@ class CleanRun:
         doc_ids: The documents.
         tag: The last field of all rows.
         second: The second field of all rows.
-        separator: The character between fields.
         first_rank: The rank of the first row of each query: 0 or 1.
-        line_end: ``\\n`` or ``\\r\\n``.
-        final_newline: Whether the last line has a line end.
+        layout: How the lines of the file are written.
         retrieves_itself: Whether a document id is the query id of its row.
     """
 
@@ -47,10 +45,8 @@ class CleanRun:
     doc_ids: Ids
     tag: str
     second: str
-    separator: str
     first_rank: int
-    line_end: str
-    final_newline: bool
+    layout: Layout
     retrieves_itself: bool
 
     @property
@@ -170,8 +166,7 @@ def scan_run(data: bytes) -> CleanRun | None:
         The rows; ``None`` if a line is unusual, breaks a rule that blocks scoring, or may be read
         in another way by another reader of this package.
     """
-    lines = as_lines(data)
-    return None if lines is None else _scan(lines)
+    return scan_lines(data, _N_FIELDS, _scan)
 
 
 def _scan(lines: Lines) -> CleanRun | None:
@@ -206,8 +201,7 @@ def _scan(lines: Lines) -> CleanRun | None:
         return None
     return CleanRun(
         query_ids, heads, scores.values, doc_ids, tag.decode(), second.decode(),
-        separator.decode(), int(first_rank), lines.line_end.decode(), lines.final_newline,
-        bool(query.equal(doc_ids).any()),
+        int(first_rank), lines.layout, bool(query.equal(doc_ids).any()),
     )  # fmt: skip
 
 

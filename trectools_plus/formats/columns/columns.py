@@ -270,11 +270,13 @@ def scan_columns(source: Source, n_fields: int) -> Columns:
 
 def _frame_of(collected: CollectedLines) -> pl.DataFrame:
     empty = np.zeros(0, np.uint32)
+    # Polars splits the lines, because millions of Python strings would be slow.
+    texts = [pl.Series([text.decode()]).str.split("\n").explode() for text in collected.texts]
     return pl.DataFrame(
         {
             "line": np.concatenate([empty, *collected.lines]),
             "n_fields": np.concatenate([empty, *collected.n_fields]),
-            "text": pl.concat([pl.Series(dtype=pl.String), *collected.texts]),
+            "text": pl.concat([pl.Series(dtype=pl.String), *texts]),
         }
     )
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from trectools_plus.formats.columns.facts import (
     LONG_LINE_BYTES,
@@ -335,15 +334,14 @@ class CollectedLines:
 
     lines: list[Lines] = field(default_factory=list)
     n_fields: list[Counts] = field(default_factory=list)
-    texts: list[pl.Series] = field(default_factory=list)
+    texts: list[bytes] = field(default_factory=list)
 
     def add(self, which: Flags, n_fields: Counts, text: bytes, first_line: int) -> None:
         """Add a chunk's lines; ``text`` has them joined by LF."""
         at = np.flatnonzero(which)
         self.lines.append((at + first_line).astype(np.uint32))
         self.n_fields.append(n_fields[at].astype(np.uint32))
-        # Polars splits the lines, because millions of Python strings would be slow.
-        self.texts.append(pl.Series([text.decode()]).str.split("\n").explode())
+        self.texts.append(text)
 
 
 def join_lines(arrays: list[Lines]) -> Lines:
