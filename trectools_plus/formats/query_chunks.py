@@ -26,7 +26,7 @@ Chunk = Callable[[], bytes]
 """A function that reads one chunk, in any thread or process; it can be called only once."""
 
 _WINDOW_BYTES = 1 << 16
-_FIRST_FIELD = re.compile(rb"[^ \t\v\f\r\n]*[ \t\v\f]?")
+_FIRST_FIELD = re.compile(rb"[ \t\v\f]*[^ \t\v\f\r\n]*")
 
 
 def iter_query_chunks(path: str | Path, size: int | None = None) -> Iterator[Chunk]:
@@ -50,7 +50,11 @@ def iter_query_chunks(path: str | Path, size: int | None = None) -> Iterator[Chu
 
 
 def start_of_last_query(data: bytes) -> int:
-    """Return the position at which the query of the last complete line starts."""
+    """Return the position at which the query of the last complete line starts, or one before it.
+
+    A line that begins with the first field counts as one of the query, so that any blank may follow
+    the field: the lines of longer ids that begin like it may be included.
+    """
     end = data.rfind(b"\n")  # an incomplete line may follow
     start = data.rfind(b"\n", 0, max(end, 0)) + 1
     first_field = _FIRST_FIELD.match(data, start)

@@ -1,6 +1,6 @@
 """Lines and fields of clean text: printable ASCII with one separator between two fields.
 
-Lines with other spacing, comments and blank lines are read by the lexer, which takes longer.
+Of lines with other spacing, comments and blank lines, the rows are copied in this form first.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import TypeVar
 import numpy as np
 
 from trectools_plus.formats.clean.words import Rows, Text
-from trectools_plus.formats.columns.lexer import Lexer
+from trectools_plus.formats.columns.facts import LONG_LINE_BYTES
 from trectools_plus.formats.interchange.names import QUERY_IDS, normalize
 
-_SPACE = ord(" ")
+_TAB, _LF, _SPACE, _HASH = map(ord, "\t\n #")
 _T = TypeVar("_T")
 _QUERY_NAMES = frozenset(map(normalize, QUERY_IDS))
 
@@ -113,11 +113,11 @@ def scan_lines(data: bytes, n_fields: int, scan: Callable[[Lines], _T | None]) -
         ends = find_ends(lines, n_fields)
         if ends is not None and have_separators(lines, ends):
             return None
-    lexed = lex_lines(data, n_fields)
-    return None if lexed is None else scan(lexed)
+    tidy = _tidy_lines(data, n_fields)
+    return None if tidy is None else scan(tidy)
 
 
-def lex_lines(data: bytes, n_fields: int) -> Lines | None:
+def _tidy_lines(data: bytes, n_fields: int) -> Lines | None:
     """Return the rows among some lines of a file, with one separator between two fields.
 
     Args:
@@ -125,32 +125,60 @@ def lex_lines(data: bytes, n_fields: int) -> Lines | None:
         n_fields: The number of fields of a row.
 
     Returns:
-        ``None`` if a line is not a row, a comment or blank, or has other characters than
-        :func:`as_lines` accepts, or if a comment may be a row.
+        ``None`` if a line is not a row, a comment or blank, or is long, or has other characters
+        than :func:`as_lines` accepts, or if a comment may be a row.
     """
-    if not data.isascii():
+    final_newline, n_crlf = data.endswith(b"\n"), data.count(b"\r\n")
+    line_ends = {"\n": data.count(b"\n") - n_crlf, "\r\n": n_crlf}
+    data = data.replace(b"\r\n", b"\n") if n_crlf else data
+    if b"\r" in data:
         return None
-    lexer = Lexer(data, n_fields)
-    facts = lexer.facts
-    unusual = (facts.has_bom, facts.bare_cr, facts.nul, facts.form_feed_lines, facts.long_lines)
-    if any(unusual) or lexer.misshapen.lines or not lexer.n_rows:
+    text = np.frombuffer(data if final_newline else data + b"\n", np.uint8)
+    breaks = np.flatnonzero(text <= _SPACE)
+    marks = text[breaks]
+    is_end = marks == _LF
+    if not (is_end | (marks == _SPACE) | (marks == _TAB)).all():
         return None
-    comments = b"\n".join(lexer.comments.texts).split(b"\n")
-    if any(len(one.lstrip(b"#").split()) >= n_fields for one in comments):
+    lengths = np.diff(breaks, prepend=-1) - 1
+    fields = np.flatnonzero(lengths > 0)
+    line = np.cumsum(is_end) - is_end
+    begins = np.concatenate([[0], breaks[is_end] + 1])
+    n_found = np.bincount(line[fields], minlength=len(begins) - 1)
+    is_comment = text[begins[:-1]] == _HASH
+    is_row = (n_found == n_fields) & ~is_comment
+    is_blank = (n_found == 0) & ~is_comment
+    if not (is_row | is_blank | is_comment).all() or not is_row.any():
         return None
-    if not _may_be_rows(lexer.body):
+    for at in np.flatnonzero(is_comment & (n_found >= n_fields)).tolist():
+        comment = text[begins[at] : begins[at + 1]].tobytes()
+        if len(comment.lstrip(b"#").split()) >= n_fields:
+            return None
+    if np.diff(begins).max() > LONG_LINE_BYTES:
         return None
-    separators = {" ": facts.spaced_rows, "\t": facts.tabbed_rows}
-    line_ends = {"\n": facts.n_lf, "\r\n": facts.n_crlf}
+    kept = text > _SPACE
+    if is_comment.any():
+        fields = fields[is_row[line[fields]]]
+        kept &= ~np.repeat(is_comment, np.diff(begins))
+    ends = breaks[fields].reshape(-1, n_fields)
+    before = ends[:, 1:] - lengths[fields].reshape(-1, n_fields)[:, 1:] - 1
+    separators = {chr(mark): bool((text[before] == mark).any()) for mark in (_SPACE, _TAB)}
+    n_breaks = np.bincount(line, minlength=len(begins) - 1)
+    tidy = text.copy()
+    tidy[ends] = _SPACE if separators[" "] else _TAB
+    tidy[ends[:, -1]] = _LF
+    kept[ends] = True
+    rows = tidy[kept].tobytes()
+    if not _may_be_rows(rows):
+        return None
     layout = Layout(
-        frozenset(mark for mark, count in separators.items() if count),
+        frozenset(mark for mark, found in separators.items() if found),
         frozenset(mark for mark, count in line_ends.items() if count),
-        facts.final_newline,
-        bool(facts.loose_rows),
-        bool(lexer.comments.lines),
-        bool(facts.blank_lines),
+        final_newline,
+        has_loose_rows=bool((n_breaks[is_row] != n_fields).any()),
+        has_comments=bool(is_comment.any()),
+        has_blank_lines=bool(is_blank.any()),
     )
-    return Lines(Text.of(lexer.body), b"\n", layout)
+    return Lines(Text.of(rows), b"\n", layout)
 
 
 def _may_be_rows(data: bytes) -> bool:
