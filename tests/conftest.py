@@ -30,7 +30,7 @@ logging.getLogger().addHandler(logging.NullHandler())
 # Hypothesis runs few examples per property in development and more in continuous integration. There
 # is no deadline, because the time of an example depends more on the machine than on the code.
 settings.register_profile("fast", max_examples=12, deadline=None)
-settings.register_profile("ci", max_examples=64, deadline=None, print_blob=True)
+settings.register_profile("ci", max_examples=40, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "fast")
 
 
