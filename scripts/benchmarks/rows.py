@@ -162,7 +162,7 @@ def starting(setting: Setting) -> Iterator[Line]:  # noqa: ARG001
             ("runs info", run),
         ):
             ours = process([script("trectools-plus"), *name.split(), *arguments])
-            yield Row(f"{name} of four lines / ir_measures", theirs, ours, 1.3)
+            yield Row(f"{name} of four lines / ir_measures", theirs, ours, 1.7)
         nothing = process([sys.executable, "-c", "pass"])
         yield Row("--help / python", nothing, process([script("trectools-plus"), "--help"]))
 
