@@ -6,7 +6,18 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-QUERY_IDS = ("1", "7", "q1", "q2", "PLAIN-2", "clueweb12-0000wb-1", "MB051", "301", "a" * 20)
+QUERY_IDS = (
+    "1",
+    "7",
+    "q1",
+    "q2",
+    "PLAIN-2",
+    "clueweb12-0000wb-1",
+    "MB051",
+    "301",
+    "a" * 20,
+    "a" * 21,
+)
 DOC_FORMS = (
     "d{}", "{}", "D{}", "MED-{}", "clueweb12-0000tw-00-{:05}", "FBIS3-{}", "doc_{:012}",
     "NCT0{}", "n{}", "1{}-x", "x" * 30 + "{}", "GX{:03}-00-{:07}",

@@ -85,6 +85,7 @@ CLEAN = {
     "tabs": "{q}\tQ0\td{r}\t{r}\t{s:.4f}\ttag",
     "crlf": "{q} Q0 d{r} {r} {s:.4f} tag\r",
     "long ids": "{q} Q0 clueweb12-0000tw-00-{r:05} {r} {s:.4f} tag",
+    "queries that differ after eight bytes": "topic-2024-{q} Q0 d{r} {r} {s:.4f} tag",
     "longest ids": "{q} Q0 " + "x" * 58 + "{r:06} {r} {s:.4f} tag",
     "other words": "{q} 0 MED-{r} {r} {s:.4f} my+tag",
     "many digits": "{q} Q0 d{r} {r} {s!r} tag",
