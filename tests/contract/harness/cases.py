@@ -150,8 +150,8 @@ BENCHMARKS = (
         "configured",
         (
             "benchmark run --config benchmark.yaml --ir-metadata --output-dir out --format json",
-            "benchmark run --config benchmark.yaml --missing drop --seed 8 --output-dir other",
-            "benchmark compare out other --format json",
+            "benchmark run --config benchmark.yaml --missing drop --seed 8 --output-dir varied",
+            "benchmark compare out varied --format json",
             "benchmark compare out given --format json",
             "benchmark gate --current out --baseline given -m nDCG@10 --format json",
             "benchmark list . --format json",
@@ -230,7 +230,7 @@ REPORTS = (
             "benchmark gate --current eight-runs/out --baseline base/given -m nDCG@10,RR@10 "
             "--max-drop 0 --absolute --format json",
             "benchmark gate --current base/garden --baseline base/given",
-            "benchmark gate --current configured/other --baseline base/given -m nDCG@10",
+            "benchmark gate --current configured/varied --baseline base/given -m nDCG@10",
         ),
         copies={
             "base/garden": "reports/garden-1.0.tar.xz",
