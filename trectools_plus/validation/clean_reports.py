@@ -32,12 +32,10 @@ from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED
 _CHUNK_BYTES = 1 << 20
 _BYTES_PER_PROCESS = 4 << 20
 """The smallest share of a file for which another process saves time."""
-
-
-_T = TypeVar("_T")
-
 _MAX_LINES = 10_000
 """The greatest number of lines with findings in a chunk; the rules check more of them faster."""
+
+_T = TypeVar("_T")
 
 
 class _NotCleanError(Exception):

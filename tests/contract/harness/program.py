@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -35,12 +35,21 @@ class Done:
 
 @dataclass(frozen=True)
 class Call:
-    """A command line, the folder in which it runs, its input and the processors it may use."""
+    """A command line and where it runs, without a shell.
 
-    command: str
+    Attributes:
+        command: The command line, or its words.
+        folder: The working directory.
+        stdin: The file that the command reads as standard input.
+        processors: The number of processors that the command may use; ``None`` for all.
+        variables: Further environment variables.
+    """
+
+    command: str | Sequence[object]
     folder: Path
-    stdin: Path
-    processors: int | None
+    stdin: Path = Path(os.devnull)
+    processors: int | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 class Program:
@@ -87,21 +96,12 @@ class Program:
         command: str | Sequence[object],
         folder: Path,
         stdin: Path = Path(os.devnull),
-        processors: int | None = None,
         **variables: str,
     ) -> Done:
-        """Run a command line, without a shell, in a folder.
-
-        Args:
-            command: The command line, or its words.
-            folder: The working directory.
-            stdin: The file that the command reads as standard input.
-            processors: The number of processors that the command may use; by default all.
-            variables: Further environment variables.
-        """
+        """Run a command; the arguments are those of :class:`Call`."""
         stdout, stderr = self._folder / "stdout", self._folder / "stderr"
-        started = self._start(command, folder, stdin, (stdout, stderr), variables, processors)
-        code = started.wait()
+        call = Call(command, folder, stdin, variables=variables)
+        code = self._start(call, (stdout, stderr)).wait()
         return Done(code, stdout.read_bytes(), stderr.read_text("utf-8", "replace"))
 
     def run_all(self, calls: Iterable[Call]) -> list[Done]:
@@ -109,9 +109,7 @@ class Program:
         requests = []
         for number, call in enumerate(calls):
             outputs = [self._folder / f"batch-{number}.{name}" for name in ("stdout", "stderr")]
-            requests.append(
-                self._request(call.command, call.folder, call.stdin, outputs, {}, call.processors)
-            )
+            requests.append(self._request(call, outputs))
         codes = self._folder / "codes"
         codes.write_text("[]")
         end = self.ask({"wait": self.ask({"batch": requests, "codes": str(codes)})})
@@ -131,40 +129,23 @@ class Program:
         """Start a command as :meth:`__call__` does, and return without waiting for its end."""
         self._started += 1
         outputs = [self._folder / f"{self._started}.{name}" for name in ("stdout", "stderr")]
-        return self._start(command, folder, stdin, outputs, variables)
+        return self._start(Call(command, folder, stdin, variables=variables), outputs)
 
-    def _start(
-        self,
-        command: str | Sequence[object],
-        folder: Path,
-        stdin: Path,
-        outputs: Sequence[Path],
-        variables: Mapping[str, str],
-        processors: int | None = None,
-    ) -> Started:
-        request = self._request(command, folder, stdin, outputs, variables, processors)
-        return Started(self.ask(request), self, outputs[0], outputs[1])
+    def _start(self, call: Call, outputs: Sequence[Path]) -> Started:
+        return Started(self.ask(self._request(call, outputs)), self, outputs[0], outputs[1])
 
-    def _request(
-        self,
-        command: str | Sequence[object],
-        folder: Path,
-        stdin: Path,
-        outputs: Sequence[Path],
-        variables: Mapping[str, str],
-        processors: int | None,
-    ) -> dict[str, Any]:
+    def _request(self, call: Call, outputs: Sequence[Path]) -> dict[str, Any]:
         for path in outputs:
             path.write_bytes(b"")
-        words = shlex.split(command) if isinstance(command, str) else [*map(str, command)]
+        words = call.command
         return {
-            "words": words,
-            "folder": str(folder),
-            "variables": {**self._variables, **variables},
-            "stdin": str(stdin),
+            "words": shlex.split(words) if isinstance(words, str) else [*map(str, words)],
+            "folder": str(call.folder),
+            "variables": {**self._variables, **call.variables},
+            "stdin": str(call.stdin),
             "stdout": str(outputs[0]),
             "stderr": str(outputs[1]),
-            "processors": processors,
+            "processors": call.processors,
         }
 
     def ask(self, request: Mapping[str, Any]) -> int | None:
