@@ -12,7 +12,7 @@ from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.source import source_of
 from trectools_plus.formats.query_chunks import double_byte_order_mark
-from trectools_plus.formats.run import N_FIELDS
+from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.validation import CATALOGUE, Finding, Severity
 from trectools_plus.validation.chunks import check_chunks, open_chunk, read_file_start
 from trectools_plus.validation.engine import check_view
@@ -98,7 +98,7 @@ def judged(lines: list[bytes], n_queries: int) -> list[Finding]:
 
 def whole(lines: list[bytes]) -> list[Finding]:
     data = b"".join(line + b"\n" for line in lines)
-    view = RunView.for_scoring(scan_columns(source_of("run", data), N_FIELDS))
+    view = RunView.for_scoring(scan_columns(source_of("run", data), RUN_FIELDS))
     return [one for one in check_view(view) if one.severity is Severity.ERROR]
 
 

@@ -9,6 +9,7 @@ import polars as pl
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.errors import find_field_error, raise_first_error
 from trectools_plus.formats.columns.numbers import INTEGER, parse_integers
+from trectools_plus.formats.columns.rows import QRELS_FIELDS
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.interchange.reading import lex_qrels
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
@@ -16,7 +17,6 @@ from trectools_plus.formats.tables import Qrels
 from trectools_plus.formats.writing import refuse_unwritable, write_rows
 from trectools_plus.text import shortened
 
-N_FIELDS = 4
 LAYOUT = "query_id iteration doc_id grade"
 
 _SCHEMA: dict[str, type[pl.DataType]] = {
@@ -90,7 +90,7 @@ def _parse_texts(columns: Columns) -> pl.DataFrame:
     rows = columns.rows
     texts = rows.rename(dict(zip(rows.columns[1:], _SCHEMA, strict=True)))
     relevance = parse_integers(texts["relevance"])
-    wrong = find_field_error(columns, rows, N_FIELDS, relevance.is_null(), _bad_grade)
+    wrong = find_field_error(columns, rows, QRELS_FIELDS, relevance.is_null(), _bad_grade)
     raise_first_error(columns, LAYOUT, [wrong])
     return texts.drop("line").with_columns(relevance)
 

@@ -19,7 +19,6 @@ from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.writing import refuse_unwritable, write_rows
 from trectools_plus.text import shortened
 
-N_FIELDS = 6
 LAYOUT = "query_id Q0 doc_id rank score tag"
 
 _SCHEMA: dict[str, type[pl.DataType]] = {

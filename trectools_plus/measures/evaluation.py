@@ -485,6 +485,7 @@ def evaluate(
         load_qrels_with_findings,
         load_runs_with_findings,
     )
+    from trectools_plus.validation.views.qrels import QrelsView
 
     parsed = parse_measures(measures)
     given = column_names(columns)
@@ -500,7 +501,11 @@ def evaluate(
         return table
 
     judged = as_qrels(qrels, load=load_judgments, columns=of_qrels_tables)
-    loader = RunLoader(judged, accepts_unjudged=_accept_unjudged(parsed), strict_input=strict_input)
+    loader = RunLoader(
+        QrelsView.of_table(judged),
+        accepts_unjudged=_accept_unjudged(parsed),
+        strict_input=strict_input,
+    )
 
     def load_results(path: str) -> list[Run]:
         loaded = load_runs_with_findings(path, loader, of_run_tables)

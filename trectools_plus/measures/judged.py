@@ -139,12 +139,12 @@ class JudgedQueries(ScoredQueries):
     @cached_property
     def frame(self) -> pl.DataFrame:
         """``query`` (its position), ``doc_id``, ``relevance``: each pair once, sorted by query."""
-        from trectools_plus.validation.views.order import keys_of
-
         numbered = self.judged.join(self.numbers.lazy(), on="query_id", maintain_order="left")
         frame = numbered.select("query", "doc_id", "relevance").collect()
         # If all keys differ, so do all pairs. Comparing the ids themselves needs much more memory.
-        keys = np.sort(keys_of(frame["query"].to_numpy(), frame["doc_id"]))
+        keys = frame["query"].to_numpy().astype(np.uint64) << np.uint64(40)
+        keys |= frame["doc_id"].hash().to_numpy() >> np.uint64(24)
+        keys.sort()
         if (keys[1:] == keys[:-1]).any():
             frame = frame.unique(["query", "doc_id"], keep="last", maintain_order=True)
         ordered = frame["query"].is_sorted()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-import polars as pl
 from pydantic import ConfigDict
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Run
 from trectools_plus.models import Model
-from trectools_plus.ranking import ScorePrecision, rank_documents
+from trectools_plus.validation.description import describe_view
+from trectools_plus.validation.views.runs import RunView
 
 
 class DepthInfo(Model):
@@ -69,35 +68,7 @@ def describe_run(run: Run) -> RunInfo:
     Raises:
         InputError: If the run has no rows.
     """
-    frame = run.frame
-    if not frame.height:
+    if not run.frame.height:
         raise InputError("the run has no rows", where=run.path)
-    depth = frame.group_by("query_id").len()["len"].to_numpy()
-    score, rank = frame["score"].to_numpy(), frame["rank"].to_numpy()
-    ranked = rank_documents(frame.rename({"rank": "given"}))
-    return RunInfo(
-        path=run.path,
-        tag=run.name,
-        queries=len(depth),
-        rows=frame.height,
-        depth=DepthInfo(min=int(depth.min()), median=float(np.median(depth)), max=int(depth.max())),
-        lowest_score=float(score.min()),
-        highest_score=float(score.max()),
-        ties_64=_count_ties(frame, 64),
-        ties_32=_count_ties(frame, 32),
-        first_rank=int(rank.min()),
-        ranks_follow_scores=_is_sorted(ranked, "given"),
-        rows_follow_ranks=_is_sorted(frame, "rank"),
-    )
-
-
-def _count_ties(frame: pl.DataFrame, precision: ScorePrecision) -> int:
-    ranked = rank_documents(frame, precision)
-    score = pl.col("score").cast(pl.Float32) if precision == 32 else pl.col("score")
-    ties: int = ranked.select((score == score.shift().over("query_id")).sum()).item()
-    return ties
-
-
-def _is_sorted(frame: pl.DataFrame, column: str) -> bool:
-    descends = pl.col(column) < pl.col(column).shift().over("query_id")
-    return not frame.select(descends.any()).item()
+    facts = describe_view(RunView.of_table(run))
+    return RunInfo(**facts | {"path": run.path, "tag": run.name})

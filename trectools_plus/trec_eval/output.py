@@ -6,7 +6,7 @@ Sums add the values query by query, starting at 0.0, so that they equal trec_eva
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import add
 from typing import TYPE_CHECKING, TypeAlias, Union
@@ -16,6 +16,7 @@ from trectools_plus.trec_eval.arguments import Arguments, Requested
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import FloatArray
+    from trectools_plus.validation.findings import Finding
 
 Table: TypeAlias = Union["FloatArray", list[list[float]]]
 """Values of shape (queries, lines), in an array or in lists."""
@@ -189,3 +190,17 @@ def _position_of_text(shown: Sequence[Requested]) -> int | None:
             return line
         line += len(requested.names)
     return None
+
+
+def notes_on_files(of_run: Iterable[Finding], of_qrels: Iterable[Finding]) -> list[str]:
+    """Return a note for each finding with which other commands or C trec_eval differ.
+
+    Scripts that call trec_eval expect an empty stderr, so other findings are not reported.
+    """
+    notes = []
+    for finding in (*of_qrels, *of_run):
+        if finding.blocks_scoring or (finding.note and finding.drop_in == "scores"):
+            notes.append(finding.with_note("scored as C trec_eval does"))
+        elif finding.note:
+            notes.append(finding.with_note(finding.note))
+    return notes

@@ -77,7 +77,7 @@ def score(data: Input, arguments: Arguments) -> Scores:
     from trectools_plus.trec_eval.reading import escape_bytes, judge_input, restore_bytes
 
     query_ids, run = judge_input(data, arguments)
-    n_relevant = int((data.qrels["relevance"] > 0).sum())
+    n_relevant = int((data.qrels.relevance > 0).sum())
     counts = len(query_ids), n_relevant
     if not data.is_escaped:
         found = score_queries(query_ids, run, arguments)

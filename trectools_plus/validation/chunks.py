@@ -12,23 +12,24 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
+
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import Source, source_of
 from trectools_plus.formats.interchange.reading import lex_run
 from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark
-from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import run_rules
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.registry import LINES_KEPT, ChunkAccumulator, Hit, Rule, Subject
-from trectools_plus.validation.single_lines import in_catalogue_order
+from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.runs import DocumentSwapSigns, RunView, ScoreSwapSigns
 from trectools_plus.validation.views.shape import SNIFFED_BYTES, Shape, shape_of_run
-from trectools_plus.validation.views.tables import NO_REPEATS
 
 Chunks = Callable[[], Iterable[Chunk]]
 
@@ -80,8 +81,8 @@ def _needs_whole_run(finding: Finding) -> bool:
 
 
 def _clean_view(path: str, data: bytes) -> RunView | None:
-    columns = scan_columns(Source(path, data), N_FIELDS)
-    if columns.misshapen.height or columns.comments.height or columns.facts.long_lines:
+    columns = scan_columns(Source(path, data), RUN_FIELDS)
+    if len(columns.misshapen) or columns.facts.long_lines or columns.facts.bad_utf8:
         return None
     view = RunView.of_file(columns, DEFAULT_MAX_DEPTH)
     return None if view.n_rows == 0 or view.blocks.interleaved else view
@@ -90,7 +91,7 @@ def _clean_view(path: str, data: bytes) -> RunView | None:
 def _view_of_chunk(path: str, data: bytes, shape: Shape | None = None) -> RunView:
     """Return the view of a chunk; ``shape`` is the shape of the whole file, if known."""
     view = RunView.for_scoring(
-        scan_columns(source_of(path, data), N_FIELDS), DEFAULT_MAX_DEPTH, shape
+        scan_columns(source_of(path, data), RUN_FIELDS), DEFAULT_MAX_DEPTH, shape
     )
     if shape is not None and view.columns is not None:
         # The whole file has another encoding than UTF-16 or UTF-32.
@@ -155,7 +156,7 @@ def read_file_start(path: str, chunks: Iterable[Chunk]) -> FileStart:
     overlong = None
     for chunk in chunks:
         source = source_of(path, chunk())
-        columns, overlong = scan_columns(source, N_FIELDS), source.overlong
+        columns, overlong = scan_columns(source, RUN_FIELDS), source.overlong
         shape = shape_of_run(columns)
         # A file is a run if it has rows or, without rows, lines that are not those of qrels.
         is_other = shape.first_line is not None and shape.verdict != "wrong-kind"
@@ -176,7 +177,7 @@ def read_file_start(path: str, chunks: Iterable[Chunk]) -> FileStart:
     if overlong is not None:
         overlong = replace(overlong, line=data.count(b"\n") + 1)
     view = RunView.for_scoring(
-        scan_columns(Source(path, data, overlong=overlong), N_FIELDS), DEFAULT_MAX_DEPTH
+        scan_columns(Source(path, data, overlong=overlong), RUN_FIELDS), DEFAULT_MAX_DEPTH
     )
     if view.shape.header is None:
         return FileStart(view, b"")
@@ -250,11 +251,11 @@ class _RunFacts:
 
     def add(self, view: RunView) -> None:
         """Add a chunk."""
-        query_ids: list[str] = view.blocks.query_ids.to_list()
+        query_ids = view.query_ids
         if not self.query_ids.isdisjoint(query_ids):
             raise SplitQueryError
         self.query_ids.update(query_ids)
-        self.document_swap_signs += DocumentSwapSigns.of(view.frame)
+        self.document_swap_signs += DocumentSwapSigns.of(view.rows)
         self.score_swap_signs += view.score_swap_signs
         if view.columns is not None and view.columns.facts.bad_utf8 is not None:
             self.has_invalid_utf8 = True
@@ -265,7 +266,7 @@ class _RunFacts:
             view.documents_in_column_2 = self.document_swap_signs.are_swapped
             view.swapped_columns = self.score_swap_signs.are_swapped
         if self.has_invalid_utf8 or not view.n_rows:
-            view.repeats = NO_REPEATS
+            view.repeats = Repeats.none()
 
 
 @dataclass(eq=False)
@@ -328,11 +329,11 @@ class ChunkFindings:
         if facts is not None:
             seen = {" ": facts.spaced_rows, "\t": facts.tabbed_rows}
             separators = frozenset(character for character, found in seen.items() if found)
-        tags = tuple(view.frame["tag"][[0, -1]]) if view.n_rows else ()
+        tags = tuple(view.rows.tags.texts(np.array([0, -1]))) if view.n_rows else ()
         return cls(tuple(findings), facts.n_lines if facts else 0, tags, separators)
 
 
-def join_findings(path: str, chunks: Iterable[ChunkFindings]) -> list[Finding]:
+def join_chunk_findings(path: str, chunks: Iterable[ChunkFindings]) -> list[Finding]:
     """Return the findings on a run, given those on its chunks, in order.
 
     Args:
@@ -354,6 +355,12 @@ def join_findings(path: str, chunks: Iterable[ChunkFindings]) -> list[Finding]:
         if applies and code not in found:
             found[code] = CATALOGUE[code].finding(Hit(message), path)
     return in_catalogue_order(found.values())
+
+
+def in_catalogue_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Sort findings like the rules."""
+    order = {rule.code: at for at, rule in enumerate(CATALOGUE)}
+    return sorted(findings, key=lambda finding: order[finding.code])
 
 
 class _FindingSums:

@@ -98,7 +98,7 @@ def _convert_run(view: RunView, tag: str | None) -> Converted[Run]:
     columns, path = view.columns, view.path
     assert columns is not None
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
-    tags = view.frame["tag"].cast(pl.String).unique(maintain_order=True).to_list()
+    tags = view.rows.tags.texts(view.rows.tags.numbered()[1])
     name = tags[0] if tag is None else tag_for(tag, path)
     notes = _notes(columns)
     if len(tags) > 1:
@@ -128,7 +128,7 @@ def convert_qrels(
     view = QrelsView.of_file(_read(path, "qrels", source_format, columns))
     findings = _check(view)
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
-    if not view.repeats.is_empty():  # the rules ensure that repeated judgments agree
+    if len(view.repeats):  # the rules ensure that repeated judgments agree
         frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
     assert view.columns is not None
     notes = (*_notes(view.columns), *notes_on_findings((), findings))

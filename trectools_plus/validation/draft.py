@@ -7,24 +7,27 @@ again does not change it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from trectools_plus.choices import MAX_TAG_LENGTH, Dedup, OnConflict
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.clean.words import Rows
 from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
 from trectools_plus.validation.registry import Registry, RuleFix
-from trectools_plus.validation.views.order import Rows
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,21 +209,26 @@ class Draft:
         self,
         fields: pl.DataFrame,
         rows: Rows | None = None,
-        fixed: pl.DataFrame | None = None,
+        fixed: Mapping[int, str] | None = None,
     ) -> Draft:
         """Return a new draft: one separator between columns, LF, no comments, no blank lines.
 
         Args:
             fields: The new rows as strings.
             rows: For each new row, its position in this draft; ``None`` if they are the same rows.
-            fixed: ``line, text`` of unparsed lines that get a new text.
+            fixed: The new texts of some unparsed lines, by line.
         """
+        import polars as pl
+
         lines = self.view.line_numbers
         assert lines is not None
         lines = lines if rows is None else lines[rows]
-        unparsed_lines = self.view.unparsed_lines
+        unparsed_lines = self.view.unparsed_lines.frame
         if fixed is not None:
-            unparsed_lines = unparsed_lines.update(fixed, on="line")
+            new = pl.DataFrame(
+                {"line": list(fixed), "text": list(fixed.values())}, unparsed_lines.schema
+            )
+            unparsed_lines = unparsed_lines.update(new, on="line")
         if unparsed_lines.is_empty():
             return self.replaced(_as_csv(fields, self.separator), lines)
         texts = fields.select(
@@ -247,8 +255,8 @@ class Draft:
     def has_only_unparsed_lines(self, job: Job, code: str) -> bool:
         """Return whether all rows have the wrong number of columns; log if only some do."""
         n_commented, n_unparsed = (
-            self.view.commented_out_rows.height,
-            self.view.unparsed_lines.height,
+            len(self.view.commented_out_rows),
+            len(self.view.unparsed_lines),
         )
         if n_unparsed > n_commented and (self.view.n_rows or n_commented):
             job.skip(code, "only some rows lack a column")
@@ -256,20 +264,18 @@ class Draft:
         return n_unparsed > n_commented
 
     def from_unparsed_lines(
-        self, form: str, fields: Sequence[pl.Series], lines: pl.Series
+        self, form: str, rows: Iterable[Sequence[str]], lines: LineNumbers
     ) -> Draft:
         """Return a draft whose rows are made from unparsed lines.
 
         Args:
             form: A template of a row, with ``{1}`` for the first field of a line.
-            fields: The fields of the lines.
+            rows: The fields of each line.
             lines: The line numbers in this draft.
         """
-        table = pl.DataFrame({f"c{number}": field for number, field in enumerate(fields, 1)})
-        names = {f"{{{number}}}": f"c{number}" for number in range(1, len(fields) + 1)}
-        parts = [pl.col(names[p]) if p in names else pl.lit(p) for p in form.split(" ")]
-        texts = table.select(text=pl.concat_str(parts, separator=" "))["text"]
-        return self.replaced(("\n".join(texts) + "\n").encode(), lines.to_numpy())
+        # Format strings count from 0.
+        texts = [form.format("", *fields) for fields in rows]
+        return self.replaced(("\n".join(texts) + "\n").encode(), lines)
 
     def pair_with(self, other: RunView | QrelsView) -> PairView:
         """Return the view of this draft and another file, for rules on pairs."""

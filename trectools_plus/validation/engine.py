@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass, replace
 from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import FormatError
+from trectools_plus.formats.columns.rows import QrelsRows, RunRows
 from trectools_plus.formats.files.binary import BinaryFileError
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Qrels, Run, Topics
-from trectools_plus.text import visible
+from trectools_plus.text import plural, visible
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.clean import IdFacts
-from trectools_plus.validation.clean_reports import validate_clean_run
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.registry import SCOPES, FixName, Hit, Scope, Subject
@@ -27,6 +26,7 @@ from trectools_plus.validation.rules.pair.documents import few_judged
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.shape import Shape
 from trectools_plus.validation.views.tables import TableView
 from trectools_plus.validation.views.testsets import TestSetView
 
@@ -61,13 +61,6 @@ def validate_run(
     Raises:
         InputError: If a file cannot be read at all: missing, a folder, no permission.
     """
-    is_alone = qrels is None and topics is None and collection is None
-    if is_alone and not (every_line or optional_rules) and isinstance(path, str | PathLike):
-        report = validate_clean_run(
-            fsdecode(path), max_depth=max_depth, max_tag_length=max_tag_length
-        )
-        if report is not None:
-            return report
     run = as_run_view(path, max_depth)
     if isinstance(run, FileReport):
         return run
@@ -118,7 +111,7 @@ def validate_qrels(
     if _has_ids(qrels) and (run is not None or topics is not None):
         other = None if run is None else as_run_view(run)
         if not isinstance(other, RunView) or not _has_ids(other):
-            other = RunView.of_table(Run.from_dict({}))
+            other = RunView("", None, Shape(), RunRows.joined([]), None)
         ids = None if topics is None else topics.query_ids
         findings += check_pair_view(PairView(other, qrels, ids, report_on="qrels"))
     return _report(qrels, findings)
@@ -273,6 +266,26 @@ def check_pair_view(pair: PairView) -> list[Finding]:
     return run_rules(pair, ("pair",), pair.reported_view)
 
 
+@dataclass(frozen=True, slots=True)
+class IdFacts:
+    """Facts about the ids of a run and its qrels.
+
+    Attributes:
+        run_ids: The run's query ids.
+        qrels_ids: The query ids of the qrels, some of which are in ``run_ids``.
+        n_documents: The number of results of judged queries.
+        judged: The share of judged documents in the first ``JUDGED_CUTOFF``, from 0 to 1; ``None``
+            if no document is judged for its query, but the files have document ids in common.
+        n_other_spellings: The number of unjudged documents that are judged in another spelling.
+    """
+
+    run_ids: Sequence[str]
+    qrels_ids: Sequence[str]
+    n_documents: int
+    judged: float | None
+    n_other_spellings: int
+
+
 def check_ids(path: str, ids: IdFacts) -> list[Finding]:
     """Return the findings on the ids of a run and its qrels that do not block scoring.
 
@@ -282,13 +295,14 @@ def check_ids(path: str, ids: IdFacts) -> list[Finding]:
         path: The run.
         ids: The facts.
     """
-    run = RunView.of_table(Run.from_dict({one: {"": 0.0} for one in ids.run_ids}))
-    run.path = path
-    qrels = Qrels.from_dict({one: {"": 0} for one in ids.qrels_ids})
-    pair = PairView(run, QrelsView.of_table(qrels))
+    pair = PairView(
+        RunView(path, None, Shape(), RunRows.of_queries(ids.run_ids), None),
+        QrelsView("qrels", None, Shape(), QrelsRows.of_queries(ids.qrels_ids)),
+    )
     hits = {code: CATALOGUE[code].check(pair) for code in ("P102", "P103")}
     if ids.judged is None:
-        hits["P105"] = Hit(ids.nothing_judged, blocks_scoring=False)
+        nothing = f"0 of {plural(ids.n_documents, 'document')} are judged for their query"
+        hits["P105"] = Hit(nothing, blocks_scoring=False)
     else:
         hits["P105"] = few_judged(ids.judged)
     if n_other := ids.n_other_spellings:
@@ -363,7 +377,7 @@ def report_view(view: TableView) -> FileReport:
 
 
 def _report(view: TableView, findings: list[Finding]) -> FileReport:
-    n_queries = view.blocks.query_ids.len()
+    n_queries = len(view.query_ids)
     index = view.line_index if view.every_line else None
     line_text = None if index is None else index.text
     return FileReport(view.path, view.kind, view.n_rows, n_queries, tuple(findings), line_text)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import polars as pl
+    from trectools_plus.formats.clean.words import Ids
 
 INVISIBLE = "[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]"
 """Characters without width, removed before two ids are compared."""
@@ -114,20 +114,22 @@ def _pair(
                 found[text] = (other, cause)
 
 
-def folded(doc_ids: pl.Series) -> pl.Series:
-    """Return document ids in lower case and NFC, without invisible characters."""
-    if doc_ids.str.len_bytes().sum() != doc_ids.str.len_chars().sum():
-        doc_ids = doc_ids.str.replace_all(INVISIBLE, "").str.normalize("NFC")
-    return doc_ids.str.to_lowercase()
+def fold(doc_id: str) -> str:
+    """Return a document id in lower case and NFC, without invisible characters."""
+    if doc_id.isascii():
+        return doc_id.lower()
+    return unicodedata.normalize("NFC", _without_invisible(doc_id)).lower()
 
 
-def folds_to_itself(doc_ids: pl.Series) -> bool:
-    """Quickly test whether :func:`folded` changes no id; false if that is uncertain."""
-    text: str = doc_ids.str.join("").item()
-    return text.isascii() and text == text.lower()
+def folded(doc_ids: Ids) -> Ids:
+    """Apply :func:`fold` to all document ids."""
+    if doc_ids.is_ascii:
+        return doc_ids.lower() if doc_ids.has_upper else doc_ids
+    number, first = doc_ids.numbered()
+    return type(doc_ids).of_texts(map(fold, doc_ids.texts(first))).take(number)
 
 
-def common_affix(ours: pl.Series, theirs: pl.Series) -> tuple[str, str] | None:
+def common_affix(ours: Sequence[str], theirs: Collection[str]) -> tuple[str, str] | None:
     """Find a prefix or suffix that the ids of one file have and the ids of the other lack.
 
     Args:
@@ -138,8 +140,8 @@ def common_affix(ours: pl.Series, theirs: pl.Series) -> tuple[str, str] | None:
         ``("prefix", text)`` or ``("suffix", text)``, if at least half of a sample of ``ours`` are
         in ``theirs`` when it is removed; otherwise ``None``.
     """
-    known = set(theirs.to_list())
-    sample = ours.head(AFFIX_SAMPLE_SIZE).to_list()
+    known = set(theirs)
+    sample = ours[:AFFIX_SAMPLE_SIZE]
     votes: Counter[tuple[str, str]] = Counter()
     for text in sample:
         for cut in range(1, min(len(text), 200)):

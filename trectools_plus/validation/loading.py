@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.interchange.names import ColumnNames, column_names
 from trectools_plus.formats.interchange.systems import refuse_systems
-from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run, Topics
+from trectools_plus.formats.tables import RUN_SCHEMA, Qrels, Run, Topics
 from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation.engine import (
@@ -25,7 +24,10 @@ from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.topics.engine import validate_topics
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import MAX_EXACT, RunView
+from trectools_plus.validation.views.runs import RunView
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def load_run(
@@ -86,8 +88,9 @@ def load_run_with_findings(
     """
     view = _open_for_scoring(path, max_depth, columns)
     refuse_several_systems(view)
-    loader = RunLoader(qrels, inspect, accepts_unjudged, strict_input)
-    return loader.load(view, str(view.frame["tag"][0]) if view.n_rows else "")
+    judged = None if qrels is None else QrelsView.of_table(qrels)
+    loader = RunLoader(judged, inspect, accepts_unjudged, strict_input)
+    return loader.load(view, view.tag)
 
 
 def load_runs_with_findings(
@@ -107,10 +110,25 @@ def load_runs_with_findings(
         FindingsError: If a run has an error that blocks scoring.
         InputError: If the file cannot be read at all.
     """
+    return [loader.load(view, name) for name, view in open_runs(path, columns)]
+
+
+def open_runs(path: str | Path, columns: ColumnNames | None = None) -> list[tuple[str, RunView]]:
+    """Read a run, or each run of a table of several systems, without checking it.
+
+    Returns:
+        The view of one run with its tag, or of several with the names of their systems.
+    """
     view = _open_for_scoring(path, DEFAULT_MAX_DEPTH, columns)
-    if not view.systems:
-        return [loader.load(view, str(view.frame["tag"][0]) if view.n_rows else "")]
-    return [loader.load(system, name) for name, system in view.systems.items()]
+    return list(view.systems.items()) or [(view.tag, view)]
+
+
+def open_valid_run(path: str | Path) -> RunView:
+    """Read a run, and refuse it like :func:`load_run`."""
+    view = _open_for_scoring(path, DEFAULT_MAX_DEPTH, None)
+    refuse_several_systems(view)
+    RunLoader().check(view)
+    return view
 
 
 def load_runs(path: str | Path, columns: ColumnNames | None = None) -> list[Run]:
@@ -129,10 +147,20 @@ class RunLoader:
         strict_input: Reject every error, also those that change no figure.
     """
 
-    qrels: Qrels | None = None
+    qrels: QrelsView | None = None
     inspect: Callable[[Run], None] | None = None
     accepts_unjudged: bool = False
     strict_input: bool = False
+
+    def check(self, view: RunView) -> tuple[Finding, ...]:
+        """Return the findings on a run that do not block scoring.
+
+        Raises:
+            FindingsError: If it has an error that blocks scoring.
+            FormatError: If it has no rows.
+        """
+        findings = self._check_alone(view)
+        return (*findings, *self._check_ids(view))
 
     def load(self, view: RunView, name: str) -> tuple[Run, tuple[Finding, ...]]:
         """Return a run, and its findings that do not block scoring.
@@ -141,26 +169,33 @@ class RunLoader:
             FindingsError: If it has an error that blocks scoring.
             FormatError: If it has no rows.
         """
+        findings = self._check_alone(view)
+        run = Run(_run_frame(view), name=name, path=view.path)
+        if self.inspect is not None:
+            self.inspect(run)
+        return run, (*findings, *self._check_ids(view))
+
+    def _check_alone(self, view: RunView) -> list[Finding]:
         if self.qrels is not None:
             view.other_query_ids = frozenset(self.qrels.query_ids)
         findings = check_view(view)
         refuse_errors(findings, strict_input=self.strict_input)
-        if view.frame.is_empty():  # JSON whose queries have no results
+        if not view.n_rows:  # JSON whose queries have no results
             raise FormatError(
                 "no data rows",
                 path=view.path,
                 remedy="check whether the job stopped before writing",
             )
-        run = Run(_run_frame(view), name=name, path=view.path)
-        if self.inspect is not None:
-            self.inspect(run)
-        if self.qrels is not None:
-            pair = check_pair_view(PairView(view, QrelsView.of_table(self.qrels)))
-            if self.accepts_unjudged:
-                pair = [finding for finding in pair if finding.code != NOTHING_JUDGED]
-            refuse_errors(pair, strict_input=self.strict_input)
-            findings += pair
-        return run, tuple(findings)
+        return findings
+
+    def _check_ids(self, view: RunView) -> list[Finding]:
+        if self.qrels is None:
+            return []
+        findings = check_pair_view(PairView(view, self.qrels))
+        if self.accepts_unjudged:
+            findings = [finding for finding in findings if finding.code != NOTHING_JUDGED]
+        refuse_errors(findings, strict_input=self.strict_input)
+        return findings
 
 
 def _open_for_scoring(
@@ -188,10 +223,9 @@ def refuse_several_systems(view: RunView) -> None:
 
 def _run_frame(view: RunView) -> pl.DataFrame:
     """Return the rows; if a rank is not a whole number, ranks are positions in the file."""
-    frame = view.frame
-    rank = frame["rank"]
-    if not rank.dtype.is_integer() and not (rank.is_finite() & (rank.abs() < MAX_EXACT)).all():
-        frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
+    import polars as pl
+
+    frame = view.frame.with_columns(rank=pl.Series(view.usable_ranks))
     return frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
 
 
@@ -233,16 +267,21 @@ def load_qrels_with_findings(
         strict_input: Reject every error, also those that change no figure.
         columns: The columns of some fields in a table.
     """
+    view, findings = open_valid_qrels(path, strict_input=strict_input, columns=columns)
+    return view.table(str(path)), findings
+
+
+def open_valid_qrels(
+    path: str | Path, *, strict_input: bool = False, columns: ColumnNames | None = None
+) -> tuple[QrelsView, tuple[Finding, ...]]:
+    """Read qrels like :func:`load_qrels_with_findings`, as a view."""
     view = open_qrels(path, columns)
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
         raise AssertionError("a report without a view must contain an error")
     findings = check_view(view)
     refuse_errors(findings, strict_input=strict_input)
-    frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
-    if not view.repeats.is_empty():  # the rules ensure that repeated judgments agree
-        frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
-    return Qrels(frame, path=str(path)), tuple(findings)
+    return view, tuple(findings)
 
 
 def load_topics(

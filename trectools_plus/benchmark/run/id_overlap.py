@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.text import listed, plural, visible
-from trectools_plus.validation.id_matching import common_affix, folded, near_matches
+from trectools_plus.validation.id_matching import common_affix, fold, near_matches
 
 _SHOWN = 3
 
@@ -60,22 +58,22 @@ def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
 
 
 def _check_documents(corpus: Documents, qrels: Qrels, dataset: str) -> None:
-    judged = qrels.frame["doc_id"].unique(maintain_order=True)
-    if corpus.has_any(judged):
+    judged_ids = qrels.frame["doc_id"].unique(maintain_order=True)
+    if corpus.has_any(judged_ids):
         return
-    known = pl.Series(corpus.doc_ids, dtype=pl.String)
+    known, judged = list(corpus.doc_ids), judged_ids.to_list()
     raise CheckFailedError(
         f"none of {plural(len(judged), 'judged document')} is in the corpus "
-        f"(corpus: {listed(known.head(_SHOWN).to_list())}; "
-        f"qrels: {listed(judged.head(_SHOWN).to_list())})",
+        f"(corpus: {listed(known[:_SHOWN])}; "
+        f"qrels: {listed(judged[:_SHOWN])})",
         where=_places(corpus.path, qrels.path, dataset),
         remedy=_explain(known, judged) or "give corpus and qrels of the same collection",
     )
 
 
-def _explain(known: pl.Series, judged: pl.Series) -> str | None:
+def _explain(known: list[str], judged: list[str]) -> str | None:
     """Describe the difference in spelling of document ids that are otherwise equal."""
-    if folded(judged).is_in(folded(known).implode()).any():
+    if not set(map(fold, judged)).isdisjoint(map(fold, known)):
         return "they differ in case, Unicode normal form or invisible characters: use the same ids"
     for side, ours, theirs in (("corpus", known, judged), ("qrels", judged, known)):
         affix = common_affix(ours, theirs)

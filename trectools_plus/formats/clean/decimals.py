@@ -10,7 +10,9 @@ twice the precision (Dekker 1971), and accepted if its error cannot change the r
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -19,14 +21,16 @@ from trectools_plus.formats.clean.words import Flags, Ids, Rows, Text, Word
 
 Floats = npt.NDArray[np.float64]
 
-_DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_MAX_LENGTH = 400
-"""The greatest length of a number; 64 bits need up to 325 digits."""
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"(?i)[+-]?(?:nan|inf|infinity)")
+
+_WHOLE = re.compile(r"([+-]?[0-9]+)(\.0*)?")
+_MAX_DIGITS = 4000  # Python refuses to convert more by default
 
 _MAX_POWER = 22
 _POWERS: Floats = np.array([10.0**power for power in range(_MAX_POWER + 1)])
 _EXACT = 1 << 53
-_DISTINCT = 10**15
+_LONG = 10**15
 _N_WORDS = 3
 _MAX_THIRD = np.uint64(99)  # the digits of the first of three words, so that all are below 10^18
 _SPLITTER = float((1 << 27) + 1)
@@ -55,64 +59,142 @@ class Decimals:
     """Decimal numbers.
 
     Attributes:
-        values: The values (float64, finite).
+        values: The values (float64): infinite if a number is too large, NaN for what is not a
+            number, and both for the words for them.
+        is_short: Whether each has at most 15 digits and an exact value, so that another short one
+            with the same value is the same number.
     """
 
     values: Floats
-    _digits: Word
-    _text: Text
-    _before: Rows
-    _ends: Rows
+    is_short: Flags
 
-    def may_differ(self, rows: Rows) -> bool:
-        """Return whether a number may differ from the previous one that has the same value.
+    @classmethod
+    def joined(cls, parts: Sequence[Decimals]) -> Decimals:
+        """Return the numbers of some parts."""
+        return cls(
+            np.concatenate([np.zeros(0), *(part.values for part in parts)]),
+            np.concatenate([np.zeros(0, np.bool_), *(part.is_short for part in parts)]),
+        )
 
-        Two numbers of up to 15 digits have the same value only if they are equal.
-        """
-        known = self._digits < _DISTINCT
-        unknown = rows[~(known[rows] & known[rows - 1])]
-        if not len(unknown):
-            return False
-        fields = [
-            Ids.of(self._text, self._before[at] + 1, self._ends[at])
-            for at in (unknown, unknown - 1)
-        ]
-        here, before = fields
-        return here is None or before is None or not here.equal(before).all()
+    def take(self, rows: slice) -> Decimals:
+        """Return the numbers of some rows."""
+        return Decimals(self.values[rows], self.is_short[rows])
 
 
-def parse_decimals(text: Text, before: Rows, ends: Rows) -> Decimals | None:
+def parse_decimals(text: Text, starts: Rows, ends: Rows) -> Decimals:
     """Parse ``[+-]digits[.digits][e[+-]digits]``; one side of the point may be empty.
 
     Args:
         text: The text.
-        before: The byte before each number.
-        ends: The byte after its last one, greater than ``before``.
-
-    Returns:
-        ``None`` if a field is not such a number, is too large for 64 bits, or becomes 0 although
-        it is not 0.
+        starts: The first byte of each number.
+        ends: The byte after its last one.
     """
+    if not len(starts):
+        return Decimals(np.zeros(0), np.zeros(0, np.bool_))
+    before = starts - 1
     digits, n_after, is_regular = _read(text, before, ends)
     values, is_sure = _scale(digits, -n_after)
     is_regular &= is_sure
     if not is_regular.all():
         rows = np.flatnonzero(~is_regular)
         values[rows], digits[rows], is_regular = _parse_signed(text, before[rows], ends[rows])
-        for row in rows[~is_regular].tolist():
-            value = _parse_one(text.cut(int(before[row]) + 1, int(ends[row])))
-            if value is None:
-                return None
-            values[row], digits[row] = value, _DISTINCT
-    return Decimals(values, digits, text, before, ends)
+        rows = rows[~is_regular]
+        if len(rows):
+            values[rows], digits[rows] = _parse_each(Ids.of(text, starts[rows], ends[rows])), _LONG
+    return Decimals(values, digits < _LONG)
 
 
-def _parse_one(field: bytes) -> float | None:
-    if len(field) > _MAX_LENGTH or _DECIMAL.fullmatch(field) is None:
-        return None
-    value = float(field)
-    is_lost = value == 0 and field.lower().partition(b"e")[0].strip(b"+-.0")
-    return None if is_lost or abs(value) == np.inf else value
+def _parse_each(fields: Ids) -> Floats:
+    """Parse each different text with ``float()``."""
+    number, first = fields.numbered()
+    values = np.array([parse_decimal(one) for one in fields.texts(first)], np.float64)
+    found: Floats = values[number]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class WholeNumbers:
+    """Whole numbers, for example ranks.
+
+    Attributes:
+        values: The values; 0 for what is not a whole number of 64 bits.
+        is_number: Whether each is one; ``1.0`` is one.
+        has_point: Whether each is one that is written with a point.
+    """
+
+    values: Rows
+    is_number: Flags
+    has_point: Flags
+
+    @classmethod
+    def joined(cls, parts: Sequence[WholeNumbers]) -> WholeNumbers:
+        """Return the numbers of some parts."""
+        none = np.zeros(0, np.bool_)
+        return cls(
+            np.concatenate([np.zeros(0, np.int64), *(part.values for part in parts)]),
+            np.concatenate([none, *(part.is_number for part in parts)]),
+            np.concatenate([none, *(part.has_point for part in parts)]),
+        )
+
+    @classmethod
+    def of(cls, values: Rows) -> WholeNumbers:
+        """Return some numbers."""
+        is_number = np.ones(len(values), np.bool_)
+        return cls(values, is_number, ~is_number)
+
+    def take(self, rows: slice) -> WholeNumbers:
+        """Return the numbers of some rows."""
+        return WholeNumbers(self.values[rows], self.is_number[rows], self.has_point[rows])
+
+    @cached_property
+    def are_numbers(self) -> bool:
+        """True if all are whole numbers."""
+        return bool(self.is_number.all())
+
+    @property
+    def floats(self) -> Floats:
+        """The values as floats, rounded to 53 bits; NaN for what is not a whole number."""
+        return np.where(self.is_number, self.values.astype(np.float64), np.nan)
+
+
+def parse_whole_numbers(text: Text, starts: Rows, ends: Rows) -> WholeNumbers:
+    """Parse ``[+-]digits``, optionally followed by a point and zeros.
+
+    Args:
+        text: The text.
+        starts: The first byte of each number.
+        ends: The byte after its last one.
+    """
+    lengths = ends - starts
+    word = text.words_at(ends, -8)
+    word ^= _ZEROS
+    word &= _LAST.take(lengths, mode="clip")
+    is_number = (_not_digits(word) == 0) & (lengths <= 8)
+    values = _eight_digits(word).view(np.int64)
+    has_point = np.zeros(len(values), np.bool_)
+    if not is_number.all():
+        rows = np.flatnonzero(~is_number)
+        fields = Ids.of(text, starts[rows], ends[rows])
+        number, first = fields.numbered()
+        parsed = [_parse_whole_number(one) for one in fields.texts(first)]
+        values[rows] = np.array([value or 0 for value, _ in parsed], np.int64)[number]
+        is_number[rows] = np.array([value is not None for value, _ in parsed])[number]
+        has_point[rows] = np.array([point for _, point in parsed])[number]
+    return WholeNumbers(values, is_number, has_point)
+
+
+def _parse_whole_number(text: str) -> tuple[int | None, bool]:
+    """Return the value, ``None`` if there is none in 64 bits, and whether there is a point."""
+    found = _WHOLE.fullmatch(text)
+    if found is None or len(found[1]) > _MAX_DIGITS or not -(1 << 63) <= int(found[1]) < 1 << 63:
+        return None, False
+    return int(found[1]), bool(found[2])
+
+
+def parse_decimal(text: str) -> float:
+    """Return the value of a decimal number, or of a word for NaN or infinity; NaN for others."""
+    is_number = _DECIMAL.fullmatch(text) is not None or _NOT_FINITE.fullmatch(text) is not None
+    return float(text) if is_number else np.nan
 
 
 def _parse_signed(text: Text, before: Rows, ends: Rows) -> tuple[Floats, Word, Flags]:
@@ -208,7 +290,10 @@ def _read(text: Text, before: Rows, ends: Rows) -> tuple[Word, Rows, Flags]:
         word ^= _ZEROS
         word &= _LAST.take(lengths - 8 * number if number else lengths, mode="clip")
         words.append(word)
+    other = [] if text.is_ascii else [word & _HIGH for word in words]
     n_after, has_point, invalid = _remove_points(words)
+    for high in other:
+        invalid |= high
     digits = _eight_digits(words[0])
     for number, word in enumerate(words[1:], 1):
         part = _eight_digits(word)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
 Word = npt.NDArray[np.uint64]
 
-MAX_WORDS = 8
-"""The greatest number of words of a field."""
+MAX_WORDS = 16
+"""The greatest number of words of the bytes of a field; one more word stands for further bytes."""
 
 MARGIN = 8 * MAX_WORDS
 """The number of bytes around a text, so that a word may begin before it or end after it."""
@@ -27,15 +32,21 @@ KEPT = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 # avoids most page faults.
 np.empty(31 << 20, np.uint8)
 
-_FACTORS = np.array(
-    [
-        0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93,
-        0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3,
-    ],
-    np.uint64,
-)  # fmt: skip
+
+def _factors(n: int) -> Word:
+    """Return odd numbers with irregular bits (Steele et al. 2014, SplitMix)."""
+    state = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    odd: Word = (state ^ (state >> np.uint64(31))) | np.uint64(1)
+    return odd
+
+
+_FACTORS = _factors(MAX_WORDS + 1)
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
 _HALF = np.uint64(32)
+_NUL, _FOR_NUL = b"\0", b"\xff"
+"""A byte that is not in UTF-8 stands for NUL, so that NULs at the end of an id are kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +56,12 @@ class Text:
     Attributes:
         padded: The bytes with their margins.
         n_bytes: The number of bytes without margins.
+        is_ascii: Whether all bytes are below 128.
     """
 
     padded: Bytes
     n_bytes: int
+    is_ascii: bool
 
     @classmethod
     def of(cls, data: bytes) -> Text:
@@ -56,7 +69,7 @@ class Text:
         padded = np.empty(len(data) + 2 * MARGIN, np.uint8)
         padded[:MARGIN] = padded[-MARGIN:] = 0
         padded[MARGIN:-MARGIN] = np.frombuffer(data, np.uint8)
-        return cls(padded, len(data))
+        return cls(padded, len(data), data.isascii())
 
     @property
     def data(self) -> Bytes:
@@ -91,46 +104,94 @@ class Text:
 
 @dataclass(frozen=True, eq=False)
 class Ids:
-    """One id for each row, as words: equal ids have equal words.
+    """One text for each row, as words: equal texts have equal words.
 
     Attributes:
-        words: The words of all rows; shorter ids end in zeros.
+        words: The words of all rows; shorter texts end in zeros. If a text is longer than
+            ``MAX_WORDS``, another word is a hash of its further bytes, 0 if there are none.
+        rests: These further bytes by their hashes.
     """
 
     words: tuple[Word, ...]
+    rests: Mapping[int, bytes] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, text: Text, starts: Rows, ends: Rows) -> Ids | None:
-        """Read the fields between some places; ``None`` if one is longer than ``MAX_WORDS``."""
+    def of(cls, text: Text, starts: Rows, ends: Rows) -> Ids:
+        """Read the fields between some places."""
         lengths = ends - starts
-        n_words = (int(lengths.max()) + 7) >> 3
-        if n_words > MAX_WORDS:
-            return None
+        longest = int(lengths.max(initial=1))
         words = []
-        for number in range(n_words):
+        for number in range(min(MAX_WORDS, (longest + 7) >> 3)):
             word = text.words_at(starts, 8 * number)
             word &= KEPT.take(lengths, mode="clip")
             words.append(word)
             lengths -= 8
-        return cls(tuple(words))
+        if longest <= MARGIN:
+            return cls(tuple(words))
+        rests: dict[int, bytes] = {}
+        hashes = np.zeros(len(starts), np.uint64)
+        for row in np.flatnonzero(lengths > 0).tolist():
+            rest = text.cut(int(starts[row]) + MARGIN, int(ends[row]))
+            hashes[row] = _add_rest(rest, rests)
+        return cls((*words, hashes), rests)
 
     @classmethod
-    def from_texts(cls, texts: Sequence[str]) -> Ids:
-        """Return the ids with some texts of up to ``8 * MAX_WORDS`` bytes."""
-        data = [text.encode() for text in texts]
-        n_words = max((len(one) + 7) >> 3 for one in data)
-        joined = np.array(data, f"S{8 * n_words}").view(np.dtype("<u8")).reshape(-1, n_words)
-        return cls(tuple(np.ascontiguousarray(word) for word in joined.T))
+    def of_series(cls, texts: pl.Series) -> Ids:
+        """Return the texts of a column of strings without nulls."""
+        data = str(texts.str.join("").item()).encode() if texts.len() else b""
+        ends = np.cumsum(texts.str.len_bytes().to_numpy(), dtype=np.int64)
+        starts = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
+        return cls.of(Text.of(data.replace(_NUL, _FOR_NUL)), starts, ends)
+
+    @classmethod
+    def of_texts(cls, texts: Iterable[str]) -> Ids:
+        """Return some texts."""
+        data = [one.encode() for one in texts]
+        ends = np.cumsum(list(map(len, data)), dtype=np.int64)
+        starts = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
+        return cls.of(Text.of(b"".join(data).replace(_NUL, _FOR_NUL)), starts, ends)
+
+    @classmethod
+    def constant(cls, text: str, n_rows: int) -> Ids:
+        """Return the same text for all rows, without a copy for each."""
+        one = cls.of_texts([text])
+        return cls(tuple(np.broadcast_to(word[0], n_rows) for word in one.words), one.rests)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Ids]) -> Ids:
+        """Return the texts of some parts, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        parts = [part for part in parts if len(part)]
+        if parts and all(part.is_constant for part in parts):
+            different = {part.text(0) for part in parts}
+            if len(different) == 1:
+                return cls.constant(different.pop(), sum(map(len, parts)))
+        n_words = max((len(part.words) for part in parts), default=1)
+        words = []
+        for number in range(n_words):
+            of_parts = [
+                part.words[number] if number < len(part.words) else np.zeros(len(part), np.uint64)
+                for part in parts
+            ]
+            words.append(np.concatenate([np.zeros(0, np.uint64), *of_parts]))
+        rests = {key: rest for part in parts for key, rest in part.rests.items()}
+        return cls(tuple(words), rests)
 
     def __len__(self) -> int:
         return len(self.words[0])
 
-    def take(self, rows: Rows | slice) -> Ids:
-        """Return the ids of some rows."""
-        return Ids(tuple(word[rows] for word in self.words))
+    @property
+    def is_constant(self) -> bool:
+        """True if all rows certainly have the same text; see :meth:`constant`."""
+        return all(word.strides == (0,) for word in self.words)
+
+    def take(self, rows: Rows | Flags | slice) -> Ids:
+        """Return the texts of some rows."""
+        return Ids(tuple(word[rows] for word in self.words), self.rests)
 
     def equal(self, other: Ids) -> Flags:
-        """Compare the ids of each row with those of the same row of ``other``."""
+        """Compare the text of each row with that of the same row of ``other``, or its only one."""
         shared = min(len(self.words), len(other.words))
         flags: Flags = self.words[0] == other.words[0]
         for ours, theirs in zip(self.words[1:shared], other.words[1:shared], strict=True):
@@ -139,8 +200,23 @@ class Ids:
             flags &= word == 0
         return flags
 
+    def differ_from(self, text: str) -> Rows:
+        """Return the rows with another text."""
+        if self.is_constant and len(self):
+            return np.arange(0 if self.text(0) == text else len(self))
+        return np.flatnonzero(~self.equal(Ids.of_texts([text])))
+
+    def above(self, other: Ids) -> Flags:
+        """Return whether each text is above that of the same row of ``other``, in bytes."""
+        both = Ids.joined([self, other])
+        flags = np.zeros(len(self), np.bool_)
+        for key in both.sort_keys():  # the first bytes come last
+            ours, theirs = key[: len(self)], key[len(self) :]
+            flags = np.where(ours == theirs, flags, ours > theirs)
+        return flags
+
     def changes(self) -> Flags:
-        """Return, for rows 1, 2, …, whether the id differs from that of the previous row."""
+        """Return, for rows 1, 2, …, whether the text differs from that of the previous row."""
         flags: Flags = self.words[0][1:] != self.words[0][:-1]
         for word in self.words[1:]:
             flags |= word[1:] != word[:-1]
@@ -155,25 +231,94 @@ class Ids:
         mixed *= _MIX
         return mixed
 
-    def sort_keys(self) -> Sequence[Word]:
-        """Return keys for ``np.lexsort`` that sort the ids by their bytes."""
-        return [word.byteswap() for word in reversed(self.words)]
+    def numbered(self) -> tuple[Rows, Rows]:
+        """Number the different texts in the order of their first rows.
 
-    def texts(self, rows: Rows) -> list[str]:
-        """Return the ids of some rows."""
-        words = np.stack([word[rows] for word in self.words], axis=-1).astype("<u8", copy=False)
+        Returns:
+            The number of each row, and the first row of each number.
+        """
+        if self.is_constant:
+            n_rows = len(self)
+            return np.broadcast_to(np.int64(0), n_rows), np.arange(min(1, n_rows))
+        keys = self.words[0] if len(self.words) == 1 else self.hashes()
+        _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+        if len(self.words) > 1 and not self.take(first).take(number).equal(self).all():
+            numbers: dict[str, int] = {}  # different texts have the same hash
+            texts = self.texts()
+            found = np.array([numbers.setdefault(one, len(numbers)) for one in texts], np.int64)
+            return found, np.unique(found, return_index=True)[1]
+        order = np.argsort(first)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return place[number], first[order]
+
+    def sort_keys(self) -> Sequence[Word]:
+        """Return keys for ``np.lexsort`` that sort the texts by their bytes."""
+        words = self.words[:MAX_WORDS]
+        keys = [word.byteswap() for word in reversed(words)]
+        if len(self.words) <= MAX_WORDS:
+            return keys
+        places = {rest: at for at, rest in enumerate(sorted({b"", *self.rests.values()}))}
+        of_hash = {key: places[rest] for key, rest in self.rests.items()} | {0: 0}
+        rests = [of_hash[key] for key in self.words[MAX_WORDS].tolist()]
+        return [np.array(rests, np.uint64), *keys]
+
+    def text(self, row: int) -> str:
+        """Return the text of a row."""
+        return self.texts(np.array([row]))[0]
+
+    def texts(self, rows: Rows | Flags | slice = slice(None)) -> list[str]:
+        """Return the texts of some rows, by default of all."""
+        words = [word[rows] for word in self.words]
+        joined = np.stack(words[:MAX_WORDS], axis=-1).astype("<u8", copy=False)
+        found = np.ascontiguousarray(joined).view(f"S{8 * joined.shape[1]}").ravel().tolist()
+        if len(words) > MAX_WORDS:
+            rests = {0: b"", **self.rests}
+            hashes = words[MAX_WORDS].tolist()
+            found = [one + rests[key] for one, key in zip(found, hashes, strict=True)]
+        if any(_FOR_NUL in one for one in found):
+            found = [one.replace(_FOR_NUL, _NUL) for one in found]
+        return [one.decode() for one in found]
+
+    def series(self) -> pl.Series:
+        """Return all texts as a column of strings."""
+        import polars as pl
+
+        if self.is_constant and len(self):
+            return pl.repeat(self.text(0), len(self), eager=True)
+        if self.rests or not len(self) or any((word == 0).any() for word in self.words[:1]):
+            return pl.Series(self.texts(), dtype=pl.String)
+        # Polars splits the joined texts faster than Python makes strings.
         width = 8 * len(self.words)
-        joined = np.ascontiguousarray(words).view(f"S{width}").ravel()
-        return [one.decode() for one in joined.tolist()]
+        joined = np.full((len(self), width + 1), ord("\n"), np.uint8)
+        words = np.stack(self.words, axis=-1).astype("<u8", copy=False)
+        joined[:, :width] = words.view(np.uint8)
+        data = joined[joined != 0].tobytes()
+        if _FOR_NUL in data:
+            return pl.Series(self.texts(), dtype=pl.String)
+        return pl.Series([data[:-1].decode()]).str.split("\n").explode()
+
+    @cached_property
+    def is_ascii(self) -> bool:
+        """True if no text has a byte above 127."""
+        high = np.uint64(0x8080808080808080)
+        return not self.rests and all(not (word & high).any() for word in self.words)
 
     @cached_property
     def has_upper(self) -> bool:
-        """True if one of the ids contains a letter from A to Z."""
+        """True if one of the ASCII texts contains a letter from A to Z."""
         return any(bool((_upper(word) != 0).any()) for word in self.words)
 
     def lower(self) -> Ids:
-        """Return ASCII ids in lower case."""
+        """Return ASCII texts in lower case."""
         return Ids(tuple(map(_lower, self.words)))
+
+
+def _add_rest(rest: bytes, rests: dict[int, bytes]) -> int:
+    """Return a hash, other than 0, of the bytes beyond ``MAX_WORDS``."""
+    key = int.from_bytes(blake2b(rest, digest_size=8).digest(), "little") or 1
+    rests[key] = rest
+    return key
 
 
 def _upper(word: Word) -> Word:

@@ -10,21 +10,25 @@ field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
+from trectools_plus.formats.clean.words import Rows
 from trectools_plus.formats.columns.facts import FileFacts
-from trectools_plus.formats.columns.lexer import CHUNK_BYTES, CollectedLines, Lexer
+from trectools_plus.formats.columns.fields import Fields, iter_fields
+from trectools_plus.formats.columns.lexer import CHUNK_BYTES, Lexer
+from trectools_plus.formats.columns.odd_lines import OddLines
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import Source
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from trectools_plus.formats.interchange.systems import Systems
 
 # One of these replaces bare CRs while Polars splits the rows, because Polars removes CRs.
@@ -78,13 +82,9 @@ class Columns:
         source: The content of the file.
         n_fields: The number of fields of a row.
         n_rows: The number of rows.
-        misshapen: ``line`` (UInt32), ``n_fields`` (UInt32: the number of fields of this line),
-            ``text`` (String: the line without its end), in file order.
-        comments: ``line`` (UInt32), ``text`` (String: the line with its ``#``, without its end),
-            in file order.
+        misshapen: Lines with another number of fields.
+        comments: Lines that begin with ``#``.
         facts: Line ends, encoding, spacing.
-        repeated: The word in each field that has the same word in every row, by the position of
-            the field from 0.
         origin: The layout of a file in another form; ``None`` for a file in TREC form.
         systems: The rows of each system, if a column names several; empty for a single run.
     """
@@ -92,24 +92,20 @@ class Columns:
     source: Source
     n_fields: int
     n_rows: int
-    misshapen: pl.DataFrame
-    comments: pl.DataFrame
+    misshapen: OddLines
+    comments: OddLines
     facts: FileFacts
-    repeated: Mapping[int, str]
     _body: bytes = field(repr=False)
     _separator: bytes = field(repr=False)
     _row_lines: npt.NDArray[np.uint32] | None = field(repr=False)
     origin: Origin | None = None
     systems: Mapping[str, Columns] = field(default_factory=dict)
-    _texts: dict[int, pl.Series] = field(repr=False, default_factory=dict)
 
     @cached_property
-    def lines(self) -> pl.Series:
-        """The line number of each row: ``line`` (UInt32)."""
+    def lines(self) -> npt.NDArray[np.uint32]:
+        """The line number of each row."""
         numbers = self._row_lines
-        if numbers is None:
-            numbers = np.arange(1, self.n_rows + 1, dtype=np.uint32)
-        return pl.Series("line", numbers)
+        return np.arange(1, self.n_rows + 1, dtype=np.uint32) if numbers is None else numbers
 
     @cached_property
     def rows(self) -> pl.DataFrame:
@@ -118,28 +114,31 @@ class Columns:
         No field is empty or null. U+FFFD replaces bytes that are not UTF-8. The rows are split on
         first use and cached; :meth:`typed` is faster.
         """
+        import polars as pl
+
         schema = {f"c{n}": pl.String for n in range(1, self.n_fields + 1)}
         if b"\r" not in self._body:
             strings = self._split(self._body, schema)
         else:
             strings = self._split_around_cr(schema)
-        return strings.insert_column(0, self.lines)
+        return strings.insert_column(0, pl.Series("line", self.lines))
 
-    def texts(self, number: int) -> pl.Series:
-        """Return one field (from 1) of every row, as in :attr:`rows`, without the other fields."""
-        if "rows" in self.__dict__ or b"\r" in self._body:
-            return self.rows[f"c{number}"]
-        if number not in self._texts:
-            names = {f"c{n}": pl.String for n in range(1, self.n_fields + 1)}
-            self._texts[number] = self._split(self._body, names, [f"c{number}"]).to_series()
-        return self._texts[number]
+    def texts(self, number: int, rows: Rows) -> list[str]:
+        """Return one field (from 1) of some rows, in any order."""
+        order = np.argsort(rows, kind="stable")
+        texts, done, n_before = [""] * len(rows), 0, 0
+        for part in self.fields():
+            end = int(np.searchsorted(rows, n_before + part.n_rows, sorter=order))
+            found = part.texts(number, rows[order[done:end]] - n_before)
+            for at, text in zip(order[done:end].tolist(), found, strict=True):
+                texts[at] = text
+            done, n_before = end, n_before + part.n_rows
+        return texts
 
     def typed(
         self,
         schema: Mapping[str, type[pl.DataType]],
         keep: Sequence[str] | None = None,
-        *,
-        compact: Container[str] = (),
     ) -> pl.DataFrame | None:
         """Parse the rows directly to typed columns, in file order, without :attr:`rows`.
 
@@ -149,31 +148,23 @@ class Columns:
         Args:
             schema: A name and a type for each of the ``n_fields`` fields.
             keep: The names of the columns to parse, in this order; all by default.
-            compact: Text columns that become an Enum of one word if all rows have the same word,
-                which takes no time and a sixteenth of the memory.
 
         Returns:
             A frame with these columns; ``None`` if a field cannot be converted to its type or
             contains a bare CR. :attr:`rows` then contains the texts.
         """
+        import polars as pl
+
         if b"\r" in self._body:
             return None
-        names = list(schema if keep is None else keep)
-        words = {
-            name: self.repeated[at]
-            for at, name in enumerate(schema)
-            if name in compact and name in names and at in self.repeated and self.n_rows
-        }
-        parsed = [name for name in names if name not in words]
         try:
-            frame = self._split(self._body, schema, parsed)
+            return self._split(self._body, schema, keep)
         except pl.exceptions.ComputeError:
             return None
-        columns = {
-            name: pl.repeat(word, self.n_rows, dtype=pl.Enum([word]), eager=True)
-            for name, word in words.items()
-        }
-        return frame.with_columns(**columns).select(names) if columns else frame
+
+    def fields(self) -> Iterator[Fields]:
+        """Yield the places of the fields of all rows, some rows at a time."""
+        return iter_fields(self._body, self.n_fields, self._separator)
 
     def first_row(self) -> list[str]:
         """Return the fields of the first row; there must be one."""
@@ -223,6 +214,8 @@ class Columns:
         schema: Mapping[str, type[pl.DataType]],
         keep: Sequence[str] | None = None,
     ) -> pl.DataFrame:
+        import polars as pl
+
         names = list(schema if keep is None else keep)
         if not self.n_rows:
             return pl.DataFrame(schema={name: schema[name] for name in names})
@@ -241,6 +234,8 @@ class Columns:
 
     def _split_around_cr(self, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
         """Split rows with bare CRs, which are replaced by a placeholder meanwhile."""
+        import polars as pl
+
         placeholder = next((byte for byte in _PLACEHOLDERS if byte not in self._body), b"")
         while not placeholder or placeholder in self._body:
             # Eight different bytes in random order, so that two occurrences cannot overlap.
@@ -253,31 +248,16 @@ class Columns:
 def scan_columns(source: Source, n_fields: int) -> Columns:
     """Split a file into rows of ``n_fields`` fields (at least 2) and all other lines."""
     lexer = Lexer(source.data, n_fields, source.overlong)
-    misshapen = _frame_of(lexer.misshapen)
     return Columns(
         source=source,
         n_fields=n_fields,
         n_rows=lexer.n_rows,
-        misshapen=misshapen,
-        comments=_frame_of(lexer.comments).drop("n_fields"),
+        misshapen=lexer.misshapen.finish(),
+        comments=lexer.comments.finish(),
         facts=lexer.facts,
-        repeated=lexer.repeated,
         _body=lexer.body,
         _separator=lexer.separator,
         _row_lines=lexer.row_lines,
-    )
-
-
-def _frame_of(collected: CollectedLines) -> pl.DataFrame:
-    empty = np.zeros(0, np.uint32)
-    # Polars splits the lines, because millions of Python strings would be slow.
-    texts = [pl.Series([text.decode()]).str.split("\n").explode() for text in collected.texts]
-    return pl.DataFrame(
-        {
-            "line": np.concatenate([empty, *collected.lines]),
-            "n_fields": np.concatenate([empty, *collected.n_fields]),
-            "text": pl.concat([pl.Series(dtype=pl.String), *texts]),
-        }
     )
 
 

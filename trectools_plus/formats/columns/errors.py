@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.lexer import MAX_LINES
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # The names of the encodings of facts.guess_encoding() in messages and for iconv.
 _ENCODINGS = {
@@ -72,7 +74,7 @@ def raise_first_error(
     if first is not None:
         raise first
     if not columns.n_rows:
-        n_comments = columns.comments.height
+        n_comments = len(columns.comments)
         content = f"{n_comments} comment lines" if n_comments else "the file is empty"
         if not n_comments and columns.facts.n_lines:
             content = "blank lines only"
@@ -120,9 +122,9 @@ def _overlong_error(columns: Columns, layout: str) -> FormatError | None:
 
 
 def _column_count_error(columns: Columns, layout: str) -> FormatError | None:
-    if columns.misshapen.is_empty():
+    if not len(columns.misshapen):
         return None
-    line, n_fields, text = columns.misshapen.row(0)
+    line, n_fields, text = columns.misshapen.rows()[0]
     origin = columns.origin
     if origin is not None:
         what = f"expected {origin.n_values} columns but got {n_fields}"

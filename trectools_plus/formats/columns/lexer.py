@@ -31,9 +31,9 @@ from trectools_plus.formats.columns.line_shapes import (
     Flags,
     Lines,
     LineShapes,
-    RepeatedWords,
     count_if_tidy,
 )
+from trectools_plus.formats.columns.odd_lines import OddLines
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.limits import Overlong
@@ -53,8 +53,6 @@ class Lexer:
         separator: Space or tab, whichever occurs first in the file.
         n_rows: The number of rows in ``body``.
         row_lines: The line number of each row; ``None`` if they are 1, 2, 3, …
-        repeated: The word in each field that has the same word in every row, by the position of
-            the field from 0.
         misshapen: Lines with another number of fields.
         comments: Lines that start with ``#``.
         facts: Facts about the whole file.
@@ -77,8 +75,6 @@ class Lexer:
         self._is_ascii = data.isascii()
         self._has_hash = b"#" in data
         self._controls = False
-        first = data[self._start : self._start + LONG_LINE_BYTES]
-        self._words = RepeatedWords.of_first_row(first, n_fields, self.separator)
         self._parts: list[bytes | memoryview] | None = None
         self._row_lines: list[Lines] = []
         self._stopped_at: int | None = None
@@ -115,9 +111,6 @@ class Lexer:
                 self._parts.append(self._read_part(part_begin, part_end))
         self.body = self._join_body()
         self.row_lines = None if self.n_rows == self._n_lines else join_lines(self._row_lines)
-        # Without rows, the words come from a first line that is not a row.
-        words = self._words.by_field if self.n_rows else {}
-        self.repeated = {at: word.decode() for at, word in words.items()}
         if self._overlong is not None:
             self._record_overlong(self._overlong)
         self.facts = self._facts()
@@ -163,7 +156,7 @@ class Lexer:
             begin, end = chunk
             if self._must_be_lexed(begin, end):
                 return None
-            return count_if_tidy(whole[begin:end], self.n_fields, self.separator, self._words)
+            return count_if_tidy(whole[begin:end], self.n_fields, self.separator)
 
         if len(chunks) < _CHUNKS_WORTH_THREADS:
             return [check(chunk) for chunk in chunks]
@@ -207,9 +200,7 @@ class Lexer:
         """Return the rows of a part of an untidy chunk; the part itself may be tidy."""
         part = self._data[begin:end]
         if not self._must_be_lexed(begin, end):
-            n_rows = count_if_tidy(
-                np.frombuffer(part, np.uint8), self.n_fields, self.separator, self._words
-            )
+            n_rows = count_if_tidy(np.frombuffer(part, np.uint8), self.n_fields, self.separator)
             if n_rows is not None:
                 self._add_rows(n_rows)
                 return part
@@ -231,7 +222,7 @@ class Lexer:
         if self._has_hash and (chunk.startswith(b"#") or b"\n#" in chunk):
             return None
         text: Bytes = np.frombuffer(chunk, np.uint8)
-        return count_if_tidy(text, self.n_fields, self.separator, self._words)
+        return count_if_tidy(text, self.n_fields, self.separator)
 
     def _as_utf8(self, chunk: bytes, begin: int) -> bytes:
         try:
@@ -277,9 +268,6 @@ class Lexer:
         body = tidy[lines.bytes_of(row) & (lines.data | lines.ends | lines.inner)].tobytes()
         if len(at) and not body.endswith(b"\n"):
             body += b"\n"
-        # In rows that are still not tidy, for example long ones, repeated words are not checked.
-        if len(at) and self._words.by_field and self._count_if_tidy(body) is None:
-            self._words.by_field.clear()
         return body
 
     def _record_lines(self, text: Bytes, lines: LineShapes, first_line: int) -> None:
@@ -333,7 +321,7 @@ class CollectedLines:
     """Collects lines that are not rows, with their texts."""
 
     lines: list[Lines] = field(default_factory=list)
-    n_fields: list[Counts] = field(default_factory=list)
+    n_fields: list[Lines] = field(default_factory=list)
     texts: list[bytes] = field(default_factory=list)
 
     def add(self, which: Flags, n_fields: Counts, text: bytes, first_line: int) -> None:
@@ -342,6 +330,12 @@ class CollectedLines:
         self.lines.append((at + first_line).astype(np.uint32))
         self.n_fields.append(n_fields[at].astype(np.uint32))
         self.texts.append(text)
+
+    def finish(self) -> OddLines:
+        """Return the collected lines."""
+        n_fields = join_lines(self.n_fields)
+        texts = [one for text in self.texts for one in text.decode().split("\n")]
+        return OddLines(join_lines(self.lines), n_fields, texts)
 
 
 def join_lines(arrays: list[Lines]) -> Lines:

@@ -15,9 +15,6 @@ _KIND = np.full(256, _DATA, np.uint8)
 _KIND[[TAB, 11, 12, SPACE]] = _BLANK
 _KIND[LF] = _END
 
-MAX_WORD = 64
-"""The greatest length of a word that is compared in every row."""
-
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
@@ -89,32 +86,7 @@ class LineShapes:
         return text[selected].tobytes().removesuffix(b"\n")
 
 
-@dataclass(slots=True)
-class RepeatedWords:
-    """Words of fields that have the same word in all rows read so far, by position from 0."""
-
-    by_field: dict[int, bytes]
-
-    @classmethod
-    def of_first_row(cls, data: bytes, n_fields: int, separator: bytes) -> RepeatedWords:
-        """Start with the second and the last field of the first line, which are often constant."""
-        fields = data[: data.find(b"\n") + 1].rstrip(b"\r\n").split(separator)
-        if len(fields) != n_fields:
-            return cls({})
-        return cls({at: fields[at] for at in {1, n_fields - 1} if len(fields[at]) <= MAX_WORD})
-
-    def check(self, text: Bytes, breaks: Counts) -> None:
-        """Remove words that differ in a row of a chunk with these field ends."""
-        for at, word in list(self.by_field.items()):
-            begins = breaks[:, at - 1] + 1
-            same = bool((breaks[:, at] - begins == len(word)).all())
-            if not (same and all((text[begins + n] == byte).all() for n, byte in enumerate(word))):
-                self.by_field.pop(at, None)
-
-
-def count_if_tidy(
-    text: Bytes, n_fields: int, separator: bytes, words: RepeatedWords | None = None
-) -> int | None:
+def count_if_tidy(text: Bytes, n_fields: int, separator: bytes) -> int | None:
     """Count the rows of a chunk if all its lines are tidy rows; return ``None`` otherwise.
 
     A tidy row has ``n_fields`` fields with a single separator between them, an LF at the end, no
@@ -125,7 +97,6 @@ def count_if_tidy(
         text: The chunk, which consists of complete lines.
         n_fields: The number of fields of a row.
         separator: The byte between two fields.
-        words: Repeated words to check in these rows too.
     """
     breaks = np.flatnonzero(text <= SPACE)
     if len(breaks) == 0 or len(breaks) % n_fields or breaks[0] == 0 or breaks[-1] != len(text) - 1:
@@ -138,6 +109,4 @@ def count_if_tidy(
         return None
     if np.diff(rows[:, -1], prepend=-1).max() > LONG_LINE_BYTES:
         return None
-    if words is not None and words.by_field:
-        words.check(text, rows)
     return len(rows)

@@ -6,7 +6,10 @@ Only ASCII digits in decimal notation are accepted, because evaluation tools dis
 
 from __future__ import annotations
 
-import polars as pl
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
 
 DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 INTEGER = r"^[+-]?[0-9]+$"
@@ -20,6 +23,8 @@ def parse_decimals(texts: pl.Series) -> pl.Series:
         Float64 with the values of Python's ``float()``: infinite if the number is too large; null
         if the text is not a decimal number.
     """
+    import polars as pl
+
     return texts.set(~texts.str.contains(DECIMAL), None).cast(pl.Float64, strict=False)
 
 
@@ -29,6 +34,8 @@ def parse_integers(texts: pl.Series) -> pl.Series:
     Returns:
         Int64; null if the text is not a 64-bit integer.
     """
+    import polars as pl
+
     return texts.set(~texts.str.contains(INTEGER), None).cast(pl.Int64, strict=False)
 
 

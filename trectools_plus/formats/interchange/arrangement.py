@@ -15,6 +15,7 @@ import polars as pl
 from trectools_plus.formats.columns.columns import Columns, Origin, scan_columns
 from trectools_plus.formats.columns.facts import Occurrences
 from trectools_plus.formats.columns.numbers import parse_decimals
+from trectools_plus.formats.columns.odd_lines import OddLines
 from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.interchange.delimited import Header, Table
 from trectools_plus.formats.interchange.names import (
@@ -306,14 +307,9 @@ def _columns(
         source=source,
         n_fields=n_fields,
         n_rows=frame.height,
-        misshapen=pl.DataFrame(schema=MISSHAPEN) if misshapen is None else misshapen,
-        comments=(
-            pl.DataFrame(schema={"line": pl.UInt32, "text": pl.String})
-            if comments is None
-            else comments
-        ),
+        misshapen=OddLines.of_frame(misshapen),
+        comments=OddLines.of_frame(comments),
         facts=facts,
-        repeated={},
         _body=body.encode(),
         _separator=b"\t",
         _row_lines=frame["line"].to_numpy().astype(np.uint32),

@@ -263,7 +263,7 @@ def _read_table(source: Source, kind: Kind) -> Columns | None:
         return None
     arrange = arrange_run_table if kind == "run" else arrange_qrels_table
     columns = arrange(source, read_table(text_of(source), header), header.format)
-    if not columns.n_rows and columns.misshapen.height:
+    if not columns.n_rows and len(columns.misshapen):
         # For example three names above four columns: a header above TREC's form.
         plain = scan_columns(source, N_RUN_FIELDS if kind == "run" else N_QRELS_FIELDS)
         return None if plain.n_rows else columns
@@ -351,7 +351,7 @@ _JSON_FORMS: dict[Form, str] = {"results": "TREC RAG JSON Lines", "turns": "CAsT
 def _read_columns(source: Source, names: tuple[str, ...]) -> pl.DataFrame | None:
     """Return the rows by name if every line has these fields."""
     columns = scan_columns(source, len(names))
-    if columns.misshapen.height or not columns.n_rows:
+    if len(columns.misshapen) or not columns.n_rows:
         return None
     return columns.rows.rename(dict(zip(columns.rows.columns[1:], names, strict=True)))
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any
 
 from trectools_plus.distributed import Workers
 from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
@@ -27,25 +25,22 @@ from trectools_plus.measures.scoring.chunks import (
     ScoredChunk,
     deepest_rank_to_judge,
     join_chunks,
+    judge_view,
     score_chunk,
+    view_clean_chunk,
 )
 from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.ranking import depend_on_grades_only
-from trectools_plus.measures.scoring.views import (
-    LoadedQrels,
-    Opened,
-    OpenRuns,
-    judge_chunks,
-    view_clean_chunk,
-)
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.validation.views.qrels import QrelsView
+
+if TYPE_CHECKING:
+    from trectools_plus.measures.scoring.files import Opened, RunOpener
 
 SPLIT_BYTES = 64 << 20
 """Run files larger than this are scored in chunks."""
 
 CHUNK_BYTES = 16 << 20
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -69,18 +64,25 @@ class PartScorer:
 
     Attributes:
         qrels: The judgments.
-        measures: The measures.
-        open_runs: Opens a whole file.
+        opener: Opens a whole file.
     """
 
     qrels: Qrels
-    measures: Sequence[Measure]
-    open_runs: OpenRuns
+    opener: RunOpener
 
     @cached_property
-    def judgments(self) -> Future[Judgments]:
-        """The judgments as a completed future."""
-        return _completed(Judgments.of(self.qrels))
+    def view(self) -> QrelsView:
+        """The judgments."""
+        return QrelsView.of_table(self.qrels)
+
+    @cached_property
+    def judgments(self) -> Judgments:
+        """The judgments with their hash table."""
+        return Judgments.of_view(self.view)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields for another process, without what was computed from them."""
+        return {"qrels": self.qrels, "opener": self.opener}
 
     def __call__(self, part: Part) -> list[Opened] | ScoredChunk | None:
         """Score a part; return ``None`` if the caller has to score the file.
@@ -92,8 +94,7 @@ class PartScorer:
         try:
             if part.chunk is not None:
                 return self._score_chunk(part.place.path, part.chunk)
-            qrels: Future[LoadedQrels] = _completed((self.qrels, ()))
-            opened = self.open_runs(part.place.path, qrels, self.judgments, self.measures)
+            opened = self.opener.open(part.place.path, self.view, self.judgments)
             return [
                 (
                     replace(run, path=part.path),
@@ -108,19 +109,18 @@ class PartScorer:
             return None
 
     def _score_chunk(self, path: str, chunk: Chunk) -> ScoredChunk:
-        depth = deepest_rank_to_judge(self.measures)
-        chunks = judge_chunks(path, [chunk], self.judgments, view_clean_chunk, depth=depth)
-        with closing(chunks):
-            (judged,) = chunks
-        return score_chunk(judged, self.judgments.result(), self.measures)
+        measures = self.opener.measures
+        view, findings = view_clean_chunk(path, chunk())
+        depth = deepest_rank_to_judge(measures)
+        judged = judge_view(view, findings, self.judgments, depth=depth)
+        return score_chunk(judged, self.judgments, measures)
 
 
 def score_on_workers(
     workers: Workers,
     paths: Sequence[str],
     qrels: Qrels,
-    measures: Sequence[Measure],
-    open_runs: OpenRuns,
+    opener: RunOpener,
     progress: Progress = no_progress,
 ) -> dict[str, list[Opened]]:
     """Score the run files that workers can read and that have no errors.
@@ -129,20 +129,19 @@ def score_on_workers(
         workers: The workers.
         paths: The run files, as the user named them.
         qrels: The judgments.
-        measures: The measures, each once.
-        open_runs: Scores or reads a whole file; a function that can be pickled.
+        opener: Scores or reads a whole file.
         progress: Receives the number of finished files, for the step ``scoring``.
 
     Returns:
-        The results of ``open_runs`` by path. The caller has to open the files that are missing
+        The results of ``opener`` by path. The caller has to open the files that are missing
         here: pipes, files with errors, and large files that are not clean.
 
     Raises:
         UsageError: If workers cannot find or read a file, or a measure cannot score this input.
         InputError: If the workers or the scheduler are lost.
     """
-    scorer = PartScorer(qrels, measures, open_runs)
-    parts = [part for path in dict.fromkeys(paths) for part in _parts(path, measures)]
+    scorer = PartScorer(qrels, opener)
+    parts = [part for path in dict.fromkeys(paths) for part in _parts(path, opener.measures)]
     last_part = {part.path: number for number, part in enumerate(parts, 1)}
     ends = sorted(last_part.values())
 
@@ -182,13 +181,7 @@ def _join_parts(
     if len(scored) < len(results):
         return None
     try:
-        run = join_chunks(path, scored, scorer.judgments.result(), scorer.measures)
+        run = join_chunks(path, scored, scorer.judgments, scorer.opener.measures)
     except NotInChunksError:
         return None
     return run, run.findings
-
-
-def _completed(value: _T) -> Future[_T]:
-    future: Future[_T] = Future()
-    future.set_result(value)
-    return future

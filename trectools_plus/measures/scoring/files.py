@@ -1,23 +1,33 @@
-"""Reading of qrels and run files for scoring, as a whole or in chunks, whichever is faster."""
+"""Reading of qrels and run files for scoring: runs in chunks where possible, others as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from trectools_plus.distributed import current_workers
-from trectools_plus.errors import UsageError
-from trectools_plus.measures.scoring.chunks import ScoredFile
-from trectools_plus.measures.scoring.clean import load_clean_qrels, score_clean_file
+from trectools_plus.errors import CheckFailedError, InputError, UsageError, raise_all
+from trectools_plus.formats.interchange.names import (
+    ColumnNames,
+    columns_for_qrels,
+    columns_for_run,
+)
+from trectools_plus.measures.scoring.chunks import ScoredFile, score_clean_file, score_view
+from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.ranking import depend_on_grades_only
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.validation.findings import Finding, Severity, notes_on_findings
+from trectools_plus.validation.findings import Finding, Severity, notes_on_findings, refuse_errors
+from trectools_plus.validation.loading import RunLoader, open_runs, open_valid_qrels
+from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
-    from trectools_plus.formats.interchange.names import ColumnNames
     from trectools_plus.formats.tables import Qrels, Run
     from trectools_plus.measures.definitions.base import Measure
     from trectools_plus.measures.judged import Grades
+
+    Opened = tuple[Run | ScoredFile, tuple[Finding, ...]]
+    """A run that was read or scored, and its findings that do not block scoring."""
 
 
 class OpenedFiles(NamedTuple):
@@ -46,7 +56,7 @@ def open_files(
 ) -> OpenedFiles:
     """Read qrels and run files, and refuse those whose figures would be wrong or ambiguous.
 
-    Clean files are scored while they are read. Inside
+    Runs are scored while they are read, if the measures depend on grades only. Inside
     :func:`~trectools_plus.distributed.use_scheduler`, workers read and score the runs.
 
     Args:
@@ -70,26 +80,98 @@ def open_files(
     """
     if low_memory:
         require_grades_only(measures)
-    scored: dict[str, ScoredFile] = {}
-    judged = None
-    may_be_clean = not low_memory and columns is None and current_workers() is None
-    if may_be_clean and depend_on_grades_only(measures):
-        judged = load_clean_qrels(qrels)
-    if judged is not None:
-        for done, path in enumerate(dict.fromkeys(runs)):
-            progress("scoring", done, len(runs))
-            found = score_clean_file(path, judged, measures)
-            if found is not None and not (strict_input and has_errors(found.findings)):
-                scored[path] = found
-    if judged is None or scored.keys() != {*runs}:
-        from trectools_plus.measures.scoring.reading import FileReader
+        if columns is not None:
+            raise UsageError(
+                "--low-memory reads only TREC form",
+                where="--columns",
+                remedy="leave one of them out, or convert the run: runs convert",
+            )
+    judged, of_qrels = open_valid_qrels(
+        qrels, strict_input=strict_input, columns=columns_for_qrels(columns)
+    )
+    opener = RunOpener(tuple(measures), low_memory, strict_input, columns_for_run(columns))
+    scored: dict[str, list[Opened]] = {}
+    if (workers := current_workers()) is not None:
+        from trectools_plus.measures.scoring.distributed import score_on_workers
 
-        reader = FileReader(measures, low_memory, strict_input, columns)
-        return reader.open_files(qrels, runs, scored, progress)
-    progress("scoring", len(runs), len(runs))
-    opened = [scored[path] for path in runs]
-    of_runs = [finding for run in opened for finding in run.findings]
-    return OpenedFiles(judged.grades, opened, notes_on_findings(of_runs, judged.findings))
+        scored = score_on_workers(workers, runs, judged.table(qrels), opener, progress)
+        progress = no_progress
+    judgments = Judgments.of_view(judged)
+
+    def open_run(path: str) -> list[Opened]:
+        return scored[path] if path in scored else opener.open(path, judged, judgments)
+
+    opened = _open_each(runs, open_run, progress)
+    of_runs = [finding for _, findings in opened for finding in findings]
+    notes = notes_on_findings(of_runs, of_qrels)
+    found = [run for run, _ in opened]
+    all_scored = all(isinstance(run, ScoredFile) for run in found)
+    return OpenedFiles(judgments if all_scored else judged.table(qrels), found, notes)
+
+
+@dataclass(frozen=True)
+class RunOpener:
+    """Opens runs: scores them, or reads them if a measure depends on document ids.
+
+    Attributes:
+        measures: The measures to compute, each once.
+        low_memory: Read every run in chunks.
+        strict_input: Refuse every error, also those that change no figure.
+        columns: The columns of some fields in tables.
+    """
+
+    measures: tuple[Measure, ...]
+    low_memory: bool
+    strict_input: bool
+    columns: ColumnNames | None = None
+
+    def open(self, path: str, qrels: QrelsView, judgments: Judgments) -> list[Opened]:
+        """Open a run, or each run of a table of several systems.
+
+        Args:
+            path: The file.
+            qrels: The judgments.
+            judgments: The same.
+        """
+        if self.low_memory:
+            from trectools_plus.measures.scoring.low_memory import score_large_file
+
+            large = score_large_file(path, judgments, self.measures)
+            refuse_errors(large.findings, strict_input=self.strict_input)
+            return [(large, large.findings)]
+        is_scored = depend_on_grades_only(self.measures)
+        if is_scored and self.columns is None:
+            scored = score_clean_file(path, judgments, self.measures)
+            if scored is not None and not (self.strict_input and has_errors(scored.findings)):
+                return [(scored, scored.findings)]
+        accepts_unjudged = any(measure.sees_unjudged for measure in self.measures)
+        loader = RunLoader(qrels, accepts_unjudged=accepts_unjudged, strict_input=self.strict_input)
+        opened: list[Opened] = []
+        for name, view in open_runs(path, self.columns):
+            if is_scored:
+                findings = loader.check(view)
+                run = score_view(view, name, findings, judgments, self.measures)
+                opened.append((run, findings))
+            else:
+                opened.append(loader.load(view, name))
+        return opened
+
+
+def _open_each(
+    paths: Sequence[str], open_run: Callable[[str], list[Opened]], progress: Progress
+) -> list[Opened]:
+    """Open every run, and report the errors of all runs together."""
+    opened: list[Opened] = []
+    errors: list[CheckFailedError | InputError] = []
+    for done, path in enumerate(paths):
+        progress("scoring", done, len(paths))
+        try:
+            opened += open_run(path)
+        except (CheckFailedError, InputError) as error:
+            errors.append(error)
+    raise_all(errors)
+    progress("scoring", len(paths), len(paths))
+    return opened
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:

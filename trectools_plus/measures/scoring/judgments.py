@@ -1,108 +1,90 @@
-"""Qrels with a hash table of judged documents, for run files that are read in chunks by Polars."""
+"""Qrels with a hash table of judged documents."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 
-from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats.clean.judged import PairTable
+from trectools_plus.formats.clean.words import Ids
 from trectools_plus.measures.judged import Grades, IntArray
-from trectools_plus.validation.id_matching import folded, folds_to_itself
-from trectools_plus.validation.views.order import KeyTable, find_blocks, keys_of
+from trectools_plus.validation.id_matching import folded
+from trectools_plus.validation.views.qrels import QrelsView
 
-Numbers = npt.NDArray[np.uint32]
-
-_N_SEEDS = 8
+if TYPE_CHECKING:
+    from trectools_plus.formats.tables import Qrels
 
 
 @dataclass(frozen=True, eq=False)
 class Judgments(Grades):
-    """Qrels with a hash table of the judged documents, which avoids a join over all retrieved ones.
+    """Qrels with a hash table of the judged documents.
 
     Attributes:
         doc_ids: The document of each judgment.
     """
 
-    doc_ids: pl.Series
+    doc_ids: Ids
 
     @classmethod
     def of(cls, qrels: Qrels) -> Judgments:
-        """Number the queries, and group the judgments by query.
+        """Use the judgments of a table."""
+        return cls.of_view(QrelsView.of_table(qrels))
 
-        Args:
-            qrels: Judgments, each pair once.
-        """
-        frame = qrels.frame
-        blocks = find_blocks(frame["query_id"])
+    @classmethod
+    def of_view(cls, qrels: QrelsView) -> Judgments:
+        """Group judgments by query; of repeated ones, the first counts."""
+        rows, blocks = qrels.rows, qrels.blocks
+        order = np.arange(qrels.n_rows)
+        if len(qrels.repeats):
+            order = np.setdiff1d(order, qrels.repeats.row)
+        query = blocks.query[order]
         if blocks.interleaved:
-            frame = frame[np.argsort(blocks.query, kind="stable")]
-        starts = np.r_[0, np.cumsum(blocks.sizes)]
-        ids = blocks.query_ids.to_list()
-        return cls(ids, frame["relevance"].to_numpy(), starts, frame["doc_id"])
+            by_query = np.argsort(query, kind="stable")
+            order, query = order[by_query], query[by_query]
+        starts = np.r_[0, np.cumsum(np.bincount(query, minlength=len(blocks.query_ids)))]
+        is_whole = len(order) == qrels.n_rows and not blocks.interleaved
+        doc_ids = rows.doc_ids if is_whole else rows.doc_ids.take(order)
+        return cls(blocks.query_ids, rows.grades.values[order], starts, doc_ids)
 
     @cached_property
     def _number_of(self) -> dict[str, int]:
         return {query_id: number for number, query_id in enumerate(self.query_ids)}
 
     @cached_property
-    def _keyed_query(self) -> Numbers:
-        return self.query.astype(np.uint32)
+    def _table(self) -> PairTable:
+        return PairTable.of(self.doc_ids, self.query)
 
     @cached_property
-    def _seed(self) -> int | None:
-        """A seed with which no two judgments have the same key; ``None`` if none was found."""
-        for seed in range(_N_SEEDS):
-            keys = np.sort(keys_of(self._keyed_query, self.doc_ids, seed))
-            if not (keys[1:] == keys[:-1]).any():
-                return seed
-        return None
-
-    @cached_property
-    def keys_are_unique(self) -> bool:
-        """True if all judgments have different keys, so that :meth:`find` finds each of them."""
-        return self._seed is not None
-
-    @cached_property
-    def _table(self) -> KeyTable:
-        return KeyTable.of(keys_of(self._keyed_query, self.doc_ids, self._seed or 0))
-
-    @cached_property
-    def _folds(self) -> KeyTable | None:
-        """Keys of the normalised ids, to compare spellings; ``None`` if all ids are normalised."""
-        if folds_to_itself(self.doc_ids):
-            return None
-        return KeyTable.of(keys_of(self._keyed_query, folded(self.doc_ids), self._seed or 0))
+    def _folded_table(self) -> PairTable:
+        folds = folded(self.doc_ids)
+        return self._table if folds is self.doc_ids else PairTable.of(folds, self.query)
 
     def numbers(self, query_ids: Sequence[str]) -> IntArray:
         """Return the positions of queries in ``query_ids``; -1 for queries that are not judged."""
         return np.array([self._number_of.get(one, -1) for one in query_ids], np.int64)
 
-    def find(self, query: Numbers, doc_ids: pl.Series) -> tuple[IntArray, IntArray]:
+    def find(self, query: IntArray, doc_ids: Ids) -> tuple[IntArray, IntArray]:
         """Find the judged pairs of query number and document.
 
         Returns:
             Positions of judged pairs, ascending, and the judgment of each.
         """
-        rows, judgments = self._table.find(keys_of(query, doc_ids, self._seed or 0))
-        # Keys are hashes, so equal keys may belong to different pairs.
-        same = (doc_ids.gather(rows) == self.doc_ids.gather(judgments)).to_numpy()
-        same &= query[rows] == self.query[judgments]
-        return rows[same], judgments[same]
+        return self._table.find(doc_ids, query)
 
-    def has_any(self, doc_ids: pl.Series) -> bool:
+    def has_any(self, doc_ids: Ids) -> bool:
         """Return whether one of the documents is judged for any query."""
-        return bool(doc_ids.is_in(self.doc_ids.implode()).any())
+        return self._table.has_any(doc_ids)
 
-    def has_no_other_spelling(self, doc_ids: pl.Series) -> bool:
+    def has_no_other_spelling(self, doc_ids: Ids) -> bool:
         """Return whether none of the ids can be a judged one in another spelling."""
-        return self._folds is None and folds_to_itself(doc_ids)
+        is_plain = doc_ids.is_ascii and not doc_ids.has_upper
+        return is_plain and self._folded_table is self._table
 
-    def count_other_spellings(self, query: Numbers, doc_ids: pl.Series, judged: IntArray) -> int:
+    def count_other_spellings(self, query: IntArray, doc_ids: Ids, judged: IntArray) -> int:
         """Count unjudged documents that are judged in another spelling.
 
         Args:
@@ -112,7 +94,5 @@ class Judgments(Grades):
         """
         if self.has_no_other_spelling(doc_ids):
             return 0
-        rows, _ = (self._folds or self._table).find(
-            keys_of(query, folded(doc_ids), self._seed or 0)
-        )
+        rows, _ = self._folded_table.find(folded(doc_ids), query)
         return int(np.isin(rows, judged, invert=True).sum())

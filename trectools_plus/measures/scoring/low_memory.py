@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,12 +20,17 @@ from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.scoring.chunks import (
     EmptyRunError,
     IdMismatchError,
+    JudgedChunk,
     NotInChunksError,
+    OpenView,
+    ScoredChunk,
     ScoredFile,
     UnsortedError,
+    join_chunks,
+    map_chunks,
+    score_chunk,
 )
 from trectools_plus.measures.scoring.judgments import Judgments
-from trectools_plus.measures.scoring.views import OpenView, judge_chunks, score_chunks
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.chunks import (
     Chunks,
@@ -46,16 +50,14 @@ class InvalidChunkError(NotInChunksError):
     """A chunk may contain an error of the run."""
 
 
-def score_large_file(
-    path: str, judgments: Future[Judgments], measures: Sequence[Measure]
-) -> ScoredFile:
+def score_large_file(path: str, qrels: Judgments, measures: Sequence[Measure]) -> ScoredFile:
     """Score a run file in bounded memory.
 
     Rows that are not grouped by query are first grouped in temporary files.
 
     Args:
         path: The run, compressed or not.
-        judgments: The qrels.
+        qrels: The judgments.
         measures: The measures, each once, that all ``depend_on_grades_only``.
 
     Raises:
@@ -71,11 +73,10 @@ def score_large_file(
             remedy="write it to a file first",
         )
     try:
-        return _score_in_any_order(path, judgments, measures)
+        return _score_in_any_order(path, qrels, measures)
     except FormatError as error:
         if is_plain_file(path):
             raise
-        judgments.result()  # raises errors of the qrels first
         raise FindingsError(damaged_report(error, "run").findings) from error
     except IdMismatchError:
         raise CheckFailedError(
@@ -89,11 +90,9 @@ def score_large_file(
         ) from None
 
 
-def _score_in_any_order(
-    path: str, judgments: Future[Judgments], measures: Sequence[Measure]
-) -> ScoredFile:
+def _score_in_any_order(path: str, qrels: Judgments, measures: Sequence[Measure]) -> ScoredFile:
     """Score a run in the order of its rows, or regrouped if they are not grouped by query."""
-    score = partial(_score, path, judgments, measures)
+    score = partial(_score, path, qrels, measures)
 
     def in_order() -> ScoredFile:
         file_start = read_file_start(path, iter_query_chunks(path))
@@ -101,7 +100,7 @@ def _score_in_any_order(
         def chunks() -> Iterable[Chunk]:
             return file_start.after_head(iter_query_chunks(path))
 
-        found = _refuse(path, file_start, chunks, judgments, known_lines=True)
+        found = _refuse(path, file_start, chunks, qrels, known_lines=True)
         return _with_findings(score(chunks(), _view_checked_chunk), found)
 
     unsorted = CATALOGUE["R127"].finding(Hit("the rows are not grouped by query"), path)
@@ -112,7 +111,7 @@ def _score_in_any_order(
         if not file_start.head:
             with suppress(InvalidChunkError, EmptyRunError):
                 return _with_findings(score(parts, _view_valid_chunk), [unsorted])
-        found = _refuse(path, file_start, lambda: parts, judgments, known_lines=False)
+        found = _refuse(path, file_start, lambda: parts, qrels, known_lines=False)
         return _with_findings(score(parts, _view_checked_chunk), [*found, unsorted])
 
     try:
@@ -126,25 +125,27 @@ def _score_in_any_order(
 
 def _score(
     path: str,
-    judgments: Future[Judgments],
+    qrels: Judgments,
     measures: Sequence[Measure],
     chunks: Iterable[Chunk],
     open_view: OpenView,
 ) -> ScoredFile:
-    with closing(judge_chunks(path, chunks, judgments, open_view)) as judged:
-        return score_chunks(path, judged, judgments, measures)
+    def score(chunk: JudgedChunk) -> ScoredChunk:
+        return score_chunk(chunk, qrels, measures)
+
+    scored = map_chunks(path, chunks, qrels, score, open_view=open_view)
+    return join_chunks(path, scored, qrels, measures)
 
 
 def _refuse(
     path: str,
     file_start: FileStart,
     chunks: Chunks,
-    judgments: Future[Judgments],
+    qrels: Judgments,
     *,
     known_lines: bool,
 ) -> list[Finding]:
     """Refuse the run if it has errors that block scoring; return the other findings."""
-    qrels = judgments.result()  # raises errors of the qrels first
     file_start.view.other_query_ids = frozenset(qrels.query_ids)
     findings = check_chunks(path, file_start, chunks, known_lines=known_lines)
     refuse_errors(findings)

@@ -279,7 +279,7 @@ def _why_not_fixable(draft: Draft) -> str | None:
     if shape.verdict == "wrong-kind":
         return "it is qrels (R104)" if draft.kind == "run" else "it is a run (Q104)"
     if shape.first_line is None:
-        hashed = draft.view.unparsed_lines.height
+        hashed = len(draft.view.unparsed_lines)
         return "all rows start with '#' (R112, Q112)" if hashed else "it has no rows (F101)"
     return None
 

@@ -54,7 +54,7 @@ def _describe_loss(before: Draft, after: Draft) -> str | None:
     """
     view = before.view
     if not view.n_rows:  # no line could be read before
-        n_lines = view.columns.misshapen.height + view.columns.n_rows if view.columns else 0
+        n_lines = len(view.columns.misshapen) + view.columns.n_rows if view.columns else 0
         n_lost = n_lines - (view.shape.header is not None) - after.view.n_rows
         return _too_much([(n_lost, n_lines, "row", MAX_LOST_ROWS)])
     fields = before.fields

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.formats.nodes.model import Node
 from trectools_plus.formats.topic_schema import LINE_FORMS, Form
 from trectools_plus.validation.registry import FixName, SeverityName
@@ -202,6 +203,11 @@ class TopicsView(TableView):
             self.judgments = JudgmentsView(columns.source.path, content.judgments)
 
     @property
+    def n_rows(self) -> int:
+        """The number of topics."""
+        return self.frame.height
+
+    @property
     def n_queries(self) -> int:
         """Number of distinct ids, plus the number of test cases without an id."""
         ids = self.frame["query_id"]
@@ -223,7 +229,8 @@ class JudgmentsView(QrelsView):
         frame = table.select(
             "query_id", "doc_id", iteration=pl.lit("0"), relevance=pl.col("grade").fill_null(np.nan)
         )
-        super().__init__(path, None, Shape(), frame)
+        super().__init__(path, None, Shape(), QrelsRows.of_frame(frame))
+        self.frame = frame
         self.spans = table["span"]
         # Replaces the cached property of the base class, which needs a file with columns.
         self.__dict__["line_numbers"] = table["line"].to_numpy()

@@ -22,75 +22,8 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
-Keys = npt.NDArray[np.uint64]
-
-
-Rows = npt.NDArray[np.int64]
-
-
-_HASH_BITS = np.uint64(40)
-
-
-_UNUSED_BITS = np.uint64(24)
-
-
-_MARKS_PER_KEY = 16
-_MAX_MARK_BITS = 24
-
-
-def keys_of(query: npt.NDArray[np.uint32], doc_ids: pl.Series, seed: int = 0) -> Keys:
-    """Return a 64-bit key for each pair of query number and document id.
-
-    Different pairs can have equal keys; with another ``seed``, these keys differ.
-    """
-    key = query.astype(np.uint64)
-    key <<= _HASH_BITS
-    key |= doc_ids.hash(seed).to_numpy() >> _UNUSED_BITS
-    return key
-
-
-@dataclass(frozen=True, eq=False)
-class KeyTable:
-    """A table of keys in which many other keys are looked up, a slice at a time.
-
-    Attributes:
-        keys: The sorted keys.
-        order: The position of each key before sorting.
-        marks: For the last bits of a key: whether such a key exists, to exclude most keys quickly.
-    """
-
-    keys: Keys
-    order: Rows
-    marks: npt.NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, keys: Keys) -> KeyTable:
-        """Return a table of these keys, which may be in any order."""
-        order = np.argsort(keys, kind="stable")
-        n_bits = min(_MAX_MARK_BITS, (len(keys) * _MARKS_PER_KEY).bit_length())
-        marks = np.zeros(1 << n_bits, np.bool_)
-        marks[_mark(keys, marks)] = True
-        return cls(keys[order], order, marks)
-
-    def find(self, keys: Keys) -> tuple[Rows, Rows]:
-        """Find those of ``keys`` that are in the table.
-
-        Returns:
-            Their positions in ``keys``, ascending, and their positions in the table before sorting
-            (the first, if several are equal).
-        """
-        # The marks exclude nearly all keys; only the others are searched.
-        places = np.flatnonzero(self.marks.take(_mark(keys, self.marks)))
-        at = np.searchsorted(self.keys, keys[places])
-        found = self.keys.take(at, mode="clip") == keys[places]
-        return places[found], self.order[at[found]]
-
-
-def _mark(keys: Keys, marks: npt.NDArray[np.bool_]) -> Rows:
-    return (keys & np.uint64(len(marks) - 1)).view(np.int64)
-
+from trectools_plus.formats.clean.words import Flags, Ids, Rows
 
 ROWS_PER_SLICE = 1 << 16
 _WORTH_THREADS = 8
@@ -131,10 +64,10 @@ def find_rows(work: Callable[[int, int], Rows], cuts: Sequence[RowSlice]) -> Row
     return np.concatenate([np.empty(0, np.int64), *map_slices(work, cuts)])
 
 
-def places_in_query(query: npt.NDArray[np.uint32]) -> Rows:
+def places_in_query(query: npt.NDArray[np.integer]) -> Rows:
     """Number the rows of each block of one query: 0, 1, 2, …."""
     places = np.arange(len(query))
-    heads = np.concatenate([[True], query[1:] != query[:-1]])
+    heads = np.concatenate([np.ones(min(1, len(query)), np.bool_), query[1:] != query[:-1]])
     return places - np.maximum.accumulate(np.where(heads, places, 0))
 
 
@@ -152,71 +85,6 @@ def holds_everywhere(test: Callable[[int, int], bool], cuts: Sequence[RowSlice])
 
 
 Ranks = npt.NDArray[np.int64 | np.float64]
-
-
-Flags = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class QueryBlocks:
-    """Blocks of adjacent rows with the same query id.
-
-    Attributes:
-        query: For each row, the number of its query, by first appearance (uint32).
-        starts: First row of each block.
-        query_ids: The distinct ids, by first appearance; ``query`` contains positions in them.
-        block_query: For each block, the number of its query.
-    """
-
-    query: npt.NDArray[np.uint32]
-    starts: Rows
-    query_ids: pl.Series
-    block_query: npt.NDArray[np.uint32]
-
-    @property
-    def interleaved(self) -> bool:
-        """Return whether a query has several blocks."""
-        return len(self.starts) > self.query_ids.len()
-
-    @cached_property
-    def repeated_starts(self) -> Rows:
-        """First rows of blocks whose query has an earlier block."""
-        _, first = np.unique(self.block_query, return_index=True)
-        again = np.ones(len(self.starts), np.bool_)
-        again[first] = False
-        rows: Rows = self.starts[again]
-        return rows
-
-    @cached_property
-    def sizes(self) -> npt.NDArray[np.int64]:
-        """Number of rows of each query."""
-        if not self.interleaved:
-            return np.diff(self.starts, append=len(self.query))
-        return np.bincount(self.query, minlength=self.query_ids.len())
-
-    @cached_property
-    def first_rows(self) -> Rows:
-        """First row of each query."""
-        if not self.interleaved:
-            return self.starts
-        _, first = np.unique(self.block_query, return_index=True)
-        rows: Rows = self.starts[first]
-        return rows
-
-
-def find_blocks(query_ids: pl.Series) -> QueryBlocks:
-    """Find the blocks in a column of query ids; only the first id of each block is hashed."""
-    block = query_ids.rle_id().to_numpy()
-    n_blocks = int(block[-1]) + 1 if len(block) else 0
-    starts: Rows = np.searchsorted(block, np.arange(n_blocks, dtype=block.dtype))
-    heads = query_ids.gather(starts)
-    distinct = heads.unique(maintain_order=True)
-    if distinct.len() == heads.len():
-        return QueryBlocks(block, starts, distinct, np.arange(len(starts), dtype=np.uint32))
-    numbers = pl.DataFrame({"id": distinct}).with_row_index("number")
-    of_block = pl.DataFrame({"id": heads}).join(numbers, on="id", how="left", maintain_order="left")
-    block_query = of_block["number"].to_numpy()
-    return QueryBlocks(block_query[block], starts, distinct, block_query)
 
 
 @dataclass(frozen=True)
@@ -397,9 +265,34 @@ def _count_rising_pairs(query: Rows, level: Rows) -> npt.NDArray[np.float64]:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """Rows whose query and document occurred before.
+
+    Attributes:
+        row: These rows, ascending.
+        first: For each, the first row with the same query and document.
+    """
+
+    row: Rows
+    first: Rows
+
+    @classmethod
+    def none(cls) -> Repeats:
+        """Return no rows."""
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def filter(self, kept: Flags) -> Repeats:
+        """Return some of the rows."""
+        return Repeats(self.row[kept], self.first[kept])
+
+
 def find_repeats(
-    query: npt.NDArray[np.uint32], doc_ids: pl.Series, starts: Rows | None = None
-) -> pl.DataFrame:
+    query: npt.NDArray[np.uint32], doc_ids: Ids, starts: Rows | None = None
+) -> Repeats:
     """Find rows whose (query, document) has occurred before.
 
     Args:
@@ -407,20 +300,31 @@ def find_repeats(
         doc_ids: Its document.
         starts: The first rows of the queries, if the rows are grouped by query. Then rows are
             compared only within slices of whole queries.
-
-    Returns:
-        ``row``, ``first``: a row, and the first row with the same pair, in file order.
     """
+    n_bits = int(query.max(initial=0)).bit_length()
 
     def candidates(begin: int, end: int) -> Rows:
-        key = keys_of(query[begin:end], doc_ids.slice(begin, end - begin))
-        ordered = np.sort(key)
+        keys = doc_ids.take(slice(begin, end)).hashes()
+        if n_bits:
+            keys >>= np.uint64(n_bits)
+            keys |= query[begin:end].astype(np.uint64) << np.uint64(64 - n_bits)
+        ordered = np.sort(keys)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
-        return KeyTable.of(twice).find(key)[0] + begin
+        if not len(twice):
+            return np.zeros(0, np.int64)
+        # By default, NumPy 2.0 fails on some uint64 values.
+        return np.flatnonzero(np.isin(keys, twice, kind="sort")) + begin
 
     n_rows = len(query)
     whole = [(0, n_rows)] if n_rows else []
     rows = find_rows(candidates, whole if starts is None else row_slices(n_rows, starts))
-    pairs = pl.DataFrame({"row": rows, "query": query[rows], "doc_id": doc_ids.gather(rows)})
-    with_first = pairs.with_columns(first=pl.col("row").min().over("query", "doc_id"))
-    return with_first.filter(pl.col("row") > pl.col("first")).select("row", "first")
+    if not len(rows):
+        return Repeats.none()
+    found = doc_ids.take(rows)
+    keys = [*found.words, query[rows].astype(np.uint64)]
+    order = np.lexsort(keys)  # stable, so the first row comes first
+    found, of_query = found.take(order), query[rows][order]
+    heads = np.concatenate([[True], found.changes() | (of_query[1:] != of_query[:-1])])
+    first = rows[order][np.maximum.accumulate(np.where(heads, np.arange(len(rows)), 0))]
+    again = np.argsort(rows[order][~heads])
+    return Repeats(rows[order][~heads][again], first[~heads][again])

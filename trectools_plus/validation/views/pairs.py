@@ -5,32 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import polars as pl
 
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.clean.words import Flags, Ids, Rows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import read_source
-from trectools_plus.validation.id_matching import (
-    common_affix,
-    folded,
-    folds_to_itself,
-    near_matches,
-)
+from trectools_plus.validation.id_matching import common_affix, folded, near_matches
 from trectools_plus.validation.limits import JUDGED_CUTOFF
-from trectools_plus.validation.views.order import (
-    Flags,
-    KeyTable,
-    Rows,
-    find_rows,
-    keys_of,
-    row_slices,
-)
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +41,8 @@ class DocumentIds:
     def __post_init__(self) -> None:
         if self.pattern is None:
             return
+        import polars as pl
+
         try:
             pl.Series([""]).str.contains(self._whole_pattern)
         except pl.exceptions.ComputeError as error:
@@ -66,6 +58,8 @@ class DocumentIds:
 
     def lacks(self, doc_ids: pl.Series) -> Flags:
         """Return, for each id, whether it is not in the collection."""
+        import polars as pl
+
         known = pl.repeat(True, doc_ids.len(), eager=True)
         if self.ids is not None:
             known &= doc_ids.is_in(self.ids.implode())
@@ -81,6 +75,8 @@ def read_document_ids(path: str | Path) -> pl.Series:
     Raises:
         InputError: If the file cannot be read.
     """
+    import polars as pl
+
     data = read_source(path).data.removeprefix(BOM)
     text = data.decode("utf-8", "replace")
     lines = pl.Series("doc_id", [text]).str.split("\n").explode().str.strip_chars(" \t\r")
@@ -128,17 +124,15 @@ class PairView:
         """The other file of the two."""
         return self.qrels if self.report_on == "run" and self.qrels is not None else self.run
 
-    @cached_property
+    @property
     def run_ids(self) -> list[str]:
         """Query ids of the run."""
-        ids: list[str] = self.run.blocks.query_ids.to_list()
-        return ids
+        return self.run.query_ids
 
-    @cached_property
+    @property
     def qrels_ids(self) -> list[str]:
         """Query ids of the qrels."""
-        ids: list[str] = self.qrels.blocks.query_ids.to_list() if self.qrels is not None else []
-        return ids
+        return [] if self.qrels is None else self.qrels.query_ids
 
     @cached_property
     def shared_ids(self) -> set[str]:
@@ -158,54 +152,37 @@ class PairView:
         }
 
     @cached_property
-    def judgments(self) -> pl.DataFrame:
-        """``query, doc_id`` of the judgments of the run's queries, numbered as in the run."""
+    def judged_query(self) -> Rows:
+        """For each row of the run: the number of its query in the qrels; -1 if it is not judged."""
         assert self.qrels is not None
-        numbers = pl.DataFrame({"id": self.run.blocks.query_ids}).with_row_index("query")
-        ids = pl.DataFrame({"id": self.qrels.blocks.query_ids})
-        in_run = ids.join(numbers, on="id", how="left", maintain_order="left")["query"]
-        query = in_run.gather(self.qrels.blocks.query)
-        table = pl.DataFrame({"query": query, "doc_id": self.qrels.frame["doc_id"]})
-        return table.drop_nulls("query").cast({"query": pl.UInt32})
+        numbers = {one: number for number, one in enumerate(self.qrels.query_ids)}
+        of_query = np.array([numbers.get(one, -1) for one in self.run.query_ids], np.int64)
+        return of_query.take(self.run.blocks.query)
 
     @cached_property
-    def judged_rows(self) -> Rows:
-        """Rows of the run whose document is judged for its query, ascending."""
+    def judgments(self) -> tuple[Rows, Rows]:
+        """Rows of the run whose document is judged for its query, ascending, and the judgments."""
         if self.qrels is None:
-            return np.empty(0, np.int64)
-        judgments = self.judgments
-        table = KeyTable.of(keys_of(judgments["query"].to_numpy(), judgments["doc_id"]))
-        query, doc_ids = self.run.blocks.query, self.run.frame["doc_id"]
-
-        def find(begin: int, end: int) -> Rows:
-            keys = keys_of(query[begin:end], doc_ids.slice(begin, end - begin))
-            return table.find(keys)[0] + begin
-
-        rows = find_rows(find, row_slices(self.run.n_rows))
-        likely = pl.DataFrame({"query": query[rows], "doc_id": doc_ids.gather(rows), "row": rows})
-        found = likely.join(judgments, on=["query", "doc_id"], how="semi", maintain_order="left")
-        return found["row"].to_numpy()
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return self.qrels.pairs.find(self.run.doc_ids, self.judged_query)
 
     @cached_property
     def judged(self) -> Flags:
         """For each row of the run: whether its document is judged for its query."""
         flags = np.zeros(self.run.n_rows, np.bool_)
-        flags[self.judged_rows] = True
+        flags[self.judgments[0]] = True
         return flags
 
     @cached_property
     def in_shared_query(self) -> Flags:
         """For each row of the run: whether its query is judged."""
-        of_query = self.run.blocks.query_ids.is_in(list(self.shared_ids)).to_numpy()
-        flags: Flags = of_query.take(self.run.blocks.query)
-        return flags
+        return self.judged_query >= 0
 
     @cached_property
     def has_common_documents(self) -> bool:
         """Return whether a document id of the run occurs in the qrels, for any query."""
         assert self.qrels is not None
-        judged = self.qrels.frame["doc_id"].unique()
-        return bool(self.run.frame["doc_id"].is_in(judged.implode()).any())
+        return self.qrels.pairs.has_any(self.run.doc_ids)
 
     def judged_at_cutoff(self) -> float:
         """Return Judged@10: the share of judged documents in the first 10 results, from 0 to 1.
@@ -218,56 +195,54 @@ class PairView:
         return float(self.judged[rows].mean()) if len(rows) else 0.0
 
     @cached_property
-    def near_documents(self) -> pl.DataFrame:
-        """``doc_id, row, other``: unjudged rows, and a judged id that differs only in spelling.
+    def near_documents(self) -> tuple[Rows, Rows]:
+        """Unjudged rows of the run, and a judgment whose document differs only in spelling.
 
-        ``other`` equals ``doc_id`` apart from case, normal form or invisible characters.
+        The two ids are equal apart from case, normal form or invisible characters.
         """
-        judgments = self.judgments
-        theirs = judgments.select("query", other="doc_id", fold=folded(judgments["doc_id"]))
-        table = KeyTable.of(keys_of(theirs["query"].to_numpy(), theirs["fold"]))
-        all_plain = not bool((theirs["fold"] != theirs["other"]).any())
-        query, doc_ids = self.run.blocks.query, self.run.frame["doc_id"]
-
-        def find(begin: int, end: int) -> Rows:
-            ours = doc_ids.slice(begin, end - begin)
-            if folds_to_itself(ours):
-                # If no id changes when folded, equal folded ids are equal ids.
-                return np.empty(0, np.int64) if all_plain else self._unjudged(table, begin, ours)
-            return self._unjudged(table, begin, folded(ours))
-
-        rows = find_rows(find, row_slices(self.run.n_rows))
-        ours = pl.DataFrame({"query": query[rows], "doc_id": doc_ids.gather(rows), "row": rows})
-        ours = ours.with_columns(fold=folded(ours["doc_id"]))
-        near = ours.join(theirs, on=["query", "fold"], maintain_order="left_right")
-        return near.unique("row", keep="first").sort("row").select("doc_id", "row", "other")
-
-    def _unjudged(self, table: KeyTable, begin: int, folds: pl.Series) -> Rows:
-        """Return unjudged rows of a slice whose folded document id may be in ``table``."""
-        query = self.run.blocks.query[begin : begin + folds.len()]
-        rows = table.find(keys_of(query, folds))[0] + begin
-        return rows[~self.judged[rows]]
+        assert self.qrels is not None
+        theirs = self.qrels.folded_pairs
+        if theirs is self.qrels.pairs and folded(self.run.doc_ids) is self.run.doc_ids:
+            # If no id changes when folded, equal folded ids are equal ids.
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        rows, judgments = theirs.find(folded(self.run.doc_ids), self.judged_query)
+        unjudged = ~self.judged[rows]
+        return rows[unjudged], judgments[unjudged]
 
     @cached_property
-    def document_affix(self) -> tuple[str, str, Rows] | None:
-        """A prefix or suffix that only the ids of one file have, if they have no id in common.
-
-        Returns:
-            The file with the affix ("run" or "qrels"), the affix as "prefix 'x'", and the rows of
-            the run that have it (for "qrels": that lack it).
-        """
-        if self.qrels is None or len(self.judged_rows) or self.has_common_documents:
+    def document_affix(self) -> DocumentAffix | None:
+        """A prefix or suffix that only the ids of one file have, if they have no id in common."""
+        if self.qrels is None or len(self.judgments[0]) or self.has_common_documents:
             return None
         rows = np.flatnonzero(self.in_shared_query)
-        ours = self.run.frame["doc_id"].gather(rows)
-        run_ids = ours.unique(maintain_order=True)
-        judged_ids = self.qrels.frame["doc_id"].unique(maintain_order=True)
+        run_ids, judged_ids = _distinct(self.run.doc_ids.take(rows)), _distinct(self.qrels.doc_ids)
         found = common_affix(run_ids, judged_ids)
         if found is not None:
             kind, text = found
-            test = ours.str.starts_with if kind == "prefix" else ours.str.ends_with
-            return "run", f"{kind} '{text}'", rows[test(text).to_numpy()]
+            test = str.startswith if kind == "prefix" else str.endswith
+            has_affix = [test(one, text) for one in self.run.doc_ids.take(rows).texts()]
+            return DocumentAffix("run", found, rows[np.array(has_affix, np.bool_)])
         found = common_affix(judged_ids, run_ids)
-        if found is not None:
-            return "qrels", f"{found[0]} '{found[1]}'", rows
-        return None
+        return None if found is None else DocumentAffix("qrels", found, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentAffix:
+    """A prefix or suffix that only the document ids of one file have.
+
+    Attributes:
+        side: The file: ``run`` or ``qrels``.
+        affix: ``prefix`` or ``suffix``, and its text.
+        rows: The rows of the run that have it; for ``qrels``, those that lack it.
+    """
+
+    side: str
+    affix: tuple[str, str]
+    rows: Rows
+
+    def __str__(self) -> str:
+        return f"{self.affix[0]} '{self.affix[1]}'"
+
+
+def _distinct(ids: Ids) -> list[str]:
+    return ids.texts(ids.numbered()[1])

@@ -2,105 +2,145 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
+from trectools_plus.formats.clean.judged import PairTable
 from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.numbers import INTEGER, INTEGRAL
-from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats.columns.rows import QrelsRows
+from trectools_plus.validation.id_matching import folded
+from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.shape import Shape, shape_of_qrels
-from trectools_plus.validation.views.tables import NO_REPEATS, Numbers, TableView, texts_of
+from trectools_plus.validation.views.tables import Numbers, TableView
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from trectools_plus.formats.tables import Qrels
+
+_INTEGER = re.compile("[+-]?[0-9]+")
+_SUBTOPIC = re.compile("[0-9]{1,3}")
 
 
 class QrelsView(TableView):
     """Qrels in the form that the rules check.
 
     Attributes:
-        grade: Grade of each row (float64); NaN if it is not a whole number (``1.0`` is one).
-            Numbers of more than 53 bits are rounded, which does not affect the rules.
+        rows: The rows.
     """
 
     kind = "qrels"
+    rows: QrelsRows
 
-    def __init__(
-        self, path: str, columns: Columns | None, shape: Shape, frame: pl.DataFrame
-    ) -> None:
+    def __init__(self, path: str, columns: Columns | None, shape: Shape, rows: QrelsRows) -> None:
         super().__init__(path, columns, shape)
-        self.frame = frame
-        self.grade: Numbers = frame["relevance"].cast(pl.Float64).to_numpy()
+        self.rows = rows
 
     @classmethod
     def of_file(cls, columns: Columns) -> QrelsView:
         """Return the view of a lexed file, valid or not."""
         shape = shape_of_qrels(columns)
-        frame = None if shape.header_in_rows else columns.typed(_QRELS_TYPES)
-        if frame is None:
-            frame = _parse_qrels(texts_of(columns, _QRELS_TYPES)[int(shape.header_in_rows) :])
-        if not shape.has_rows:
-            frame = frame.clear()
-        return cls(columns.source.path, columns, shape, frame)
+        if shape.has_rows:
+            rows = QrelsRows.of(columns, has_header=shape.header_in_rows)
+        else:
+            rows = QrelsRows.joined([])
+        return cls(columns.source.path, columns, shape, rows)
 
     @classmethod
     def of_table(cls, qrels: Qrels) -> QrelsView:
         """Return the view of qrels in memory."""
-        return cls(qrels.path or "qrels", None, Shape(), qrels.frame)
+        view = cls(qrels.path or "qrels", None, Shape(), QrelsRows.of_frame(qrels.frame))
+        view.frame = qrels.frame
+        return view
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:  # type: ignore[override]
+        """``query_id, iteration, doc_id, relevance`` as a table of Polars.
+
+        Grades that are not all whole numbers are floats, NaN for what is not a whole number.
+        """
+        import polars as pl
+
+        rows, grades = self.rows, self.rows.grades
+        query_ids = pl.Series(self.query_ids, dtype=pl.String).gather(self.blocks.query)
+        return pl.DataFrame(
+            {
+                "query_id": query_ids,
+                "iteration": rows.iterations.series(),
+                "doc_id": rows.doc_ids.series(),
+                "relevance": grades.values if self.grades_are_integers else grades.floats,
+            }
+        )
+
+    def table(self, path: str) -> Qrels:
+        """Return qrels without errors as a table; of repeated judgments, the first counts."""
+        import polars as pl
+
+        from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels
+
+        frame = self.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
+        if len(self.repeats):
+            frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
+        return Qrels(frame, path=path)
+
+    @cached_property
+    def grade(self) -> Numbers:
+        """Grade of each row (float64); NaN if it is not a whole number (``1.0`` is one).
+
+        Numbers of more than 53 bits are rounded, which does not affect the rules.
+        """
+        grades = self.rows.grades.floats
+        if self.columns is not None and not self.rows.grades.are_numbers:
+            odd = np.flatnonzero(~self.rows.grades.is_number)
+            for row, text in zip(odd.tolist(), self.texts(4, odd), strict=True):
+                if _INTEGER.fullmatch(text):  # of more than 64 bits
+                    grades[row] = float(text)
+        return grades
 
     @property
     def grades_are_integers(self) -> bool:
         """Return whether all grades are written as integers that fit in 64 bits."""
-        return self.frame["relevance"].dtype.is_integer()
+        return self.rows.grades.are_numbers and not self.rows.grades.has_point.any()
 
     @cached_property
     def documents_in_column_2(self) -> bool:
         """Return whether columns 2 and 3 are swapped: one value in column 3, ids in column 2."""
-        if self.columns is None or self.n_rows < 2:
+        if self.columns is None or self.n_rows < 2 or self.doc_ids.take(slice(0, 2)).changes()[0]:
             return False
-        second, third = self.frame["iteration"], self.frame["doc_id"]
-        if third[0] != third[1] or bool((third != third[0]).any()) or second.n_unique() == 1:
+        if self.doc_ids.changes().any():
             return False
-        if third[0].upper() in ("0", "Q0"):
+        _, first = self.rows.iterations.numbered()
+        if len(first) == 1:
+            return False
+        if self.doc_ids.text(0).upper() in ("0", "Q0"):
             return True
         # One document judged for several subtopics looks similar, but subtopics are numbers.
-        pairs = self.frame.select("query_id", "iteration")
-        are_names = not bool(second.str.contains(r"^[0-9]{1,3}$").all())
-        return are_names and pairs.height > pairs["query_id"].n_unique()
+        are_names = not all(map(_SUBTOPIC.fullmatch, self.rows.iterations.texts(first)))
+        return are_names and self.n_rows > len(self.query_ids)
 
     @cached_property
-    def repeats(self) -> pl.DataFrame:
+    def repeats(self) -> Repeats:
         """As in the base class, but empty if columns 2 and 3 are swapped."""
-        return NO_REPEATS if self.documents_in_column_2 else self.find_repeats()
+        return Repeats.none() if self.documents_in_column_2 else self.find_repeats()
+
+    @cached_property
+    def pairs(self) -> PairTable:
+        """The pairs of query number and document."""
+        return PairTable.of(self.doc_ids, self.blocks.query.astype(np.int64))
+
+    @cached_property
+    def folded_pairs(self) -> PairTable:
+        """The same with ids in one spelling; the same object if this changes no id."""
+        folds = folded(self.doc_ids)
+        return self.pairs if folds is self.doc_ids else PairTable.of(folds, self.pairs.query)
 
     @cached_property
     def highest(self) -> Numbers:
         """Highest grade of each query, by query number; NaN if one of its grades is NaN."""
-        highest = np.full(self.blocks.query_ids.len(), -np.inf)
+        highest = np.full(len(self.query_ids), -np.inf)
         with np.errstate(invalid="ignore"):
             np.maximum.at(highest, self.blocks.query, self.grade)
         return highest
-
-
-_QRELS_TYPES: dict[str, type[pl.DataType]] = {
-    "query_id": pl.String,
-    "iteration": pl.String,
-    "doc_id": pl.String,
-    "relevance": pl.Int64,
-}
-
-
-def _parse_qrels(strings: pl.DataFrame) -> pl.DataFrame:
-    """Convert columns of strings; a grade that is not a whole number becomes NaN.
-
-    ``1.0`` is read as 1: no information is lost.
-    """
-    grade = strings["relevance"].cast(pl.Float64, strict=False)
-    whole = strings["relevance"].str.contains(INTEGER) | strings["relevance"].str.contains(INTEGRAL)
-    return pl.DataFrame(
-        {
-            "query_id": strings["query_id"],
-            "iteration": strings["iteration"],
-            "doc_id": strings["doc_id"],
-            "relevance": grade.set(~whole, None).fill_null(np.nan),
-        }
-    )

@@ -5,24 +5,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import polars as pl
+import numpy.typing as npt
 
 from trectools_plus.choices import MAX_TAG_LENGTH
+from trectools_plus.formats.clean.decimals import parse_decimal
+from trectools_plus.formats.clean.words import Rows
 from trectools_plus.formats.columns.columns import Columns, scan_columns
-from trectools_plus.formats.columns.numbers import parse_ranks
-from trectools_plus.formats.run import N_FIELDS
-from trectools_plus.formats.tables import Run
-from trectools_plus.validation.views.order import Ordered, Ranks, Rows
+from trectools_plus.formats.columns.odd_lines import OddLines
+from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
+from trectools_plus.validation.views.order import Ordered, Ranks, Repeats, places_in_query
 from trectools_plus.validation.views.shape import Shape, shape_of_run
-from trectools_plus.validation.views.tables import (
-    MISSHAPEN,
-    NO_REPEATS,
-    Numbers,
-    TableView,
-    texts_of,
-)
+from trectools_plus.validation.views.tables import Numbers, TableView
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from trectools_plus.formats.tables import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +43,25 @@ class DocumentSwapSigns:
     repeats_second: bool = False
 
     @classmethod
-    def of(cls, frame: pl.DataFrame) -> DocumentSwapSigns:
+    def of(cls, rows: RunRows) -> DocumentSwapSigns:
         """Return the signs in some rows; if column 3 varies, the other signs are not computed."""
-        third = frame["doc_id"]
-        if third.is_empty():
+        third, n_rows = rows.doc_ids, rows.blocks.n_rows
+        if not n_rows:
             return cls()
-        if third[0] == third[min(1, frame.height - 1)]:
-            other = (third != third[0]).arg_max() or 0
-        else:
-            other = 1
-        if third[other] != third[0]:
-            return cls(frozenset((third[0], third[other])))
-        pairs = frame.select("query_id", "q0")
+        other = 1
+        if n_rows == 1 or not third.take(slice(0, 2)).changes()[0]:
+            changes = third.changes()
+            other = int(changes.argmax()) + 1 if changes.any() else 0
+        if other:
+            return cls(frozenset((third.text(0), third.text(other))))
+        number, _ = rows.second.numbered()
+        pairs = np.unique(number + rows.blocks.query.astype(np.int64) * (int(number.max()) + 1))
+        _, first = rows.second.numbered()
         return cls(
-            frozenset((third[0],)),
-            bool((frame["q0"].cast(pl.String).str.to_uppercase() != "Q0").any()),
-            pairs.height > pairs["query_id"].n_unique(),
-            bool(pairs.is_duplicated().any()),
+            frozenset((third.text(0),)),
+            any(text.upper() != "Q0" for text in rows.second.texts(first)),
+            n_rows > len(rows.blocks.query_ids),
+            len(pairs) < n_rows,
         )
 
     def __add__(self, other: DocumentSwapSigns) -> DocumentSwapSigns:
@@ -97,21 +100,16 @@ class ScoreSwapSigns:
     looks_swapped: bool = True
 
     @classmethod
-    def of(cls, grouped: Ordered, fourth: pl.Series) -> ScoreSwapSigns:
-        """Return the signs in some rows.
-
-        Args:
-            grouped: The rows by query.
-            fourth: Column 4 as strings, in the order of the file.
-        """
+    def of(cls, run: RunView) -> ScoreSwapSigns:
+        """Return the signs in some rows."""
+        grouped = run.grouped
         same = grouped.same_query
         counting = (grouped.score[1:] == grouped.score[:-1] + 1) | ~same
         has_other_rank, several_rows = bool(np.isnan(grouped.rank).any()), bool(same.any())
         if not counting.all():
             return cls(has_other_rank, several_rows, looks_swapped=False)
-        decimals = fourth.cast(pl.Float64, strict=False).to_numpy()
-        if grouped.row is not None:
-            decimals = decimals[grouped.row]
+        fourth = run.texts(4, grouped.rows(np.arange(run.n_rows)))
+        decimals = np.array(list(map(parse_decimal, fourth)), np.float64)
         falling = (decimals[1:] <= decimals[:-1]) | ~same
         looks_swapped = bool(np.isfinite(decimals).all()) and bool(falling.all())
         return cls(has_other_rank, several_rows, looks_swapped)
@@ -134,31 +132,30 @@ class RunView(TableView):
     """A run in the form that the rules check.
 
     Attributes:
-        rank: Rank of each row: int64, or float64 with NaN for what is not a whole number.
-        score: Score of each row (float64); NaN for what is not a number.
+        rows: The rows.
         max_depth: Results allowed per query; ``None`` for no limit.
         max_tag_length: Characters allowed in the run tag.
-        words_after_tag: ``line, n_fields, text`` of rows of which the words after the tag are
-            ignored; see :meth:`for_scoring`.
+        words_after_tag: Rows of which the words after the tag are ignored; see
+            :meth:`for_scoring`.
     """
 
     kind = "run"
     max_tag_length: int = MAX_TAG_LENGTH
+
+    rows: RunRows
 
     def __init__(
         self,
         path: str,
         columns: Columns | None,
         shape: Shape,
-        frame: pl.DataFrame,
+        rows: RunRows,
         max_depth: int | None,
     ) -> None:
         super().__init__(path, columns, shape)
-        self.frame = frame
+        self.rows = rows
         self.max_depth = max_depth
-        self.words_after_tag = pl.DataFrame(schema=MISSHAPEN)
-        self.rank = _ranks(frame["rank"])
-        self.score: Numbers = frame["score"].to_numpy()
+        self.words_after_tag = OddLines.of()
 
     @classmethod
     def of_file(
@@ -172,14 +169,11 @@ class RunView(TableView):
             shape: The shape of the whole file, if ``columns`` do not determine it.
         """
         shape = shape or shape_of_run(columns)
-        frame = None if shape.header_in_rows else columns.typed(_RUN_TYPES, compact=_RUN_WORDS)
-        if frame is None:
-            frame = _parse_run(
-                texts_of(columns, _RUN_TYPES, _RUN_WORDS)[int(shape.header_in_rows) :]
-            )
-        if not shape.has_rows:
-            frame = frame.clear()
-        return cls(columns.source.path, columns, shape, frame, max_depth)
+        if shape.has_rows:
+            rows = RunRows.of(columns, has_header=shape.header_in_rows)
+        else:
+            rows = RunRows.joined([])
+        return cls(columns.source.path, columns, shape, rows, max_depth)
 
     @classmethod
     def for_scoring(
@@ -196,25 +190,65 @@ class RunView(TableView):
             shape: The shape of the whole file, if ``columns`` do not determine it.
         """
         view = cls.of_file(columns, max_depth, shape)
-        is_wide = view.shape.verdict == "rows" and (view.misshapen["n_fields"] > N_FIELDS).any()
+        is_wide = view.shape.verdict == "rows" and (view.misshapen.n_fields > RUN_FIELDS).any()
         if not is_wide:
             return view
         source = columns.source
         shortened = replace(source, data=_WORDS_AFTER_TAG.sub(rb"\1", source.data))
-        scored = cls.of_file(scan_columns(shortened, N_FIELDS), max_depth, shape)
-        if not scored.shape.has_rows or (scored.misshapen["n_fields"] > N_FIELDS).any():
+        scored = cls.of_file(scan_columns(shortened, RUN_FIELDS), max_depth, shape)
+        if not scored.shape.has_rows or (scored.misshapen.n_fields > RUN_FIELDS).any():
             return view
-        found = view.misshapen.filter(pl.col("n_fields") > N_FIELDS)
+        found = view.misshapen.filter(view.misshapen.n_fields > RUN_FIELDS)
         header = scored.shape.header
-        scored.words_after_tag = (
-            found if header is None else found.filter(pl.col("line") != header[0])
-        )
+        scored.words_after_tag = found if header is None else found.without(header[0])
         return scored
 
     @classmethod
     def of_table(cls, run: Run, max_depth: int | None = None) -> RunView:
         """Return the view of a run in memory."""
-        return cls(run.path or run.name, None, Shape(), run.frame, max_depth)
+        rows = RunRows.of_frame(run.frame)
+        view = cls(run.path or run.name, None, Shape(), rows, max_depth)
+        view.frame = run.frame
+        return view
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:  # type: ignore[override]
+        """``query_id, q0, doc_id, rank, score, tag`` as a table of Polars.
+
+        Ranks that are not all whole numbers are floats, and what is not a number is NaN.
+        """
+        import polars as pl
+
+        rows = self.rows
+        query_ids = pl.Series(self.query_ids, dtype=pl.String).gather(self.blocks.query)
+        return pl.DataFrame(
+            {
+                "query_id": query_ids,
+                "q0": rows.second.series(),
+                "doc_id": rows.doc_ids.series(),
+                "rank": rows.ranks.values if rows.ranks.are_numbers else rows.ranks.floats,
+                "score": self.score,
+                "tag": rows.tags.series(),
+            }
+        )
+
+    @cached_property
+    def rank(self) -> Ranks:
+        """Rank of each row: int64, or float64 with NaN for what is not a whole number."""
+        ranks = self.rows.ranks
+        if ranks.are_numbers and np.abs(ranks.values).max(initial=0) <= MAX_EXACT:
+            return ranks.values
+        return ranks.floats
+
+    @property
+    def score(self) -> Numbers:
+        """Score of each row (float64); NaN for what is not a number."""
+        return self.rows.scores.values
+
+    @property
+    def tag(self) -> str:
+        """The tag of the first row; empty without rows."""
+        return self.rows.tags.text(0) if self.n_rows else ""
 
     @cached_property
     def systems(self) -> dict[str, RunView]:
@@ -254,6 +288,47 @@ class RunView(TableView):
         return ranked if bool(falling.all()) else ranked.sorted_by(-ranked.score)
 
     @cached_property
+    def usable_ranks(self) -> npt.NDArray[np.int64]:
+        """The ranks; if one is not a whole number, the positions in the file, from 1."""
+        if self.rows.ranks.are_numbers:
+            return self.rows.ranks.values
+        ranks = np.empty(self.n_rows, np.int64)
+        grouped = self.grouped
+        ranks[grouped.rows(np.arange(self.n_rows))] = places_in_query(grouped.query) + 1
+        return ranks
+
+    def order(self, precision: Literal[32, 64]) -> Rows:
+        """Return the rows by query, in the canonical order of trec_eval within each query.
+
+        Args:
+            precision: The number of bits in which scores, which must be numbers, are compared.
+        """
+        scored = self.scored
+        order: Rows = scored.rows(np.arange(self.n_rows))
+        if scored.scores_fall:
+            return order
+        score = scored.score32 if precision == 32 else scored.score
+        ties = np.flatnonzero((score[1:] == score[:-1]) & scored.same_query) + 1
+        if not len(ties):
+            return order
+        tied = np.union1d(ties, ties - 1)
+        group = np.cumsum(np.isin(tied, ties, invert=True))
+        # Within a tie, the highest document id comes first.
+        keys = [~key for key in self.doc_ids.take(order[tied]).sort_keys()]
+        order = order.copy()
+        order[tied] = order[tied[np.lexsort((*keys, group))]]
+        return order
+
+    def evaluated_ranks(self, rows: Rows, precision: Literal[32, 64] = 32) -> Rows:
+        """Return the ranks, from 1, of some rows in the canonical order; see :meth:`order`."""
+        grouped = self.grouped
+        if grouped.row is None and grouped.scores_fall:
+            return rows - self.blocks.starts[self.blocks.query[rows]] + 1
+        ranks = np.empty(self.n_rows, np.int64)
+        ranks[self.order(precision)] = places_in_query(grouped.query) + 1
+        return ranks[rows]
+
+    @cached_property
     def ties32(self) -> Rows:
         """Positions in :attr:`scored` whose score equals the previous one in 32 bits."""
         if self.grouped.scores_fall:
@@ -265,12 +340,12 @@ class RunView(TableView):
     @cached_property
     def documents_in_column_2(self) -> bool:
         """Return whether columns 2 and 3 are swapped: 'Q0', or a single value, in column 3."""
-        return self.columns is not None and DocumentSwapSigns.of(self.frame).are_swapped
+        return self.columns is not None and DocumentSwapSigns.of(self.rows).are_swapped
 
     @cached_property
-    def repeats(self) -> pl.DataFrame:
+    def repeats(self) -> Repeats:
         """As in the base class, but empty if columns 2 and 3 are swapped."""
-        return NO_REPEATS if self.documents_in_column_2 else self.find_repeats()
+        return Repeats.none() if self.documents_in_column_2 else self.find_repeats()
 
     @cached_property
     def swapped_columns(self) -> bool:
@@ -282,7 +357,7 @@ class RunView(TableView):
     @property
     def why_not_ordered(self) -> str | None:
         """Reason why the rows cannot be sorted; ``None`` if they can."""
-        if self.unparsed_lines.height:
+        if len(self.unparsed_lines):
             return "some rows cannot be read, and their places would be lost"
         if self.swapped_columns:
             return "columns 4 and 5 look swapped (R121)"
@@ -297,7 +372,7 @@ class RunView(TableView):
     @property
     def score_swap_signs(self) -> ScoreSwapSigns:
         """Signs that columns 4 and 5 are swapped."""
-        return ScoreSwapSigns.of(self.grouped, self.texts(4))
+        return ScoreSwapSigns.of(self)
 
 
 MAX_EXACT = 1 << 53
@@ -311,48 +386,3 @@ _WORDS_AFTER_TAG = re.compile(
     .replace(b"W", _WORD)
     .replace(b"N", _NUMBER)
 )
-_RUN_TYPES: dict[str, type[pl.DataType]] = {
-    "query_id": pl.String,
-    "q0": pl.String,
-    "doc_id": pl.String,
-    "rank": pl.Int64,
-    "score": pl.Float64,
-    "tag": pl.String,
-}
-
-
-_RUN_WORDS = ("q0", "tag")
-
-
-def _ranks(ranks: pl.Series) -> Ranks:
-    """Return ranks as int64, or as float64 if some are unknown or very large."""
-    if ranks.dtype == pl.Int64 and ranks.is_between(-MAX_EXACT, MAX_EXACT).all():
-        return ranks.to_numpy()
-    return ranks.cast(pl.Float64).to_numpy()
-
-
-def _parse_run(strings: pl.DataFrame) -> pl.DataFrame:
-    """Convert columns of strings; what is not a number becomes NaN.
-
-    The cast of Polars accepts only decimal numbers and the words for NaN and infinity.
-    """
-    return pl.DataFrame(
-        {
-            "query_id": strings["query_id"],
-            "q0": strings["q0"],
-            "doc_id": strings["doc_id"],
-            "rank": _parse_ranks(strings["rank"]),
-            "score": strings["score"].cast(pl.Float64, strict=False).fill_null(np.nan),
-            "tag": strings["tag"],
-        }
-    )
-
-
-def _parse_ranks(texts: pl.Series) -> pl.Series:
-    """Return ranks as float64; NaN for what is not a whole number (``1.0`` is one)."""
-    ranks = texts.cast(pl.Int64, strict=False)
-    unparsed = ranks.is_null().arg_true()
-    numbers = ranks.cast(pl.Float64)
-    if unparsed.len():
-        numbers = numbers.scatter(unparsed, parse_ranks(texts.gather(unparsed)).cast(pl.Float64))
-    return numbers.fill_null(np.nan)

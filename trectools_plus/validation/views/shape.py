@@ -12,12 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-import polars as pl
-
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
-from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
-from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
+from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS
 
 SNIFFED_BYTES = 4096
 NOT_FINITE = r"(?i)^[+-]?(?:nan|inf|infinity)$"
@@ -171,8 +168,8 @@ def _first_line(columns: Columns) -> int | None:
     starts = []
     if columns.n_rows:
         starts.append(int(columns.lines[0]))
-    if columns.misshapen.height:
-        starts.append(int(columns.misshapen["line"][0]))
+    if len(columns.misshapen):
+        starts.append(int(columns.misshapen.line[0]))
     if columns.facts.stopped_at is not None:
         starts.append(columns.facts.stopped_at)
     return min(starts, default=None)
@@ -180,21 +177,16 @@ def _first_line(columns: Columns) -> int | None:
 
 def _all_misshapen(columns: Columns, n_fields: int | None = None) -> bool:
     """Return whether all lines are misshapen, with ``n_fields`` fields (or any number) each."""
-    found = columns.misshapen["n_fields"]
-    if columns.n_rows or found.is_empty():
+    found = columns.misshapen.n_fields
+    if columns.n_rows or not len(found):
         return False
     return n_fields is None or bool((found == n_fields).all())
 
 
-def _all_match(columns: Columns, field: int, pattern: str, skip: int = 0) -> bool:
-    return bool(field_of(columns.misshapen[skip:]["text"], field).str.contains(pattern).all())
-
-
-def field_of(texts: pl.Series, field: int) -> pl.Series:
-    """Return field number ``field`` (from 1) of each line; null for lines with fewer fields."""
-    blanks = " \t\x0b\x0c\r"
-    pattern = rf"^[{blanks}]*(?:[^{blanks}]+[{blanks}]+){{{field - 1}}}([^{blanks}]+)"
-    return texts.str.extract(pattern, 1)
+def _all_match(columns: Columns, field: int, pattern: str) -> bool:
+    """Return whether a field (from 1) of all misshapen lines matches; they must have the field."""
+    matches = re.compile(pattern).search
+    return all(matches(fields_of(text)[field - 1]) for text in columns.misshapen.text)
 
 
 def fields_of(text: str) -> list[str]:
@@ -228,7 +220,7 @@ def _header(
         named = (at for at in number_fields if at != 2)
     if not all(_is_name(fields[field - 1]) for field in named if field <= len(fields)):
         return None, False
-    following = columns.rows[f"c{name_field}"][int(in_rows)]
+    following = fields_of(columns.line_text(int(columns.lines[int(in_rows)])))[name_field - 1]
     if not re.match(DECIMAL, following):
         return None, False
     return (first_line, text), in_rows

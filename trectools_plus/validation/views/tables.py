@@ -10,22 +10,28 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
+from trectools_plus.formats.clean.words import Ids, Rows
 from trectools_plus.formats.columns.columns import Columns, Origin
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
+from trectools_plus.formats.columns.odd_lines import OddLines
+from trectools_plus.formats.columns.rows import QrelsRows, QueryBlocks, RunRows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.interchange.systems import Systems
 from trectools_plus.validation.registry import LINES_KEPT, FixName, Hit, SeverityName
-from trectools_plus.validation.views.order import QueryBlocks, Rows, find_blocks, find_repeats
-from trectools_plus.validation.views.shape import Shape, field_of, fields_of
+from trectools_plus.validation.views.order import Repeats, find_repeats
+from trectools_plus.validation.views.shape import Shape, fields_of
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _BLANKS = " \t\v\f"
 _FIELD = re.compile(r"[^ \t\v\f]+")
@@ -111,6 +117,7 @@ class TableView:
 
     Attributes:
         kind: ``run``, ``qrels``, ``topics`` or ``testset``.
+        rows: The data rows of a run or qrels.
         frame: One row per data row: ``query_id``, ``doc_id`` and further columns of the kind.
         every_line: True if hits contain the lines of all places, not only the first few.
         optional_rules: True if rules that are off by default are run too.
@@ -122,6 +129,7 @@ class TableView:
     """
 
     kind: str
+    rows: RunRows | QrelsRows
     frame: pl.DataFrame
     every_line: bool = False
     optional_rules: bool = False
@@ -155,7 +163,7 @@ class TableView:
     @property
     def n_rows(self) -> int:
         """Number of data rows, without a header line."""
-        return self.frame.height
+        return self.rows.blocks.n_rows
 
     @property
     def header_may_be_data(self) -> bool:
@@ -163,67 +171,60 @@ class TableView:
         if self.shape.header is None:
             return False
         query_id = fields_of(self.shape.header[1])[0]
-        return query_id in self.other_query_ids or query_id in set(self.blocks.query_ids)
+        return query_id in self.other_query_ids or query_id in self.query_ids
 
     @property
     def rows_are_missing(self) -> bool:
         """Return whether some rows could not be read, so that gaps between ranks prove nothing."""
         if self.columns is None:
             return False
-        n_misshapen = self.columns.misshapen.height
+        n_misshapen = len(self.columns.misshapen)
         if self.shape.verdict == "rows":
             n_misshapen -= self.shape.header is not None and not self.shape.header_in_rows
-        return n_misshapen > 0 or self.columns.comments.height > 0 or bool(self.columns.facts.nul)
+        return n_misshapen > 0 or len(self.columns.comments) > 0 or bool(self.columns.facts.nul)
 
     @property
-    def misshapen(self) -> pl.DataFrame:
-        """``line, n_fields, text`` of rows with a wrong number of columns.
-
-        Empty if the shape of the whole file explains them.
-        """
-        if self.columns is None:
-            return pl.DataFrame(schema=MISSHAPEN)
-        found = self.columns.misshapen
-        if not self.shape.has_rows:
-            return found.clear()
-        header = self.shape.header
-        return found if header is None else found.filter(pl.col("line") != header[0])
+    def misshapen(self) -> OddLines:
+        """Rows with a wrong number of columns; empty if the shape of the file explains them."""
+        if self.columns is None or not self.shape.has_rows:
+            return OddLines.of()
+        found, header = self.columns.misshapen, self.shape.header
+        return found if header is None else found.without(header[0])
 
     @cached_property
-    def commented_out_rows(self) -> pl.DataFrame:
-        """Comment lines (``line, text``) that would be rows if '#' did not begin a comment."""
-        if self.columns is None:
-            return pl.DataFrame(schema={"line": pl.UInt32, "text": pl.String})
+    def commented_out_rows(self) -> OddLines:
+        """Comment lines that would be rows if '#' did not begin a comment."""
+        if self.columns is None or self.kind == "testset":
+            return OddLines.of()
         comments = self.columns.comments
-        if self.kind == "testset" or comments.is_empty():
-            return comments.clear()
         if self.kind not in _LAST_NUMBER:
-            return comments.filter(pl.col("text").str.contains("\t", literal=True))
+            return comments.where(lambda text: "\t" in text)
         n_fields, field, pattern = _LAST_NUMBER[self.kind]
         if self.columns.origin is not None:
             return _commented_out_values(comments, self.columns.origin, field, pattern)
-        text = comments["text"].str.strip_chars_start("#")
-        is_row = field_of(text, n_fields).is_not_null() & field_of(text, n_fields + 1).is_null()
-        has_number = field_of(text, field).str.contains(pattern).fill_null(False)
-        return comments.filter(is_row & has_number)
+
+        def is_row(text: str) -> bool:
+            fields = fields_of(text.lstrip("#"))
+            return len(fields) == n_fields and re.match(pattern, fields[field - 1]) is not None
+
+        return comments.where(is_row)
 
     @cached_property
-    def unparsed_lines(self) -> pl.DataFrame:
-        """``line, text`` of lines that are not read as rows, but that fixes must not remove.
+    def unparsed_lines(self) -> OddLines:
+        """Lines that are not read as rows, but that fixes must not remove.
 
         These are rows with a wrong number of columns and rows that are commented out. Fixes copy
         them unchanged. If there are any, all rows keep their order and their ranks.
         """
         assert self.columns is not None
-        found = [self.columns.misshapen.select("line", "text")]
+        found = self.columns.misshapen
         if self.shape.verdict == "rows" and self.shape.header is not None:
             line, text = self.shape.header
             if self.drops_header():
-                found = [found[0].filter(pl.col("line") != line)]
+                found = found.without(line)
             elif self.shape.header_in_rows:
-                found.append(pl.DataFrame({"line": [line], "text": [text]}, found[0].schema))
-        found.append(self.commented_out_rows.select("line", "text"))
-        return pl.concat(found).sort("line")
+                found += OddLines.of([(line, self.columns.n_fields, text)])
+        return found + self.commented_out_rows
 
     def drops_header(self) -> bool:
         """Return whether fixes remove the header, because a row follows it."""
@@ -231,10 +232,10 @@ class TableView:
         if columns is None or shape.verdict != "rows" or shape.header is None:
             return False
         below = columns.lines[int(shape.header_in_rows) :]
-        if below.is_empty():
+        if not len(below):
             return False
-        between = columns.misshapen["line"].is_between(shape.header[0], int(below[0]), "none")
-        return not between.any()
+        lines = columns.misshapen.line
+        return not ((lines > shape.header[0]) & (lines < below[0])).any()
 
     def header_stays(self) -> bool:
         """Return whether fixes keep a header, because the line after it is not a row."""
@@ -244,26 +245,36 @@ class TableView:
         """Return whether the last line is unparsed and has no line end: the file is truncated."""
         assert self.columns is not None
         data = self.columns.source.data
-        if data.endswith(b"\n") or self.unparsed_lines.is_empty():
+        if data.endswith(b"\n") or not len(self.unparsed_lines):
             return False
-        return int(self.unparsed_lines["line"][-1]) == data.count(b"\n") + 1
+        return int(self.unparsed_lines.line[-1]) == data.count(b"\n") + 1
 
-    @cached_property
+    @property
     def blocks(self) -> QueryBlocks:
         """The blocks of adjacent rows with the same query."""
-        return find_blocks(self.frame["query_id"])
+        return self.rows.blocks
+
+    @property
+    def query_ids(self) -> list[str]:
+        """The distinct query ids, in the order of their first rows."""
+        return self.rows.blocks.query_ids
+
+    @property
+    def doc_ids(self) -> Ids:
+        """The document of each row."""
+        return self.rows.doc_ids
 
     @cached_property
-    def repeats(self) -> pl.DataFrame:
-        """``row, first``: rows whose (query, document) occurred before, and its first row."""
+    def repeats(self) -> Repeats:
+        """Rows whose (query, document) occurred before, and its first row."""
         return self.find_repeats()
 
-    def find_repeats(self) -> pl.DataFrame:
+    def find_repeats(self) -> Repeats:
         """Compute :attr:`repeats`."""
         if self.columns is not None and self.columns.facts.bad_utf8 is not None:
-            return NO_REPEATS  # invalid bytes are read as U+FFFD, which makes ids equal
+            return Repeats.none()  # invalid bytes are read as U+FFFD, which makes ids equal
         starts = None if self.blocks.interleaved else self.blocks.starts
-        return find_repeats(self.blocks.query, self.frame["doc_id"], starts)
+        return find_repeats(self.blocks.query, self.doc_ids, starts)
 
     @cached_property
     def line_index(self) -> LineIndex | None:
@@ -275,8 +286,7 @@ class TableView:
         """The line number in the file of each row; ``None`` for a table."""
         if self.columns is None:
             return None
-        lines = self.columns.lines.to_numpy()
-        return lines[int(self.shape.header_in_rows) :]
+        return self.columns.lines[int(self.shape.header_in_rows) :]
 
     @property
     def lines_are_known(self) -> bool:
@@ -300,11 +310,11 @@ class TableView:
 
     def query_id(self, row: int) -> str:
         """Return the query id of a row."""
-        return str(self.frame["query_id"][int(row)])
+        return self.blocks.query_id(int(row))
 
     def doc_id(self, row: int) -> str:
         """Return the document id of a row."""
-        return str(self.frame["doc_id"][int(row)])
+        return self.doc_ids.text(int(row))
 
     def at_line(self, row: int) -> str:
         """Return ``line 5`` for messages; ``row 5`` for a table."""
@@ -340,29 +350,20 @@ class TableView:
             blocks_scoring=blocks_scoring,
         )
 
-    @cached_property
-    def strings(self) -> pl.DataFrame:
-        """The rows as strings, with columns ``c1``, ``c2``, …; empty for a table."""
-        if self.columns is None or self.frame.is_empty():
-            return pl.DataFrame(schema={f"c{field}": pl.String for field in range(1, 7)})
-        return self.columns.rows[int(self.shape.header_in_rows) :]
-
     def text(self, row: int, field: int) -> str:
-        """Return a field (from 1) of a row as a string."""
+        """Return a field (from 1) of a row of a file as a string."""
+        if self.is_arranged:
+            return self.texts(field, np.array([row]))[0]
         assert self.line_index is not None
         assert self.line_numbers is not None
-        if self.is_arranged:
-            return str(self.strings[f"c{field}"][int(row)])
         return self.line_index.field(int(self.line_numbers[row]), field)
 
-    def texts(self, field: int, rows: Rows | None = None) -> pl.Series:
-        """Return a field (from 1) of all or some rows as strings; empty for a table."""
-        if self.columns is None or self.frame.is_empty():
-            return pl.Series(dtype=pl.String)
-        if rows is not None and len(rows) <= _FEW_ROWS:
-            return pl.Series([self.text(row, field) for row in rows.tolist()], dtype=pl.String)
-        texts = self.columns.texts(field)[int(self.shape.header_in_rows) :]
-        return texts if rows is None else texts.gather(rows)
+    def texts(self, field: int, rows: Rows) -> list[str]:
+        """Return a field (from 1) of some rows of a file as strings."""
+        if len(rows) <= _FEW_ROWS and not self.is_arranged:
+            return [self.text(row, field) for row in rows.tolist()]
+        assert self.columns is not None
+        return self.columns.texts(field, rows + int(self.shape.header_in_rows))
 
     def column(self, row: int, field: int) -> int | None:
         """Return the character column, from 1, of a field of a row; ``None`` for a table."""
@@ -379,37 +380,18 @@ class TableView:
         return self.line_index.column_of_field(line, field)
 
 
-def _commented_out_values(
-    comments: pl.DataFrame, origin: Origin, field: int, pattern: str
-) -> pl.DataFrame:
+def _commented_out_values(comments: OddLines, origin: Origin, field: int, pattern: str) -> OddLines:
     """Return the comments that would be rows of a file in another form."""
     place, split = origin.places.get(field), origin.split
     if place is None or split is None:
-        return comments.clear()
+        return OddLines.of()
 
     def is_row(text: str) -> bool:
         values = split(text.lstrip("#"))
         return len(values) > place and re.match(pattern, values[place]) is not None
 
-    return comments.filter([is_row(text) for text in comments["text"]])
+    return comments.where(is_row)
 
 
 _LAST_NUMBER = {"run": (6, 5, DECIMAL), "qrels": (4, 4, INTEGER)}
-MISSHAPEN = {"line": pl.UInt32, "n_fields": pl.UInt32, "text": pl.String}
 _FEW_ROWS = 1000
-NO_REPEATS = pl.DataFrame(schema={"row": pl.Int64, "first": pl.Int64})
-
-
-def texts_of(
-    columns: Columns, schema: Mapping[str, type[pl.DataType]], compact: Container[str] = ()
-) -> pl.DataFrame:
-    """Return the rows as strings, with the names of ``schema``.
-
-    See ``Columns.typed`` for ``compact``.
-    """
-    texts = columns.typed(dict.fromkeys(schema, pl.String), compact=compact)
-    if texts is None:
-        texts = columns.rows.drop("line").rename(
-            dict(zip(columns.rows.columns[1:], schema, strict=True))
-        )
-    return texts

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trectools_plus import retrieval, validation
+from trectools_plus import validation
 from trectools_plus.cli.options.common import TextOrJson
 from trectools_plus.cli.printing import write_json
 
@@ -25,9 +25,7 @@ def runs_info(
       runs info lexical.run
       runs info lexical.run --format json
     """
-    info = validation.describe_clean_run(run)
-    if info is None:
-        info = retrieval.describe_run(validation.load_run(run)).model_dump(mode="json")
+    info = validation.describe_view(validation.open_valid_run(run))
     if output_format == "json":
         write_json(info)
     else:

@@ -144,31 +144,14 @@ def _check(
     """Yield the report on each run, and reports on qrels and topics that have errors."""
     topics, documents = references.read_topics(choices), references.read_documents()
     limits = choices.profile
-    # Runs without findings need no tables.
-    columns = references.columns
-    may_be_clean = topics is None and documents is None and columns is None
-    may_be_clean = may_be_clean and not (every or choices.optional_rules)
-    judged_ids = judgments = None
-    if references.qrels is not None:
-        judged_ids = validation.load_judged_ids(references.qrels) if may_be_clean else None
-        if judged_ids is None:
-            judgments, may_be_clean = references.open_qrels(), False
+    judgments = None if references.qrels is None else references.open_qrels()
     for run in runs:
-        report = None
-        if may_be_clean:
-            report = validation.validate_clean_run(
-                run,
-                qrels=judged_ids,
-                max_depth=limits.max_depth,
-                max_tag_length=limits.max_tag_length,
-            )
-        of_run = formats.columns_for_run(columns)
-        opened = report or validation.open_run(run, limits.max_depth, columns=of_run)
+        opened = validation.open_run(
+            run, limits.max_depth, columns=formats.columns_for_run(references.columns)
+        )
         if isinstance(opened, validation.FileReport):
             yield opened
             continue
-        if references.qrels is not None and judgments is None:
-            judgments = references.open_qrels()
         yield validation.validate_run(
             opened,
             qrels=judgments if isinstance(judgments, validation.QrelsView) else None,

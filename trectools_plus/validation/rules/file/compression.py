@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trectools_plus.formats.files.compression import SUFFIXES
+from trectools_plus.formats.files.compression import SUFFIXES, Compression
 from trectools_plus.formats.files.source import Source
 from trectools_plus.text import visible
 from trectools_plus.validation.draft import Job
@@ -33,14 +33,19 @@ def gzip_name(table: TableView) -> Hit | None:
     """The name does not match the compression of the content."""
     if table.columns is None or table.path == "-":
         return None
-    compression = table.columns.source.compression
+    return check_name(table.path, table.columns.source.compression)
+
+
+def check_name(path: str, compression: Compression | None) -> Hit | None:
+    """Return the hit of F112 for a file."""
     suffix = _SUFFIXES.get(compression or "", "")
-    named = Path(table.path).suffix.lower()
+    named = Path(path).suffix.lower()
     if named not in _SUFFIXES.values():
         named = ""
     if named == suffix:
         return None
-    stem = table.name.removesuffix(Path(table.path).suffix) if named else table.name
+    name = Path(path).name
+    stem = name.removesuffix(Path(path).suffix) if named else name
     remedy = f"Rename it to {visible(stem + suffix)}"
     if not named:
         message = f"{compression} data without a {suffix} name; read as {compression}"

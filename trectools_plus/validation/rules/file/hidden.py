@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Container
 
-import polars as pl
+import numpy as np
 
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.files.content import BOM
@@ -18,14 +18,14 @@ from trectools_plus.validation.views.tables import TableView
 def _commented_out_row(table: TableView) -> Hit | None:
     """A comment line looks like a row."""
     rows = table.commented_out_rows
-    if rows.is_empty():
+    if not len(rows):
         return None
-    lines = rows["line"].to_list()
+    lines = rows.line.tolist()
     if table.n_rows == 0 and table.shape.first_line is None:
         remedy = "Rename the ids if they start with '#'"
         return Hit("all rows start with '#'", lines, len(lines), severity="error", remedy=remedy)
     many = f" (and {len(lines) - 1:,} more)" if len(lines) > 1 else ""
-    return Hit(f"{quoted(rows['text'][0])} is skipped as a comment{many}", lines, len(lines))
+    return Hit(f"{quoted(rows.text[0])} is skipped as a comment{many}", lines, len(lines))
 
 
 run_row_behind_hash = rule(
@@ -62,17 +62,19 @@ qrels_row_behind_hash = rule(
 )(_commented_out_row)
 
 
-INVISIBLE_BLANKS = (
-    r"[\x01-\x08\x0e-\x1f\x7f\u{80}-\u{a0}\u{1680}\u{2000}-\u{200a}"
-    r"\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}]"
+INVISIBLE_BLANKS = re.compile(
+    rb"[\x01-\x08\x0e-\x1f\x7f]|\xc2[\x80-\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
+    rb"|\xe2\x81\x9f|\xe3\x80\x80"
 )
-"""Characters at which some tools split a row and others do not, and control characters."""
+"""Control characters, and characters at which some tools split a row and others do not, in UTF-8:
+U+0080 to U+00A0, U+1680, U+2000 to U+200A, U+2028, U+2029, U+202F, U+205F and U+3000."""
 
 
-INVISIBLE_IN_IDS = (
-    r"[\u{ad}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{2064}\u{2066}-\u{2069}\u{feff}]"
+INVISIBLE_IN_IDS = re.compile(
+    rb"\xc2\xad|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xa4\xa6-\xa9]|\xef\xbb\xbf"
 )
-"""Characters without width, some of which change the writing direction.
+"""Characters without width, some of which change the writing direction, in UTF-8: U+00AD, U+200B to
+U+200F, U+202A to U+202E, U+2060 to U+2064, U+2066 to U+2069 and U+FEFF.
 
 Because of them, different ids look the same.
 """
@@ -98,10 +100,10 @@ def _find_invisible(table: TableView) -> Hit | None:
     if columns is None or not table.shape.has_rows or not _may_contain_invisible(columns):
         return None
     hits = _lines_with(columns, INVISIBLE_BLANKS, range(1, columns.n_fields + 1))
-    if not hits.is_empty():
+    if hits:
         return _invisible_hit(table, hits, INVISIBLE_BLANKS, "error")
     hits = _lines_with(columns, INVISIBLE_IN_IDS, (1, 3))
-    return None if hits.is_empty() else _invisible_hit(table, hits, INVISIBLE_IN_IDS, "warning")
+    return _invisible_hit(table, hits, INVISIBLE_IN_IDS, "warning") if hits else None
 
 
 invisible_character = rule(
@@ -151,31 +153,41 @@ def _may_contain_invisible(columns: Columns) -> bool:
     return columns.facts.has_controls or b"\x7f" in data
 
 
-def _lines_with(columns: Columns, pattern: str, fields: Iterable[int]) -> pl.DataFrame:
-    """Return ``line, field, text`` of the lines that match ``pattern``, in file order.
+def _lines_with(
+    columns: Columns, pattern: re.Pattern[bytes], numbers: Container[int]
+) -> list[tuple[int, int, str]]:
+    """Return the number, field and text of the lines with a match in some fields, in file order.
 
     The field is 0 for misshapen lines.
     """
-    rows = [
-        columns.rows.select("line", field=pl.lit(field, pl.Int32), text=f"c{field}").filter(
-            pl.col("text").str.contains(pattern)
-        )
-        for field in fields
-    ]
-    whole = columns.misshapen.select("line", field=pl.lit(0, pl.Int32), text="text")
-    found = pl.concat([*rows, whole.filter(pl.col("text").str.contains(pattern))])
-    return found.sort("line", "field").unique("line", keep="first", maintain_order=True)
+    found: dict[int, tuple[int, int, str]] = {}
+    n_before = 0
+    for fields in columns.fields():
+        for match in pattern.finditer(fields.text.data.tobytes()):
+            row = int(np.searchsorted(fields.ends[-1], match.start()))
+            number = int(np.searchsorted(fields.ends[:, row], match.start())) + 1
+            line = int(columns.lines[n_before + row])
+            if number in numbers and line not in found:
+                found[line] = (line, number, fields.texts(number, np.array([row]))[0])
+        n_before += fields.n_rows
+    whole = [(line, 0, text) for line, _, text in columns.misshapen.rows()]
+    whole = [one for one in whole if pattern.search(one[2].encode())]
+    return sorted([*found.values(), *whole])
 
 
-def _invisible_hit(table: TableView, hits: pl.DataFrame, pattern: str, severity: str) -> Hit:
-    line, field, text = hits.row(0)
-    python_pattern = re.sub(r"\\u\{([0-9a-f]+)\}", lambda m: f"\\u{m[1]:0>4}", pattern)
-    at = re.search(python_pattern, text)
-    character = at.group() if at else ""
-    if field == 0 and at:
-        text = _word_around(text, at.start())
+def _invisible_hit(
+    table: TableView, hits: list[tuple[int, int, str]], pattern: re.Pattern[bytes], severity: str
+) -> Hit:
+    line, field, text = hits[0]
+    match = pattern.search(text.encode())
+    assert match is not None
+    character, at = match[0].decode(), len(text.encode()[: match.start()].decode())
+    lines = [line for line, _, _ in hits]
+    if field == 0:
+        text = _word_around(text, at)
+    bare = pattern.sub(b"", text.encode()).decode()
     name = _NAMES.get(character) or unicodedata.name(character, "control character").lower()
-    rows = f" (on {plural(hits.height, 'line')})" if hits.height > 1 else ""
+    rows = f" (on {plural(len(hits), 'line')})" if len(hits) > 1 else ""
     if severity == "error":
         why = (
             "Python splits here, trec_eval does not"
@@ -184,16 +196,15 @@ def _invisible_hit(table: TableView, hits: pl.DataFrame, pattern: str, severity:
         )
         return Hit(
             f"{name} inside {quoted(text)}{rows}; {why}",
-            hits["line"].to_list(),
-            hits.height,
-            _column(table, line, field, at.start() if at and field else 0),
+            lines,
+            len(hits),
+            _column(table, line, field, at),
         )
-    bare = visible(re.sub(python_pattern, "", text))
     return Hit(
-        f"{name} inside {quoted(text)}{rows}; it looks like '{bare}' but is another id",
-        hits["line"].to_list(),
-        hits.height,
-        _column(table, line, field, at.start() if at and field else 0),
+        f"{name} inside {quoted(text)}{rows}; it looks like '{visible(bare)}' but is another id",
+        lines,
+        len(hits),
+        _column(table, line, field, at),
         severity="warning",
     )
 

@@ -39,8 +39,8 @@ def empty_file(table: TableView) -> Hit | None:
     nothing = _NOTHING.get(table.kind, "no data rows")
     if table.columns is None:
         return Hit(nothing)
-    n_comments, n_blank = table.columns.comments.height, table.columns.facts.blank_lines.count
-    if n_comments and table.commented_out_rows.height == n_comments:
+    n_comments, n_blank = len(table.columns.comments), table.columns.facts.blank_lines.count
+    if n_comments and len(table.commented_out_rows) == n_comments:
         return None  # R112 and Q112 report it
     seen = [plural(n_comments, "comment line")] if n_comments else []
     seen += [plural(n_blank, "blank line")] if n_blank else []
@@ -90,20 +90,18 @@ def comment_line(table: TableView) -> Hit | None:
     """A line is a comment, and not a row that is commented out."""
     if table.columns is None or table.shape.verdict == "not-text" or not table.has_comments:
         return None
-    hashed = table.commented_out_rows["line"]
-    comments = table.columns.comments["line"]
-    lines = comments.filter(~comments.is_in(hashed.implode()))
-    if lines.is_empty():
+    lines = np.setdiff1d(table.columns.comments.line, table.commented_out_rows.line)
+    if not len(lines):
         return None
-    many = f"{lines.len():,} comment lines" if lines.len() > 1 else "comment line"
-    them = "them" if lines.len() > 1 else "it"
+    many = f"{len(lines):,} comment lines" if len(lines) > 1 else "comment line"
+    them = "them" if len(lines) > 1 else "it"
     accepts = f"only trec_eval 10 accepts {them}"
     if table.kind == "topics":
         accepts = "other readers read it as a topic"
-        if lines.len() > 1:
+        if len(lines) > 1:
             accepts = "other readers read them as topics"
-    remedy = "Remove them" if lines.len() > 1 else None
-    return Hit(f"{many}; {accepts}", lines[:10].to_list(), lines.len(), remedy=remedy)
+    remedy = "Remove them" if len(lines) > 1 else None
+    return Hit(f"{many}; {accepts}", lines[:10].tolist(), len(lines), remedy=remedy)
 
 
 @rule(
@@ -205,7 +203,7 @@ def normalise_lines(draft: Draft, job: Job) -> Draft:
     columns, shape = draft.view.columns, draft.view.shape
     assert columns is not None
     header_code, facts, n_applied = _HEADER_CODES[draft.kind], columns.facts, len(job.applied)
-    n_comments = columns.comments.height - draft.view.commented_out_rows.height
+    n_comments = len(columns.comments) - len(draft.view.commented_out_rows)
     if shape.verdict == "rows" and shape.header is not None and not draft.view.drops_header():
         job.skip(header_code, "the line after it is not a row")
     for code, count in (

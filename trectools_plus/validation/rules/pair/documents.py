@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
+from trectools_plus.formats.clean.words import Ids, Rows
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.findings import UNJUDGED
-from trectools_plus.validation.id_matching import INVISIBLE, common_affix, normal_form
+from trectools_plus.validation.id_matching import INVISIBLE, normal_form
 from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.runs import RunView
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @rule(
@@ -45,15 +50,15 @@ def nothing_judged(pair: PairView) -> Hit | None:
         return None  # a small share of judged documents is not an error of the qrels
     if n_judged:
         return few_judged(pair.judged_at_cutoff())
-    run_ids = pair.run.frame["doc_id"].gather(np.flatnonzero(pair.in_shared_query)[:3]).to_list()
-    qrels_ids = pair.qrels.frame["doc_id"].head(3).to_list()
+    run_ids = pair.run.doc_ids.texts(np.flatnonzero(pair.in_shared_query)[:3])
+    qrels_ids = pair.qrels.doc_ids.texts(slice(3))
     of_run = f" of {pair.run.name}" if pair.report_on == "qrels" else ""
     cause = None
-    if not pair.near_documents.is_empty():
+    if len(pair.near_documents[0]):
         cause = "They differ in case, Unicode normal form or invisible characters: see P106"
     elif pair.document_affix is not None:
-        side, affix, _ = pair.document_affix
-        cause = f"Ids of the {side} have the {affix}: see P106"
+        affix = pair.document_affix
+        cause = f"Ids of the {affix.side} have the {affix}: see P106"
     return Hit(
         f"0 of {plural(n_rows, 'document')}{of_run} are judged (run: {listed(run_ids)}; "
         f"qrels: {listed(qrels_ids)})",
@@ -96,25 +101,24 @@ def document_id_near_match(pair: PairView) -> Hit | None:
     """A document id of the run is spelled differently in the qrels."""
     if pair.qrels is None or not pair.shared_ids:
         return None
-    near = pair.near_documents
-    if near.is_empty():
+    rows, judgments = pair.near_documents
+    if not len(rows):
         return _affix(pair)
+    is_most = len(rows) > int(pair.judged.sum())
     if pair.report_on == "qrels":
         # A few different ids are reported on the run, where they can be fixed.
-        most = near.height > int(pair.judged.sum())
-        return _near_judgments(pair) if most else None
-    first = near.row(0, named=True)
-    ours, theirs = first["doc_id"], first["other"]
+        return _near_judgments(pair) if is_most else None
+    ours, theirs = pair.run.doc_id(rows[0]), pair.qrels.doc_id(judgments[0])
     n_rows = int(pair.in_shared_query.sum())
-    match = "matches" if near.height == 1 else "match"
+    match = "matches" if len(rows) == 1 else "match"
     return Hit(
-        f"{near.height:,} of {n_rows:,} ids {match} qrels only after {_difference(ours, theirs)} "
+        f"{len(rows):,} of {n_rows:,} ids {match} qrels only after {_difference(ours, theirs)} "
         f"({visible(ours, marks=True)}, {visible(theirs, marks=True)})",
-        pair.run.lines(near["row"].to_list()),
-        near.height,
-        query_id=pair.run.query_id(first["row"]),
+        pair.run.lines(rows),
+        len(rows),
+        query_id=pair.run.query_id(rows[0]),
         doc_id=ours,
-        severity="error" if near.height > int(pair.judged.sum()) else None,
+        severity="error" if is_most else None,
     )
 
 
@@ -131,11 +135,11 @@ def _difference(ours: str, theirs: str) -> str:
 def _affix(pair: PairView) -> Hit | None:
     if pair.document_affix is None:
         return None
-    side, affix, rows = pair.document_affix
+    affix, rows = pair.document_affix, pair.document_affix.rows
     run_id = pair.run.doc_id(int(rows[0])) if len(rows) else ""
     at_run = pair.report_on == "run"
     return Hit(
-        f"ids of the {side} have the {affix}, but those of the other file do not "
+        f"ids of the {affix.side} have the {affix}, but those of the other file do not "
         f"(run: {visible(run_id)})",
         pair.run.lines(rows) if at_run else (),
         len(rows),
@@ -148,26 +152,18 @@ def _affix(pair: PairView) -> Hit | None:
 def _near_judgments(pair: PairView) -> Hit | None:
     """Report judgments whose document id the run spells differently."""
     assert pair.qrels is not None
-    near = pair.near_documents
-    queries = pair.run.frame["query_id"].gather(near["row"])
-    spelled = near.select(query_id=queries, ours="doc_id", doc_id="other")
-    judged = pair.qrels.frame.select("query_id", "doc_id").with_row_index("row")
-    judged = judged.with_columns(pl.col("query_id", "doc_id").cast(pl.String))
-    found = judged.join(
-        spelled.cast(pl.String).unique(["query_id", "doc_id"], keep="first"),
-        on=["query_id", "doc_id"],
-        maintain_order="left",
-    )
-    first = found.row(0, named=True)
-    match = "matches" if found.height == 1 else "match"
+    rows, judgments = pair.near_documents
+    found, of_run = np.unique(judgments, return_index=True)
+    ours, theirs = pair.run.doc_id(rows[of_run[0]]), pair.qrels.doc_id(found[0])
+    match = "matches" if len(found) == 1 else "match"
     return Hit(
-        f"{found.height:,} of {plural(pair.qrels.n_rows, 'judged id')} {match} "
-        f"{pair.run.name} only after {_difference(first['ours'], first['doc_id'])} "
-        f"({visible(first['doc_id'], marks=True)}, {visible(first['ours'], marks=True)})",
-        pair.qrels.lines(found["row"].to_list()),
-        found.height,
-        query_id=first["query_id"],
-        doc_id=first["doc_id"],
+        f"{len(found):,} of {plural(pair.qrels.n_rows, 'judged id')} {match} "
+        f"{pair.run.name} only after {_difference(ours, theirs)} "
+        f"({visible(theirs, marks=True)}, {visible(ours, marks=True)})",
+        pair.qrels.lines(found),
+        len(found),
+        query_id=pair.qrels.query_id(found[0]),
+        doc_id=theirs,
         severity="error",
         fix="no",  # only the ids of runs can be fixed
     )
@@ -182,11 +178,12 @@ def map_document_ids(draft: Draft, job: Job) -> Draft:
         job.skip("P106", "it needs the qrels; add --qrels FILE")
         return draft
     pair = draft.pair_with(job.other)
-    ids = draft.run.frame["doc_id"]
-    near = pair.near_documents.sort("row")
-    written = (
-        ids.clone().scatter(near["row"], near["other"]) if near.height else _without_affix(pair)
-    )
+    ids = draft.run.doc_ids.series()
+    rows, judgments = pair.near_documents
+    if len(rows):
+        written = ids.clone().scatter(rows, job.other.doc_ids.take(judgments).series())
+    else:
+        written = _without_affix(pair)
     changed = int((written != ids).sum())
     if not changed:
         return draft
@@ -196,22 +193,14 @@ def map_document_ids(draft: Draft, job: Job) -> Draft:
 
 def _without_affix(pair: PairView) -> pl.Series:
     """Return the run's document ids with the affix of the qrels, or without its own."""
-    assert pair.qrels is not None
-    ids = pair.run.frame["doc_id"]
-    if pair.document_affix is None:
-        return ids
-    rows = np.flatnonzero(pair.in_shared_query)
-    ours = ids.gather(rows).unique(maintain_order=True)
-    theirs = pair.qrels.frame["doc_id"].unique(maintain_order=True)
-    found = common_affix(ours, theirs)
-    if found is not None:
-        kind, text = found
-        bare = ids.str.strip_prefix(text) if kind == "prefix" else ids.str.strip_suffix(text)
-        return ids.zip_with(bare == "", bare)
-    found = common_affix(theirs, ours)
+    ids, found = pair.run.doc_ids.series(), pair.document_affix
     if found is None:
         return ids
-    return found[1] + ids if found[0] == "prefix" else ids + found[1]
+    kind, text = found.affix
+    if found.side == "qrels":
+        return text + ids if kind == "prefix" else ids + text
+    bare = ids.str.strip_prefix(text) if kind == "prefix" else ids.str.strip_suffix(text)
+    return ids.zip_with(bare == "", bare)
 
 
 @rule(
@@ -233,7 +222,7 @@ def document_not_in_collection(pair: PairView) -> Hit | None:
     """A retrieved document does not exist."""
     if pair.collection is None or pair.report_on != "run":
         return None
-    rows = np.flatnonzero(pair.collection.lacks(pair.run.frame["doc_id"]))
+    rows = np.flatnonzero(pair.collection.lacks(pair.run.doc_ids.series()))
     if len(rows) == 0:
         return None
     doc_id = pair.run.doc_id(rows[0])
@@ -272,7 +261,7 @@ def self_retrieval(pair: PairView) -> Hit | None:
     """A query retrieves a document with the id of the query."""
     if pair.report_on != "run":
         return None
-    rows = np.flatnonzero((pair.run.frame["query_id"] == pair.run.frame["doc_id"]).to_numpy())
+    rows = _retrieving_themselves(pair.run)
     if len(rows) == 0:
         return None
     query_id = pair.run.query_id(rows[0])
@@ -285,13 +274,18 @@ def self_retrieval(pair: PairView) -> Hit | None:
     )
 
 
+def _retrieving_themselves(run: RunView) -> Rows:
+    """Return the rows whose document id is the query id."""
+    query_ids = Ids.of_texts(run.query_ids).take(run.blocks.query.astype(np.int64))
+    return np.flatnonzero(run.doc_ids.equal(query_ids))
+
+
 @fix_step("P110", order=110)
 def remove_self_retrieval(draft: Draft, job: Job) -> Draft:
     """Remove rows whose document id is the query id (P110)."""
     if "P110" not in job.requested:
         return draft
-    frame = draft.run.frame
-    rows = np.flatnonzero((frame["doc_id"] == frame["query_id"]).to_numpy())
+    rows = _retrieving_themselves(draft.run)
     if not len(rows):
         return draft
     job.done("P110", len(rows))

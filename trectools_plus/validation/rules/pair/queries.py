@@ -50,8 +50,8 @@ def _cause(pair: PairView) -> str | None:
         return f"They differ in {' and '.join(causes)}: write the ids identically in both files"
     if pair.qrels is None:
         return None
-    run_documents = set(pair.run.frame["doc_id"].head(1000).to_list())
-    qrels_documents = set(pair.qrels.frame["doc_id"].head(1000).to_list())
+    run_documents = set(pair.run.doc_ids.texts(slice(1000)))
+    qrels_documents = set(pair.qrels.doc_ids.texts(slice(1000)))
     if run_documents & set(pair.qrels_ids) or qrels_documents & set(pair.run_ids):
         return "Columns 1 and 3 may be swapped"
     return None
@@ -150,7 +150,7 @@ def query_id_near_match(pair: PairView) -> Hit | None:
     matches = pair.near_queries
     if pair.report_on == "qrels":
         matches = {theirs: (ours, cause) for ours, (theirs, cause) in matches.items()}
-    ours = [query_id for query_id in _ids(pair.reported_view) if query_id in matches]
+    ours = [query_id for query_id in pair.reported_view.query_ids if query_id in matches]
     other, cause = matches[ours[0]]
     is_written = "is also written" if ours[0] in pair.shared_ids else "is written"
     more = f"; {len(ours):,} such ids" if len(ours) > 1 else ""
@@ -296,12 +296,7 @@ def _query(ids: list[str], singular: str, several: str, n_queries: int) -> str:
     return f"{len(ids):,} of {n_queries:,} queries ({listed(ids)}) {several}"
 
 
-def _ids(table: TableView) -> list[str]:
-    ids: list[str] = table.blocks.query_ids.to_list()
-    return ids
-
-
 def _first_lines(table: TableView, ids: Iterable[str]) -> Sequence[int]:
     """Return the first line of each of some queries."""
-    first_row = dict(zip(_ids(table), table.blocks.first_rows.tolist(), strict=True))
+    first_row = dict(zip(table.query_ids, table.blocks.first_rows.tolist(), strict=True))
     return table.lines(first_row[query_id] for query_id in ids)

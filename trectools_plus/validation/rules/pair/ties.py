@@ -11,15 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
-from trectools_plus.ranking import rank_ties_by_grade
+from trectools_plus.formats.clean.words import Rows
 from trectools_plus.text import plural
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.views.order import Rows
+from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.tables import Numbers
 
 MIN_REPORTED_CHANGE = 0.0001
 """Minimum change of a mean that is reported, because it is visible in four decimals."""
@@ -46,11 +45,11 @@ def tie_sensitive(pair: PairView) -> Hit | None:
         return None
     run = pair.run
     # Other rules report unordered scores and repeated documents; they have no bounds.
-    if len(run.ties32) == 0 or not run.repeats.is_empty():
+    if len(run.ties32) == 0 or len(run.repeats):
         return None
     if not bool(np.isfinite(run.score).all()):
         return None
-    for bounds in find_bounds(run, pair.qrels, pair.judged_rows):
+    for bounds in find_bounds(pair):
         if bounds.high - bounds.low > MIN_REPORTED_CHANGE:
             return _hit(bounds)
     return None
@@ -84,70 +83,63 @@ class Bounds:
     n_queries: int
 
 
-def find_bounds(run: RunView, qrels: QrelsView, judged: Rows) -> Iterator[Bounds]:
+def find_bounds(pair: PairView) -> Iterator[Bounds]:
     """Yield the bounds of AP and of nDCG; scores are compared in 32 bits, as trec_eval 9 does.
 
     Args:
-        run: A run with finite scores, each document once in its query.
-        qrels: The judgments.
-        judged: The run's rows whose document is judged for its query.
+        pair: A run with finite scores, each document once in its query, and its judgments.
     """
-    relevant = _relevant(qrels)
-    if relevant.is_empty():
+    qrels = pair.qrels
+    assert qrels is not None
+    n_queries = len(qrels.query_ids)
+    gains = _gains(qrels)
+    relevant = np.flatnonzero(gains)
+    if not len(relevant):
         return
-    ideal = relevant.with_columns(score=0.0)
-    ideal_sums = _sums(rank_ties_by_grade(ideal, best=True)).sort("query")
-    graded = _graded(run, relevant, judged)
+    query = qrels.blocks.query.astype(np.int64)
+    best_order = relevant[np.lexsort((-gains[relevant], query[relevant]))]
+    ideal = _sums(query[best_order], gains[best_order], n_queries)
+    has_relevant = ideal[0] > 0
+    rows, judgments = pair.judgments
+    grade = np.zeros(pair.run.n_rows)
+    grade[rows] = gains[judgments]
+    of_row = pair.judged_query
+    rows = np.flatnonzero((of_row >= 0) & has_relevant[of_row])
+    with np.errstate(over="ignore", under="ignore"):
+        score = pair.run.score[rows].astype(np.float32)
     low, high = (
-        ideal_sums.select("query")
-        .join(_sums(rank_ties_by_grade(graded, best=best)), on="query", how="left")
-        .fill_null(0.0)
-        .sort("query")
-        for best in (False, True)
+        _sums(of_row[rows][order], grade[rows][order], n_queries)
+        for order in (np.lexsort((sign * grade[rows], -score, of_row[rows])) for sign in (1, -1))
     )
-    for measure in ("AP", "nDCG"):
-        worst, best = (table[measure] / ideal_sums[measure] for table in (low, high))
-        n_queries = int((best - worst > 1e-9).sum())
+    for measure, worst, best, highest in zip(("AP", "nDCG"), low, high, ideal, strict=True):
         # A query without a relevant document counts 0.
-        low_mean, high_mean = (
-            float(one.sum()) / len(qrels.blocks.query_ids) for one in (worst, best)
-        )
-        yield Bounds(measure, low_mean, high_mean, n_queries)
+        worst, best = (one / np.where(has_relevant, highest, 1) for one in (worst, best))
+        n_changed = int((best - worst > 1e-9).sum())
+        low_mean, high_mean = (float(one.sum()) / n_queries for one in (worst, best))
+        yield Bounds(measure, low_mean, high_mean, n_changed)
 
 
-def _relevant(qrels: QrelsView) -> pl.DataFrame:
-    """``query, query_id, doc_id, grade``: relevant judgments, each document once."""
-    frame = qrels.frame.select(
-        "query_id", "doc_id", query=pl.Series(qrels.blocks.query), grade=pl.Series(qrels.grade)
+def _gains(qrels: QrelsView) -> Numbers:
+    """Return the grade of each relevant judgment, each document once; 0 for other judgments."""
+    is_relevant = (qrels.grade >= 1) & np.isfinite(qrels.grade)
+    first = qrels.pairs.find(qrels.doc_ids, qrels.pairs.query)[1]
+    return np.where(is_relevant & (first == np.arange(qrels.n_rows)), qrels.grade, 0.0)
+
+
+def _sums(query: Rows, gain: Numbers, n_queries: int) -> tuple[Numbers, Numbers]:
+    """Return sums for AP and nDCG over the relevant documents of each query.
+
+    Args:
+        query: The query of each document, ascending.
+        gain: Its grade if it is relevant, otherwise 0; in the order of the ranking.
+        n_queries: The number of queries.
+    """
+    relevant = np.flatnonzero(gain)
+    rank = places_in_query(query)[relevant] + 1
+    query = query[relevant]
+    nth = places_in_query(query) + 1
+    for_ap, for_ndcg = nth / rank, gain[relevant] / np.log2(rank + 1)
+    for_ap, for_ndcg = (
+        np.bincount(query, values, n_queries).astype(np.float64) for values in (for_ap, for_ndcg)
     )
-    relevant = frame.filter((pl.col("grade") >= 1) & pl.col("grade").is_finite())
-    return relevant.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
-
-
-def _graded(run: RunView, relevant: pl.DataFrame, judged: Rows) -> pl.DataFrame:
-    """``query, score, grade`` of the run's rows in queries that have a relevant document."""
-    numbers = relevant.select("query_id", "query").unique()
-    queries = pl.DataFrame({"query_id": run.blocks.query_ids})
-    number = queries.join(numbers, on="query_id", how="left", maintain_order="left")["query"]
-    pairs = run.frame.select("query_id", "doc_id")[judged].with_columns(row=pl.Series(judged))
-    found = pairs.join(relevant, on=["query_id", "doc_id"])
-    grade = np.zeros(run.n_rows)
-    grade[found["row"].to_numpy()] = found["grade"].to_numpy()
-    query = number.gather(run.blocks.query)
-    graded = pl.DataFrame({"query": query, "score": run.score, "grade": grade})
-    return graded.drop_nulls("query")
-
-
-def _sums(ranked: pl.DataFrame) -> pl.DataFrame:
-    """``query, AP, nDCG``: sums over the relevant documents of each query."""
-    relevant = ranked.filter(pl.col("grade") >= 1)
-    nth = pl.int_range(1, pl.len() + 1).over("query")
-    return (
-        relevant.select(
-            "query",
-            AP=nth / pl.col("rank"),
-            nDCG=pl.col("grade") / (pl.col("rank") + 1).log(2),
-        )
-        .group_by("query")
-        .sum()
-    )
+    return for_ap, for_ndcg

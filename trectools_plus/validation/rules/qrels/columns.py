@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 
+from trectools_plus.formats.columns.rows import QRELS_FIELDS
 from trectools_plus.formats.interchange.reading import find_convertible, json_problem
-from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
 from trectools_plus.text import in_all, on, plural, quoted, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.findings import DropIn
@@ -21,10 +22,11 @@ from trectools_plus.validation.rules.run.layout import (
     write_arranged,
 )
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.shape import field_of, fields_of, other_format
+from trectools_plus.validation.views.shape import fields_of, other_format
 from trectools_plus.validation.views.tables import TableView
 
 LAYOUT = "qid iter docid grade"
+_GRADE = r"^[+-]?[0-9]{1,3}$"
 
 
 @rule(
@@ -48,26 +50,24 @@ def too_few_columns(qrels: QrelsView) -> Hit | None:
         if incomplete is None and qrels.shape.header is None:
             return readable_hit(qrels, "qrels have four columns separated by spaces or tabs")
         return incomplete
-    short = qrels.misshapen.filter(pl.col("n_fields") < QRELS_FIELDS)
-    if short.is_empty() or qrels.columns is None:
+    short = qrels.misshapen.filter(qrels.misshapen.n_fields < QRELS_FIELDS)
+    if not len(short) or qrels.columns is None:
         return None
-    first = short.row(0, named=True)
-    same_width = qrels.n_rows == 0 and short["n_fields"].n_unique() == 1
+    _, n_fields, text = short.rows()[0]
+    same_width = qrels.n_rows == 0 and len(set(short.n_fields.tolist())) == 1
     found = find_convertible(qrels.columns.source, "qrels") if same_width else None
     other = other_format(qrels.columns.source.head, qrels.n_rows)
     problem = json_problem(qrels.columns.source, "qrels") if other == "JSON" else None
-    guess = (
-        f"; the file seems to be {other}" if other else _missing_column(fields_of(first["text"]))
-    )
+    guess = f"; the file seems to be {other}" if other else _missing_column(fields_of(text))
     if found is not None and found.name == "ntcir":
         guess = f"; this looks like {found.label}"
     if problem is not None:
         guess += f": {problem[0]}"
     return Hit(
-        f"{plural(first['n_fields'], 'column')}, need {QRELS_FIELDS} ({LAYOUT}){guess}"
-        f"{on(short.height, 'line')}",
-        short["line"].to_list(),
-        short.height,
+        f"{plural(n_fields, 'column')}, need {QRELS_FIELDS} ({LAYOUT}){guess}"
+        f"{on(len(short), 'line')}",
+        short.line.tolist(),
+        len(short),
         remedy=conversion_remedy(qrels) if found else problem[1] if problem else None,
         fix=None if qrels.n_rows == 0 and "iteration" in guess else "no",
     )
@@ -98,37 +98,36 @@ def too_many_columns(qrels: QrelsView) -> Hit | None:
     """Rows with more fields than qrels have."""
     if qrels.columns is not None and qrels.columns.origin is not None:
         return too_many_values(qrels, qrels.columns.origin)
-    long = qrels.misshapen.filter(pl.col("n_fields") > QRELS_FIELDS)
-    if long.is_empty():
+    long = qrels.misshapen.filter(qrels.misshapen.n_fields > QRELS_FIELDS)
+    if not len(long):
         return None
-    first = long.row(0, named=True)
-    everywhere = qrels.n_rows == 0 and bool((long["n_fields"] == QRELS_FIELDS + 1).all())
+    fields = fields_of(long.text[0])
+    everywhere = qrels.n_rows == 0 and bool((long.n_fields == QRELS_FIELDS + 1).all())
     guess = "the document id may contain a space"
-    if everywhere and _is_prels(fields_of(first["text"])):
+    if everywhere and _is_prels(fields):
         guess = (
             "these look like prels with sampling columns, which trec_eval does not read as qrels"
         )
     source = None if qrels.columns is None or not everywhere else qrels.columns.source
     found = None if source is None else find_convertible(source, "qrels")
     if found is not None and found.name != "prels":
-        guess = f"these look like {found.label} ({quoted(fields_of(first['text'])[4])})"
-    elif found is None and everywhere and _has_two_grades(long["text"]):
+        guess = f"these look like {found.label} ({quoted(fields[4])})"
+    elif found is None and everywhere and _has_two_grades(long.text):
         guess = "columns 4 and 5 could both be the grade; name it, for example with --columns "
         guess += "query=1,doc_id=3,relevance=4"
     return Hit(
-        f"{plural(first['n_fields'], 'column')}, need {QRELS_FIELDS}; {guess}"
-        f"{on(long.height, 'line')}",
-        long["line"].to_list(),
-        long.height,
+        f"{plural(int(long.n_fields[0]), 'column')}, need {QRELS_FIELDS}; {guess}"
+        f"{on(len(long), 'line')}",
+        long.line.tolist(),
+        len(long),
         remedy=conversion_remedy(qrels) if found else None,
     )
 
 
-def _has_two_grades(texts: pl.Series) -> bool:
+def _has_two_grades(texts: Iterable[str]) -> bool:
     """Return whether columns 4 and 5 of all lines are small whole numbers."""
     return all(
-        bool(field_of(texts, place).str.contains(r"^[+-]?[0-9]{1,3}$").fill_null(False).all())
-        for place in (4, 5)
+        re.match(_GRADE, field) is not None for text in texts for field in fields_of(text)[3:5]
     )
 
 
@@ -193,20 +192,16 @@ def write_arranged_qrels(draft: Draft, job: Job) -> Draft:
     return write_arranged(draft, job, "Q103" if draft.view.shape.header else "Q101")
 
 
-_GRADE = r"^[+-]?[0-9]{1,3}$"
-
-
 @fix_step("Q101", order=20)
 def insert_iteration(draft: Draft, job: Job) -> Draft:
     """Insert the iteration if every row is query, document, grade (Q101)."""
     if "Q101" not in job.requested or not draft.has_only_unparsed_lines(job, "Q101"):
         return draft
     lines = draft.view.unparsed_lines
-    fields = [field_of(lines["text"], number) for number in range(1, 5)]
-    grades = fields[2].str.contains(_GRADE).fill_null(False)
-    if fields[3].is_null().all() and grades.all() and lines.height:
-        job.done("Q101", lines.height)
-        return draft.from_unparsed_lines("{1} 0 {2} {3}", fields[:-1], lines["line"])
+    rows = [fields_of(text) for text in lines.text]
+    if rows and all(len(fields) == 3 and re.match(_GRADE, fields[2]) for fields in rows):
+        job.done("Q101", len(rows))
+        return draft.from_unparsed_lines("{1} 0 {2} {3}", rows, lines.line)
     job.skip("Q101", "the rows are not all query, document and grade")
     return draft
 
@@ -231,7 +226,7 @@ def wrong_kind(qrels: QrelsView) -> Hit | None:
     if qrels.shape.verdict != "wrong-kind":
         return None
     assert qrels.columns is not None
-    column_2 = fields_of(qrels.columns.misshapen["text"][0])[1]
+    column_2 = fields_of(qrels.columns.misshapen.text[0])[1]
     message = f"this is a run (6 columns with {column_2})"
     return Hit(message, [qrels.shape.first_line or 1])
 
@@ -282,7 +277,7 @@ def columns_swapped(qrels: QrelsView) -> Hit | None:
     if found is not None and found.name == "smart":
         message = f"this looks like {found.label}: query, relevant document, and two columns of 0"
         return Hit(message, qrels.lines([0]), qrels.n_rows, remedy=conversion_remedy(qrels))
-    constant = quoted(str(qrels.frame["doc_id"][0]))
+    constant = quoted(qrels.doc_id(0))
     message = f"columns 2 and 3 look swapped; column 3 is always {constant}"
     return Hit(message, qrels.lines([0]), qrels.n_rows)
 
@@ -318,8 +313,9 @@ def grades_in_column_2(qrels: QrelsView) -> bool:
     """Return whether all grades are 0, and column 2 contains several small whole numbers."""
     if qrels.n_rows < 2 or (qrels.grade != 0).any() or qrels.documents_in_column_2:
         return False
-    distinct = qrels.frame["iteration"].unique()
-    return distinct.len() > 1 and bool(distinct.str.contains(r"^-?[0-9]{1,3}$").all())
+    iterations = qrels.rows.iterations
+    distinct = iterations.texts(iterations.numbered()[1])
+    return len(distinct) > 1 and all(re.match(r"^-?[0-9]{1,3}$", one) for one in distinct)
 
 
 @fix_step("Q135", order=40)
@@ -365,7 +361,7 @@ def group_queries(draft: Draft, job: Job) -> Draft:
     blocks = draft.qrels.blocks
     if not blocks.interleaved:
         return draft
-    if draft.view.unparsed_lines.height:
+    if len(draft.view.unparsed_lines):
         job.skip("Q151", "some rows cannot be read, and their places would be lost")
         return draft
     job.done("Q151", len(blocks.repeated_starts))

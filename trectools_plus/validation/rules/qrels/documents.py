@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
-import polars as pl
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from trectools_plus.formats.clean.words import Flags, Rows
 from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.views.order import Rows
+from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.qrels import QrelsView
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @rule(
@@ -30,14 +35,14 @@ from trectools_plus.validation.views.qrels import QrelsView
 def duplicate_agrees(qrels: QrelsView) -> Hit | None:
     """A judgment is repeated with the same grade."""
     again = _repeats(qrels, agree=True)
-    if again.is_empty():
+    if not len(again):
         return None
-    row = again["row"][0]
-    more = f" ({again.height:,} such rows)" if again.height > 1 else ""
+    row = int(again.row[0])
+    more = f" ({len(again):,} such rows)" if len(again) > 1 else ""
     return qrels.hit(
         f"{visible(qrels.doc_id(row))} is judged again for query {visible(qrels.query_id(row))} "
         f"with grade {number(qrels.grade[row])}{more}",
-        again["row"].to_numpy(),
+        again.row,
         3,
     )
 
@@ -64,17 +69,17 @@ def duplicate_agrees(qrels: QrelsView) -> Hit | None:
 def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
     """A document has two grades for one query."""
     again = _repeats(qrels, agree=False)
-    if again.is_empty():
+    if not len(again):
         return None
-    row, first = again["row"][0], again["first"][0]
-    more = f" ({again.height:,} such rows)" if again.height > 1 else ""
+    row, first = int(again.row[0]), int(again.first[0])
+    more = f" ({len(again):,} such rows)" if len(again) > 1 else ""
     here, there = number(qrels.grade[row]), number(qrels.grade[first])
     return qrels.hit(
         f"{visible(qrels.doc_id(row))} has grade {here} here but {there} on "
         f"{qrels.at_line(first)}, in query {visible(qrels.query_id(row))}{more}",
-        again["row"].to_numpy(),
+        again.row,
         4,
-        effect=f"deletes {plural(again.height, 'judgment')}; the remaining grade decides the gain "
+        effect=f"deletes {plural(len(again), 'judgment')}; the remaining grade decides the gain "
         "of a document",
     )
 
@@ -112,7 +117,7 @@ def looks_diversity(qrels: QrelsView) -> Hit | None:
             fix="no",
         )
     if _documents_may_be_in_column_2(qrels):
-        second, third = qrels.frame["iteration"].n_unique(), qrels.frame["doc_id"].n_unique()
+        second, third = _count_distinct(qrels)
         return Hit(
             f"column 2 has {second:,} different values and column 3 only {third:,}: column 2 seems "
             "to contain the documents, and column 3 the type of judgment",
@@ -121,16 +126,16 @@ def looks_diversity(qrels: QrelsView) -> Hit | None:
             fix="no",
         )
     again = qrels.repeats.filter(_of_other_subtopic(qrels))
-    if again.is_empty():
+    if not len(again):
         return None
-    row, first = again["row"][0], again["first"][0]
-    subtopics = qrels.frame["iteration"]
-    more = f" ({again.height:,} such rows)" if again.height > 1 else ""
+    row, first = int(again.row[0]), int(again.first[0])
+    subtopics = qrels.rows.iterations
+    more = f" ({len(again):,} such rows)" if len(again) > 1 else ""
     return qrels.hit(
         f"column 2 contains subtopics: {visible(qrels.doc_id(row))} is judged for "
-        f"{visible(subtopics[first])} and {visible(subtopics[row])} in query "
+        f"{visible(subtopics.text(first))} and {visible(subtopics.text(row))} in query "
         f"{visible(qrels.query_id(row))}{more}",
-        again["row"].to_numpy(),
+        again.row,
         2,
     )
 
@@ -140,32 +145,38 @@ _MANY_SUBTOPICS = 20
 
 def _documents_may_be_in_column_2(qrels: QrelsView) -> bool:
     """Return whether column 2 has many names, column 3 few, and documents are repeated."""
-    if qrels.columns is None or qrels.repeats.is_empty():
+    if qrels.columns is None or not len(qrels.repeats):
         return False
-    second, third = qrels.frame["iteration"], qrels.frame["doc_id"]
-    n_second = second.n_unique()
-    return n_second > _MANY_SUBTOPICS and n_second > 2 * third.n_unique()
+    n_second, n_third = _count_distinct(qrels)
+    return n_second > _MANY_SUBTOPICS and n_second > 2 * n_third
 
 
-def _of_other_subtopic(qrels: QrelsView) -> pl.Series:
+def _count_distinct(qrels: QrelsView) -> tuple[int, int]:
+    """Count the different values of columns 2 and 3."""
+    return len(qrels.rows.iterations.numbered()[1]), len(qrels.doc_ids.numbered()[1])
+
+
+def _of_other_subtopic(qrels: QrelsView) -> Flags:
     """Return, for each of ``repeats``, whether its column 2 differs from that of the first."""
-    subtopics, again = qrels.frame["iteration"], qrels.repeats
-    return subtopics.gather(again["row"]) != subtopics.gather(again["first"])
+    subtopics, again = qrels.rows.iterations, qrels.repeats
+    return ~subtopics.take(again.row).equal(subtopics.take(again.first))
 
 
-def _repeats(qrels: QrelsView, *, agree: bool) -> pl.DataFrame:
+def _repeats(qrels: QrelsView, *, agree: bool) -> Repeats:
     """Return those ``repeats`` whose grades are equal, or those whose grades differ."""
     again = qrels.repeats.filter(~_of_other_subtopic(qrels))
-    here, there = qrels.grade[again["row"].to_numpy()], qrels.grade[again["first"].to_numpy()]
+    here, there = qrels.grade[again.row], qrels.grade[again.first]
     if qrels.unclear_systems is not None:
-        return again.clear()  # Q143 reports the type of judgment
+        return Repeats.none()  # Q143 reports the type of judgment
     readable = ~(np.isnan(here) | np.isnan(there))
-    return again.filter(pl.Series(readable & ((here == there) == agree), dtype=pl.Boolean))
+    return again.filter(readable & ((here == there) == agree))
 
 
 @fix_step("Q143", order=120)
 def merge_subtopics(draft: Draft, job: Job) -> Draft:
     """Keep one subtopic, or the highest grade that a document has for any (Q143)."""
+    import polars as pl
+
     group = _groups(draft).filter("several")
     if group.is_empty():
         return draft
@@ -189,6 +200,8 @@ def merge_subtopics(draft: Draft, job: Job) -> Draft:
 @fix_step("Q141", "Q142", order=130)
 def merge_judgments(draft: Draft, job: Job) -> Draft:
     """Keep one judgment of each document, if repeats agree (Q141) or conflict (Q142)."""
+    import polars as pl
+
     group = _groups(draft).filter(~pl.col("several"))
     agreeing = group.filter(~pl.col("conflict") & (pl.col("row") > pl.col("first")))
     rows: Rows = agreeing["row"].to_numpy()
@@ -211,10 +224,16 @@ def _groups(draft: Draft) -> pl.DataFrame:
         ``row``; ``first``, the first row of the same document; ``grade``; ``conflict``, whether
         the grades differ; ``several``, whether column 2 does.
     """
-    qrels = draft.qrels
-    again = qrels.repeats.select("row", "first").cast(pl.Int64)
-    heads = again.select(row="first", first="first").unique()
-    group = pl.concat([heads, again]).sort("row")
+    import polars as pl
+
+    qrels, again = draft.qrels, draft.qrels.repeats
+    heads = np.unique(again.first)
+    group = pl.DataFrame(
+        {
+            "row": np.concatenate([heads, again.row]),
+            "first": np.concatenate([heads, again.first]),
+        }
+    ).sort("row")
     rows = group["row"].to_numpy()
     grade = pl.Series(qrels.grade[rows])
     iteration = draft.fields["c2"].gather(rows) if len(rows) else pl.Series([], dtype=pl.String)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
+from trectools_plus.formats.clean.words import Rows
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER, INTEGRAL
 from trectools_plus.formats.interchange.reading import find_convertible
 from trectools_plus.text import listed, number, on, plural, quoted, visible
@@ -11,7 +14,6 @@ from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, SeverityName, fix_step, rule
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
 from trectools_plus.validation.rules.run.layout import conversion_remedy
-from trectools_plus.validation.views.order import Rows
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import Numbers
 
@@ -102,11 +104,11 @@ def fractional_grade(qrels: QrelsView) -> Hit | None:
     if len(rows) == 0:
         return None
     text = qrels.text(rows[0], GRADE_FIELD)
-    integral = qrels.texts(GRADE_FIELD, rows).str.contains(INTEGRAL)
+    integral = qrels.rows.grades.has_point[rows]
     is_whole = bool(integral.all())
     kind = "not written as an integer" if is_whole else "not a whole number"
     if not is_whole:
-        text = qrels.text(rows[int((~integral).arg_max() or 0)], GRADE_FIELD)
+        text = qrels.text(rows[int(np.argmin(integral))], GRADE_FIELD)
     return qrels.hit(
         f"grade {visible(text)} is {kind}{on(len(rows))}; trec_eval reads {_leading_integer(text)}",
         rows,
@@ -121,12 +123,14 @@ def _not_written_as_integer(qrels: QrelsView, *, fractional: bool) -> Rows:
     """Return rows whose grade is a decimal number (also ``1.0``), or is no number."""
     if qrels.columns is None or qrels.grades_are_integers:
         return np.empty(0, np.int64)
-    rows = np.flatnonzero(~qrels.texts(GRADE_FIELD).str.contains(INTEGER).to_numpy())
-    if len(rows) == 0:
-        return rows
-    decimal = qrels.texts(4, rows).str.contains(DECIMAL).to_numpy()
-    wanted: Rows = rows[decimal == fractional]
-    return wanted
+    grades = qrels.rows.grades
+    rows = np.flatnonzero(~grades.is_number | grades.has_point)
+    texts = qrels.texts(GRADE_FIELD, rows)
+    wanted = [
+        re.match(INTEGER, text) is None and (re.match(DECIMAL, text) is not None) == fractional
+        for text in texts
+    ]
+    return rows[np.array(wanted, np.bool_)]
 
 
 @fix_step("Q111", order=50)
@@ -240,10 +244,10 @@ def _memory_needed(grades: Numbers) -> str:
 def no_relevant(qrels: QrelsView) -> Hit | None:
     """A query has no relevant document."""
     without = np.flatnonzero(qrels.highest < RELEVANT)
-    n_queries = qrels.blocks.query_ids.len()
+    n_queries = len(qrels.query_ids)
     if len(without) == 0 or _nothing_is_relevant(qrels):
         return None
-    ids = qrels.blocks.query_ids.gather(without).to_list()
+    ids = [qrels.query_ids[number] for number in without.tolist()]
     have = "has" if len(without) == 1 else "have"
     rows = qrels.blocks.first_rows[without]
     return Hit(
@@ -285,7 +289,7 @@ def only_negative(qrels: QrelsView) -> Hit | None:
     if len(negative) == 0:
         return None
     first = int(negative[0])
-    query_id = qrels.blocks.query_ids[first]
+    query_id = qrels.query_ids[first]
     grades = np.unique(qrels.grade[qrels.blocks.query == first])[::-1]
     only = ", ".join(number(grade) for grade in grades[:3] if not np.isnan(grade))
     effect = (

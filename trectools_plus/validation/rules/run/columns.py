@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from shlex import quote
 
 import numpy as np
-import polars as pl
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.clean.words import Rows
 from trectools_plus.formats.interchange.systems import Systems
 from trectools_plus.formats.writing import tag_of_path, valid_tag
 from trectools_plus.text import on, quoted
@@ -24,10 +25,10 @@ def may_hold_documents(run: RunView) -> bool:
     """
     if run.documents_in_column_2:
         return True
-    doc_id = run.frame["doc_id"]
-    if run.n_rows < 2 or bool((doc_id != doc_id[0]).any()):
+    if run.n_rows < 2 or run.doc_ids.changes().any():
         return False
-    return bool((~run.frame["q0"].cast(pl.String).is_in(["Q0", "q0", "0"])).any())
+    second = run.rows.second
+    return not {"Q0", "q0", "0"}.issuperset(second.texts(second.numbered()[1]))
 
 
 @rule(
@@ -48,10 +49,10 @@ def second_column(run: RunView) -> Hit | None:
     """Column 2 is not Q0."""
     if run.columns is None or run.n_rows == 0 or run.documents_in_column_2:
         return None
-    rows = np.flatnonzero((run.frame["q0"] != "Q0").to_numpy())
+    rows = run.rows.second.differ_from("Q0")
     if len(rows) == 0:
         return None
-    found = quoted(str(run.frame["q0"][int(rows[0])]))
+    found = quoted(run.rows.second.text(rows[0]))
     return Hit(
         f"column 2 is {found}, not 'Q0'{on(len(rows))}; TREC checkers reject it and "
         "pyserini reads such a run as MS MARCO",
@@ -65,7 +66,7 @@ def second_column(run: RunView) -> Hit | None:
 def write_q0(draft: Draft, job: Job) -> Draft:
     """Write Q0 in column 2 (R107), unless it may contain the document ids."""
     run = draft.run
-    count = int((run.frame["q0"] != "Q0").sum())
+    count = len(run.rows.second.differ_from("Q0"))
     if not count:
         return draft
     if may_hold_documents(run):
@@ -74,6 +75,8 @@ def write_q0(draft: Draft, job: Job) -> Draft:
     if np.isnan(run.score).all() and not run.swapped_columns:
         job.skip("R107", "no row has a number in column 5, so the columns may have another meaning")
         return draft
+    import polars as pl
+
     job.done("R107", count)
     return draft.with_fields(c2=pl.repeat("Q0", run.n_rows, eager=True))
 
@@ -110,7 +113,7 @@ def columns_swapped(run: RunView) -> Hit | None:
     """The document ids are in column 2."""
     if not run.documents_in_column_2:
         return None
-    second, third = str(run.frame["q0"][0]), run.doc_id(0)
+    second, third = run.rows.second.text(0), run.doc_id(0)
     return Hit(
         f"columns 2 and 3 look swapped: {quoted(second)} and {quoted(third)}",
         run.lines(range(run.n_rows)),
@@ -152,13 +155,13 @@ def several_tags(run: RunView) -> Hit | None:
         return None
     if run.columns.origin is not None and run.columns.origin.systems is not None:
         return _several_systems(run, run.columns.origin.systems)
-    tags = run.frame["tag"]
-    rows = np.flatnonzero((tags != tags[0]).to_numpy())
+    tags = run.rows.tags
+    rows = tags.differ_from(tags.text(0))
     if len(rows) == 0:
         return None
-    distinct = tags.n_unique()
-    first, other = quoted(tags[0]), quoted(tags[int(rows[0])])
-    several = f" ({distinct:,} tags in all)" if distinct > 2 else on(len(rows))
+    n_tags = len(tags.numbered()[1])
+    first, other = quoted(tags.text(0)), quoted(tags.text(rows[0]))
+    several = f" ({n_tags:,} tags in all)" if n_tags > 2 else on(len(rows))
     message = f"tag {other} after {first}{several}; two runs may have been joined"
     return Hit(message, run.lines(rows), len(rows), run.column(rows[0], 6))
 
@@ -176,7 +179,7 @@ def _several_systems(run: RunView, systems: Systems) -> Hit:
     return Hit(str(systems), remedy=remedy[:1].upper() + remedy[1:], fix="no")
 
 
-_NOT_IN_TAGS = r"[^A-Za-z0-9_.\-]"
+_NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_.\-]")
 
 
 @rule(
@@ -200,8 +203,8 @@ def tag_form(run: RunView) -> Hit | None:
     rows = _rows_of_bad_tags(run)
     if len(rows) == 0:
         return None
-    tag = str(run.frame["tag"][int(rows[0])])
-    invalid = list(dict.fromkeys(pl.Series([tag]).str.extract_all(_NOT_IN_TAGS)[0].to_list()))
+    tag = run.rows.tags.text(rows[0])
+    invalid = list(dict.fromkeys(_NOT_IN_TAGS.findall(tag)))
     length = f" of {len(tag):,} characters" if len(tag) > run.max_tag_length else f" {quoted(tag)}"
     marks = f" with {', '.join(quoted(mark) for mark in invalid[:5])}" if invalid else ""
     more = ", …" if len(invalid) > 5 else ""
@@ -214,15 +217,13 @@ def tag_form(run: RunView) -> Hit | None:
     )
 
 
-def _rows_of_bad_tags(run: RunView) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    tags = run.frame["tag"]
-    is_constant = isinstance(tags.dtype, pl.Enum) or not (tags != tags[0]).any()
-    distinct = tags.head(1).cast(pl.String) if is_constant else tags.unique()
-    is_bad = (distinct.str.len_chars() > run.max_tag_length) | distinct.str.contains(_NOT_IN_TAGS)
-    bad = distinct.filter(is_bad)
-    if bad.is_empty() or is_constant:
-        return np.arange(run.n_rows if len(bad) else 0)
-    return np.flatnonzero(tags.is_in(bad.implode()).to_numpy())
+def _rows_of_bad_tags(run: RunView) -> Rows:
+    number, first = run.rows.tags.numbered()
+    is_bad = [
+        len(tag) > run.max_tag_length or _NOT_IN_TAGS.search(tag) is not None
+        for tag in run.rows.tags.texts(first)
+    ]
+    return np.flatnonzero(np.array(is_bad)[number])
 
 
 @fix_step("R151", "R152", order=80)
@@ -230,6 +231,8 @@ def write_tags(draft: Draft, job: Job) -> Draft:
     """Write one tag (R151), or replace invalid characters in tags (R152)."""
     if not draft.run.n_rows or not {"R151", "R152"} & job.requested:
         return draft
+    import polars as pl
+
     tags, requested, longest = draft.fields["c6"], job.options.tag, job.options.max_tag_length
     distinct = tags.unique(maintain_order=True).to_list()
     valid_tags = [valid_tag(tag, longest) for tag in distinct]

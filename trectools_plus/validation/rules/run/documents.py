@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 
-from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
-from trectools_plus.ranking import rank_documents
+from trectools_plus.formats.clean.words import Rows
+from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.limits import TREC_MAX_DEPTH
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.columns import may_hold_documents
-from trectools_plus.validation.views.order import Rows, places_in_query
+from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.runs import RunView
 
 
@@ -41,21 +40,21 @@ from trectools_plus.validation.views.runs import RunView
 def duplicate_document(run: RunView) -> Hit | None:
     """A document occurs twice in a query."""
     repeats = run.repeats
-    if repeats.is_empty():
+    if not len(repeats):
         return None
-    row, first = repeats["row"][0], repeats["first"][0]
+    row, first = int(repeats.row[0]), int(repeats.first[0])
     systems = run.unclear_systems
-    n_queries = len(np.unique(run.blocks.query[repeats["row"].to_numpy()]))
+    n_queries = len(np.unique(run.blocks.query[repeats.row]))
     queries = f" in {plural(n_queries, 'query', 'queries')}"
-    more = f" ({repeats.height:,} rows{queries})" if repeats.height > 1 else ""
+    more = f" ({len(repeats):,} rows{queries})" if len(repeats) > 1 else ""
     return run.hit(
         f"{visible(run.doc_id(row))} is repeated in query {visible(run.query_id(row))} "
         f"({run.at_line(first)}: score {_score(run, first)}; here: {_score(run, row)}){more}",
-        repeats["row"].to_numpy(),
+        repeats.row,
         3,
         remedy=None if systems is None else f"See R151: {systems.shown} may name systems",
         fix="no" if systems else "safe" if _are_copies(run) else None,
-        effect=f"deletes {repeats.height:,} of {plural(run.n_rows, 'row')}; the remaining row "
+        effect=f"deletes {len(repeats):,} of {plural(run.n_rows, 'row')}; the remaining row "
         "decides the rank of a document",
     )
 
@@ -64,11 +63,10 @@ def _are_copies(run: RunView) -> bool:
     """Return whether each repeated row equals the first one in every field."""
     if run.columns is None:
         return False
-    rows, firsts = run.repeats["row"].to_numpy(), run.repeats["first"].to_numpy()
+    rows, firsts = run.repeats.row, run.repeats.first
     # A row without a score may be the header of another file that was appended.
     return not bool(np.isnan(run.score[rows]).any()) and all(
-        bool((run.texts(field, rows) == run.texts(field, firsts)).all())
-        for field in range(1, RUN_FIELDS + 1)
+        run.texts(field, rows) == run.texts(field, firsts) for field in range(1, RUN_FIELDS + 1)
     )
 
 
@@ -85,15 +83,17 @@ def remove_repeats(draft: Draft, job: Job) -> Draft:
     if "R131" in job.requested:
         draft = _keep_one(draft, job)
     repeats = draft.run.repeats
-    if repeats.is_empty():
+    if not len(repeats):
         return draft
-    involved = np.unique(repeats.select("row", "first").to_numpy())
+    import polars as pl
+
+    involved = np.union1d(repeats.row, repeats.first)
     # A row without a score may be the header of another file that was appended.
     involved = involved[~np.isnan(draft.run.score[involved])]
     table = draft.fields[involved].with_columns(row=pl.Series(involved))
     kept = table.unique(draft.fields.columns, keep="first", maintain_order=True)["row"].to_numpy()
     dropped = np.setdiff1d(involved, kept)
-    if len(dropped) < repeats.height and "R131" not in job.requested:
+    if len(dropped) < len(repeats) and "R131" not in job.requested:
         job.notes.append(
             "R131: repeated documents with different rows are not fixed; "
             "--fix R131 keeps one row of each"
@@ -107,15 +107,22 @@ def remove_repeats(draft: Draft, job: Job) -> Draft:
 def _keep_one(draft: Draft, job: Job) -> Draft:
     """Keep one row of each document: the one with the highest score, the first or the last."""
     repeats, run = draft.run.repeats, draft.run
-    if repeats.is_empty():
+    if not len(repeats):
         return draft
     if may_hold_documents(run):
         job.skip(
             "R131", "column 3 may not contain the document ids; --fix R108 swaps columns 2 and 3"
         )
         return draft
-    heads = repeats.select(row="first", first="first").unique()
-    group = pl.concat([repeats.select("row", "first"), heads])
+    import polars as pl
+
+    heads = np.unique(repeats.first)
+    group = pl.DataFrame(
+        {
+            "row": np.concatenate([repeats.row, heads]),
+            "first": np.concatenate([repeats.first, heads]),
+        }
+    )
     group = group.with_columns(score=pl.Series(run.score[group["row"].to_numpy()]))
     how = job.options.dedup
     if how == "best":
@@ -161,12 +168,10 @@ def depth(run: RunView) -> Hit | None:
     limit, sizes = run.max_depth, run.blocks.sizes
     if limit is None or sizes.max(initial=0) <= limit:
         return None
-    return deep_queries(run.blocks.query_ids, sizes, limit, run.lines(_first_beyond(run, limit)))
+    return deep_queries(run.query_ids, sizes, limit, run.lines(_first_beyond(run, limit)))
 
 
-def deep_queries(
-    query_ids: Sequence[str] | pl.Series, sizes: Rows, limit: int, lines: Sequence[int]
-) -> Hit:
+def deep_queries(query_ids: Sequence[str], sizes: Rows, limit: int, lines: Sequence[int]) -> Hit:
     """Return the hit for a run in which some queries have more results than allowed.
 
     Args:
@@ -212,11 +217,15 @@ def cut_depth(draft: Draft, job: Job) -> Draft:
     if np.isin(deep, unreadable).any():
         job.skip("R161", "some scores of a query are not numbers")
         deep = np.setdiff1d(deep, unreadable)
+    import polars as pl
+
+    from trectools_plus.ranking import rank_documents
+
     rows: Rows = np.flatnonzero(np.isin(run.blocks.query, deep))
     table = pl.DataFrame(
         {
             "query_id": run.blocks.query[rows],
-            "doc_id": run.frame["doc_id"].gather(rows),
+            "doc_id": run.doc_ids.take(rows).series(),
             "score": run.score[rows],
             "row": rows,
         }

@@ -7,21 +7,18 @@ import re
 from io import StringIO
 from shlex import quote
 
-import polars as pl
-
 from trectools_plus.formats.columns.columns import Origin
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
+from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.interchange.reading import find_convertible, json_problem
-from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
-from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.text import on, plural, quoted
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import FixName, Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
 from trectools_plus.validation.rules.run.columns import tag_for
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import field_of, fields_of
+from trectools_plus.validation.views.shape import fields_of
 from trectools_plus.validation.views.tables import TableView
 
 LAYOUT = "qid Q0 docid rank score tag"
@@ -55,26 +52,24 @@ def too_few_columns(run: RunView) -> Hit | None:
     """Rows with fewer fields than a run has."""
     if run.columns is not None and run.columns.origin is not None:
         return too_few_values(run, run.columns.origin)
-    short = run.misshapen.filter(
-        (pl.col("n_fields") < RUN_FIELDS) & ~pl.col("text").str.contains(INVISIBLE_BLANKS)
-    )
-    if short.is_empty():
+    short = run.misshapen.filter(run.misshapen.n_fields < RUN_FIELDS)
+    short = short.where(lambda text: INVISIBLE_BLANKS.search(text.encode()) is None)
+    if not len(short):
         return None
-    first = short.row(0, named=True)
-    cut = _is_cut_off(run, first["line"])
-    same_width = run.n_rows == 0 and short["n_fields"].n_unique() == 1
+    line, n_fields, text = short.rows()[0]
+    cut = _is_cut_off(run, line)
+    same_width = run.n_rows == 0 and len(set(short.n_fields.tolist())) == 1
     found = find_convertible(run.columns.source, "run") if same_width and run.columns else None
     if cut:
         guess, remedy = "; the file ends in the middle of a line", _COPY_AGAIN
     elif found is not None:
         guess, remedy = f"; this looks like {found.label}", conversion_remedy(run)
     else:
-        guess, remedy = _missing_column(fields_of(first["text"])), None
+        guess, remedy = _missing_column(fields_of(text)), None
     return Hit(
-        f"{plural(first['n_fields'], 'column')}, need 6 ({LAYOUT}){guess}"
-        f"{on(short.height, 'line')}",
-        short["line"].to_list(),
-        short.height,
+        f"{plural(n_fields, 'column')}, need 6 ({LAYOUT}){guess}{on(len(short), 'line')}",
+        short.line.tolist(),
+        len(short),
         remedy=remedy,
         # All rows lack the same column; of MS MARCO's ranks, it would make scores.
         fix=None if same_width and guess and (found is None or found.name != "msmarco") else "no",
@@ -83,15 +78,15 @@ def too_few_columns(run: RunView) -> Hit | None:
 
 def too_few_values(table: TableView, origin: Origin) -> Hit | None:
     """Rows of a file in another form that lack a value."""
-    short = table.misshapen.filter(pl.col("n_fields") < origin.n_values)
-    if short.is_empty():
+    short = table.misshapen.filter(table.misshapen.n_fields < origin.n_values)
+    if not len(short):
         return None
-    n_values = plural(int(short["n_fields"][0]), "column")
+    n_values = plural(int(short.n_fields[0]), "column")
     names = " ".join(origin.required)
     return Hit(
-        f"{n_values}, need {origin.n_values} ({names}){on(short.height, 'line')}",
-        short["line"].to_list() if origin.has_lines else [],
-        short.height,
+        f"{n_values}, need {origin.n_values} ({names}){on(len(short), 'line')}",
+        short.line.tolist() if origin.has_lines else [],
+        len(short),
         remedy="Write a value in each of these columns on every line",
         fix="no",
     )
@@ -99,15 +94,14 @@ def too_few_values(table: TableView, origin: Origin) -> Hit | None:
 
 def too_many_values(table: TableView, origin: Origin) -> Hit | None:
     """Rows of a file in another form with more values than names, or with unmatched quotes."""
-    long = table.misshapen.filter(pl.col("n_fields") > origin.n_values)
-    if long.is_empty():
+    long = table.misshapen.filter(table.misshapen.n_fields > origin.n_values)
+    if not len(long):
         return None
-    first = long.row(0, named=True)
     return Hit(
-        f"{plural(first['n_fields'], 'column')}, more than the header names; a value may contain "
-        f"the separator{on(long.height, 'line')}",
-        long["line"].to_list(),
-        long.height,
+        f"{plural(int(long.n_fields[0]), 'column')}, more than the header names; a value may "
+        f"contain the separator{on(len(long), 'line')}",
+        long.line.tolist(),
+        len(long),
         remedy='Quote values that contain the separator: "a,b"',
         fix="no",
     )
@@ -140,7 +134,7 @@ def _is_cut_off(run: RunView, line: int) -> bool:
     if run.columns is None or run.columns.source.data.endswith(b"\n"):
         return False
     last_row = int(run.columns.lines[-1]) if run.columns.n_rows else 0
-    return line > last_row > 0 and line == run.columns.misshapen["line"][-1]
+    return line > last_row > 0 and line == run.columns.misshapen.line[-1]
 
 
 @fix_step("R101", order=20)
@@ -152,7 +146,8 @@ def add_columns(draft: Draft, job: Job) -> Draft:
     if found is not None and found.name == "msmarco":
         job.skip("R101", "the last column contains ranks; use `runs convert`")
         return draft
-    texts = draft.view.unparsed_lines["text"]
+    lines = draft.view.unparsed_lines
+    rows = [fields_of(text) for text in lines.text]
     tag = tag_for(job.options.tag, draft.path, job.options.max_tag_length)
     forms = (
         (("{1} {2} {3} {4} {5} " + tag), {4: INTEGER, 5: DECIMAL}, 5, f"added the tag {tag}"),
@@ -160,13 +155,13 @@ def add_columns(draft: Draft, job: Job) -> Draft:
         ("{1} Q0 {2} 0 {3} " + tag, {3: DECIMAL}, 3, f"added Q0, ranks and the tag {tag}"),
     )
     for form, patterns, width, what in forms:
-        fields = [field_of(texts, number) for number in range(1, width + 2)]
-        if fields[-1].is_null().all() and all(
-            fields[number - 1].str.contains(pattern).fill_null(False).all()
+        if all(len(fields) == width for fields in rows) and all(
+            re.match(pattern, fields[number - 1]) is not None
             for number, pattern in patterns.items()
+            for fields in rows
         ):
-            job.done("R101", texts.len(), what)
-            return draft.from_unparsed_lines(form, fields[:-1], draft.view.unparsed_lines["line"])
+            job.done("R101", len(rows), what)
+            return draft.from_unparsed_lines(form, rows, lines.line)
     job.skip("R101", "the rows do not all lack the same column")
     return draft
 
@@ -194,17 +189,16 @@ def too_many_columns(run: RunView) -> Hit | None:
     """Rows with more fields than a run has."""
     if run.columns is not None and run.columns.origin is not None:
         return too_many_values(run, run.columns.origin)
-    long = pl.concat([run.misshapen.filter(pl.col("n_fields") > RUN_FIELDS), run.words_after_tag])
-    if long.is_empty():
+    long = run.misshapen.filter(run.misshapen.n_fields > RUN_FIELDS) + run.words_after_tag
+    if not len(long):
         return None
-    first = long.row(0, named=True)
-    guess = _blank_inside(fields_of(first["text"]))
+    guess = _blank_inside(fields_of(long.text[0]))
     return Hit(
-        f"{plural(first['n_fields'], 'column')}, need 6{guess}{on(long.height, 'line')}",
-        long["line"].to_list(),
-        long.height,
+        f"{plural(int(long.n_fields[0]), 'column')}, need 6{guess}{on(len(long), 'line')}",
+        long.line.tolist(),
+        len(long),
         fix=None if "run tag" in guess else "no",
-        blocks_scoring=run.words_after_tag.is_empty(),
+        blocks_scoring=not len(run.words_after_tag),
     )
 
 
@@ -222,17 +216,12 @@ def _blank_inside(fields: list[str]) -> str:
     return ""
 
 
-_BLANK_CHARACTERS = " \t\x0b\x0c"
 _BLANKS = r"[ \t\x0b\x0c]"
-
-
 _FIELD = r"[^ \t\x0b\x0c]+"
-
-
 # Five valid columns; everything after them is the tag.
-_TAG_OF_WORDS = (
-    rf"^(?P<front>(?:{_FIELD}{_BLANKS}+){{3}}{INTEGER[1:-1]}{_BLANKS}+{DECIMAL[1:-1]}{_BLANKS}+)"
-    r"(?P<tag>.+)$"
+_TAG_OF_WORDS = re.compile(
+    rf"(?P<front>(?:{_FIELD}{_BLANKS}+){{3}}{INTEGER[1:-1]}{_BLANKS}+{DECIMAL[1:-1]}{_BLANKS}+)"
+    r"(?P<tag>.+)"
 )
 
 
@@ -241,24 +230,22 @@ def join_tags(draft: Draft, job: Job) -> Draft:
     """Join the words of the tag in rows that have too many columns only because of it (R102)."""
     if "R102" not in job.requested:
         return draft
-    wide = draft.view.unparsed_lines.filter(
-        field_of(draft.view.unparsed_lines["text"], 7).is_not_null()
-    )
-    wide = wide.filter(~pl.col("text").str.starts_with("#"))
-    if wide.is_empty():
+    lines = draft.view.unparsed_lines
+    wide = lines.where(lambda text: len(fields_of(text)) > RUN_FIELDS and text[0] != "#")
+    if not len(wide):
         return draft
-    sep = draft.separator
-    groups = pl.col("text").str.strip_chars(_BLANK_CHARACTERS).str.extract_groups(_TAG_OF_WORDS)
-    front = groups.struct.field("front").str.replace_all(f"{_BLANKS}+", sep)
-    tag = groups.struct.field("tag").str.replace_all(f"{_BLANKS}+", "_")
-    # A "tag" that begins with a number begins with the score; the extra word is before it.
-    is_name = ~groups.struct.field("tag").str.extract(rf"^({_FIELD})").str.contains(DECIMAL)
-    fixed = wide.filter(is_name).select("line", text=front + tag).drop_nulls()
-    if fixed.height < wide.height:
+    fixed = {}
+    for line, _, text in wide.rows():
+        found = _TAG_OF_WORDS.fullmatch(text.strip(" \t\x0b\x0c"))
+        # A "tag" that begins with a number begins with the score; the extra word is before it.
+        if found is not None and not re.match(DECIMAL, re.split(_BLANKS, found["tag"])[0]):
+            front = re.sub(f"{_BLANKS}+", draft.separator, found["front"])
+            fixed[line] = front + re.sub(f"{_BLANKS}+", "_", found["tag"])
+    if len(fixed) < len(wide):
         job.skip("R102", "a blank is not in the tag; remove it from the id")
-    if fixed.is_empty():
+    if not fixed:
         return draft
-    job.done("R102", fixed.height)
+    job.done("R102", len(fixed))
     return draft.rewritten(draft.fields, fixed=fixed)
 
 
@@ -341,11 +328,15 @@ def write_arranged(draft: Draft, job: Job, code: str) -> Draft:
     """Write the rows of a file that is not in TREC form as columns, if this was requested."""
     if not draft.view.is_arranged or code not in job.requested:
         return draft
+    import polars as pl
+
+    from trectools_plus.formats.writing import UNWRITABLE
+
     columns = draft.view.columns
     assert columns is not None
     rows = columns.rows.drop("line")
     blank = pl.any_horizontal(pl.all().str.contains(UNWRITABLE))
-    if columns.misshapen.height or rows.filter(blank).height:
+    if len(columns.misshapen) or rows.filter(blank).height:
         job.skip(code, "a value is missing, or an id contains a blank")
         return draft
     if columns.origin is not None and columns.origin.systems is not None:
@@ -355,7 +346,7 @@ def write_arranged(draft: Draft, job: Job, code: str) -> Draft:
     what = "wrote the rows as columns in TREC form"
     job.done(code, rows.height, what)
     text = rows.write_csv(include_header=False, separator=" ", quote_style="never")
-    return draft.replaced(text.encode(), columns.lines.to_numpy())
+    return draft.replaced(text.encode(), columns.lines)
 
 
 @fix_step("R103", order=10, phase="format")

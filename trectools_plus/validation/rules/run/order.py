@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import polars as pl
 
+from trectools_plus.formats.clean.words import Rows
 from trectools_plus.text import in_all, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
@@ -24,9 +24,10 @@ from trectools_plus.validation.rules.run.ranks import (
     rank_start,
     scores_reversed,
 )
-from trectools_plus.validation.views.order import Ordered, Rows, places_in_query
+from trectools_plus.validation.views.order import Ordered, places_in_query
 from trectools_plus.validation.views.runs import RunView
 
+_SHORT_NUMBER = re.compile("[0-9]{1,18}")
 _RANK_RULES = (
     rank_not_integer,
     duplicate_rank,
@@ -115,7 +116,7 @@ def query_order(run: RunView) -> Hit | None:
     """The queries are not in ascending order."""
     if run.columns is None:
         return None
-    ids: list[str] = run.blocks.query_ids.to_list()
+    ids = run.query_ids
     places = _descents([(text,) for text in ids])
     # Both orders of "q10" and "q9" count as ascending: as text and as numbers.
     places = places and _descents([_natural(text) for text in ids])
@@ -176,6 +177,8 @@ def order_rows(draft: Draft, job: Job) -> Draft:
         job.done(code, count)
     fields = draft.fields[order]
     if number_ranks:
+        import polars as pl
+
         ranks = pl.Series(places_in_query(run.blocks.query[order]) + 1)
         fields = fields.with_columns(c4=ranks.cast(pl.String))
     elif np.array_equal(order, np.arange(len(order))):
@@ -197,12 +200,14 @@ def by_score(run: RunView) -> Rows:
 
 def _by_document(run: RunView, scored: Ordered, order: Rows, places: Rows) -> Rows:
     """Sort some places of an order also by document id, where scores and ranks are equal."""
+    import polars as pl
+
     table = pl.DataFrame(
         {
             "query": scored.query[places],
             "score": scored.score[places] + 0.0,  # -0.0 is 0.0
             "rank": pl.Series(scored.rank[places]).fill_nan(None),
-            "doc_id": run.frame["doc_id"].gather(order[places]),
+            "doc_id": run.doc_ids.take(order[places]).series(),
             "row": order[places],
         }
     ).with_columns(place=pl.col("query").rle_id())
@@ -215,11 +220,12 @@ def _by_document(run: RunView, scored: Ordered, order: Rows, places: Rows) -> Ro
 
 def _queries_in_order(run: RunView, order: Rows) -> tuple[Rows, int]:
     """Sort an order by query id (as numbers if all are), and count the moved queries."""
-    ids = run.blocks.query_ids
-    key = ids.cast(pl.Int64, strict=False) if ids.str.contains(r"^[0-9]{1,18}$").all() else ids
-    by_id = pl.DataFrame({"id": key, "text": ids}).with_row_index("query").sort("id", "text")
-    place = np.empty(ids.len(), np.int64)
-    place[by_id["query"].to_numpy()] = np.arange(ids.len())
-    n_moved = int((place != np.arange(ids.len())).sum())
+    ids = run.query_ids
+    keys: list[tuple[int, str]] = [(0, one) for one in ids]
+    if all(map(_SHORT_NUMBER.fullmatch, ids)):
+        keys = [(int(one), one) for one in ids]
+    place = np.empty(len(ids), np.int64)
+    place[sorted(range(len(ids)), key=keys.__getitem__)] = np.arange(len(ids))
+    n_moved = int((place != np.arange(len(ids))).sum())
     sorted_order: Rows = order[np.argsort(place[run.blocks.query[order]], kind="stable")]
     return sorted_order, n_moved

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 
+from trectools_plus.formats.clean.words import Rows
 from trectools_plus.text import in_all, number, on, plural, quoted, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.views.order import Ordered, Rows
+from trectools_plus.validation.views.order import Ordered
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import NOT_FINITE
 
@@ -58,9 +58,7 @@ def rank_not_integer(run: RunView) -> Hit | None:
 
 def _rank_with_fraction(run: RunView) -> Hit | None:
     """Ranks like ``1.0``: whole, but not written as whole numbers."""
-    if run.frame["rank"].dtype == pl.Int64:
-        return None
-    rows = np.flatnonzero(~run.texts(4).str.contains(r"^\+?[0-9]+$").to_numpy())
+    rows = np.flatnonzero(run.rows.ranks.has_point)
     if len(rows) == 0:
         return None
     return run.hit(
@@ -154,6 +152,8 @@ def reverse_scores(draft: Draft, job: Job) -> Draft:
     """Swap rank and score, or negate the scores, if they rise with rank (R121)."""
     if "R121" not in job.requested or scores_reversed.check(draft.run) is None:
         return draft
+    import polars as pl
+
     fields, run = draft.fields, draft.run
     if run.swapped_columns:
         job.done("R121", run.n_rows, "swapped columns 4 and 5")
@@ -274,7 +274,7 @@ def rank_start(run: RunView) -> Hit | None:
         return None
     rows = np.sort(ranked.rows(heads))
     row = int(rows[0])
-    n_queries = run.blocks.query_ids.len()
+    n_queries = len(run.query_ids)
     of = plural(n_queries, "query", "queries")
     return Hit(
         f"ranks start at {number(run.rank[row])} in {len(heads):,} of {of}",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 
+from trectools_plus.formats.clean.words import Rows
 from trectools_plus.text import number, on, quoted
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.views.order import Rows
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import NOT_FINITE
 
@@ -24,10 +24,13 @@ _C_HEX = re.compile(r"[+-]?0[xX][0-9a-fA-F]+")
 _COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 
-_COMMA_OR_WHOLE = r"^[+-]?(?:[0-9]*,)?[0-9]+(?:[eE][+-]?[0-9]+)?$"
+_COMMA_OR_WHOLE = re.compile(r"[+-]?(?:[0-9]*,)?[0-9]+(?:[eE][+-]?[0-9]+)?")
 
 
-_PERCENT = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)%$"
+_PERCENT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)%")
+
+
+_NOT_ZERO = re.compile("[^eE]*[1-9]")
 
 
 @rule(
@@ -59,7 +62,7 @@ def score_not_decimal(run: RunView) -> Hit | None:
         return None
     text = run.text(rows[0], SCORE_FIELD)
     all_rows = len(rows) == run.n_rows or _COMMA_DECIMAL.fullmatch(text)
-    can_be_fixed = all_rows and fixed_scores(run.texts(SCORE_FIELD)) is not None
+    can_be_fixed = all_rows and _fixed_scores(run.texts(SCORE_FIELD, np.arange(run.n_rows)))
     fixed = text.replace(",", ".") if _COMMA_DECIMAL.fullmatch(text) else text.removesuffix("%")
     return run.hit(
         f"score {quoted(text)} is not a number{on(len(rows))}; "
@@ -71,7 +74,7 @@ def score_not_decimal(run: RunView) -> Hit | None:
     )
 
 
-def fixed_scores(texts: pl.Series) -> tuple[pl.Series, str] | None:
+def _fixed_scores(texts: Sequence[str]) -> tuple[list[str], str] | None:
     """Convert scores that all have a decimal comma, or all a percent sign, to decimal numbers.
 
     Some scores with decimal commas may be whole numbers. Percentages must all have the sign,
@@ -83,11 +86,11 @@ def fixed_scores(texts: pl.Series) -> tuple[pl.Series, str] | None:
     Returns:
         The scores and a description of the change; ``None`` if the scores have no common form.
     """
-    if texts.str.contains(_COMMA_OR_WHOLE).all():
-        fixed = texts.str.replace(",", ".", literal=True)
+    if all(map(_COMMA_OR_WHOLE.fullmatch, texts)):
+        fixed = [text.replace(",", ".") for text in texts]
         return fixed, "wrote a decimal point for the comma"
-    if texts.str.contains(_PERCENT).all():
-        return texts.str.strip_suffix("%"), "took off the percent signs"
+    if all(map(_PERCENT.fullmatch, texts)):
+        return [text.removesuffix("%") for text in texts], "took off the percent signs"
     return None
 
 
@@ -96,14 +99,16 @@ def write_decimal_numbers(draft: Draft, job: Job) -> Draft:
     """Write decimal numbers if every score has a decimal comma or a percent sign (R110)."""
     if "R110" not in job.requested or not np.isnan(draft.run.score).any():
         return draft
-    texts = draft.fields["c5"]
-    fixed = fixed_scores(texts)
-    if fixed is None:
+    texts = draft.fields["c5"].to_list()
+    found = _fixed_scores(texts)
+    if found is None:
         job.skip("R110", "not every score has a decimal comma, or a percent sign")
         return draft
-    scores, what = fixed
-    job.done("R110", int((scores != texts).sum()), what)
-    return draft.with_fields(c5=scores)
+    import polars as pl
+
+    scores, what = found
+    job.done("R110", sum(new != old for new, old in zip(scores, texts, strict=True)), what)
+    return draft.with_fields(c5=pl.Series(scores))
 
 
 @rule(
@@ -165,8 +170,8 @@ def score_underflow(run: RunView) -> Hit | None:
     rows = np.flatnonzero(run.score == 0)
     if len(rows) == 0:
         return None
-    mantissa = run.texts(5, rows).str.extract(r"^([^eE]*)", 1)
-    rows = rows[mantissa.str.contains("[1-9]").to_numpy()]
+    is_lost = [_NOT_ZERO.match(text) is not None for text in run.texts(SCORE_FIELD, rows)]
+    rows = rows[np.array(is_lost)]
     if len(rows) == 0:
         return None
     return run.hit(
@@ -187,7 +192,8 @@ def _is_not_finite(run: RunView, rows: Rows) -> np.ndarray[tuple[int], np.dtype[
     """Return, for each of ``rows``, whether its score is written as nan or inf."""
     if len(rows) == 0:
         return np.empty(0, np.bool_)
-    return run.texts(5, rows).str.contains(NOT_FINITE).to_numpy()
+    texts = run.texts(SCORE_FIELD, rows)
+    return np.array([re.match(NOT_FINITE, text) is not None for text in texts])
 
 
 def _as_c_reads(text: str) -> str:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
-from trectools_plus.ranking import separate_ties
+from trectools_plus.formats.clean.words import Flags, Rows
 from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.order import by_score
-from trectools_plus.validation.views.order import Flags, Rows
 from trectools_plus.validation.views.runs import RunView
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _LOWERED = "lowered tied scores so that they fall with rank"
 COMPARED_EXACTLY = 10_000
@@ -92,7 +94,7 @@ class _TiedQueries:
 
     def add(self, run: RunView) -> Hit | None:
         """Count the queries of a chunk."""
-        self._n_queries += run.blocks.query_ids.len()
+        self._n_queries += len(run.query_ids)
         self._n_larger += int((run.blocks.sizes >= 2).sum())
         tied = _tied_queries(run)
         if len(tied) == 0:
@@ -136,7 +138,7 @@ def all_tied(run: RunView) -> Hit | None:
     tied = _tied_queries(run)
     if len(tied) == 0:
         return None
-    n_queries = run.blocks.query_ids.len()
+    n_queries = len(run.query_ids)
     n_larger = int((run.blocks.sizes >= 2).sum())
     first_rows = run.blocks.first_rows[tied]
     query_id = run.query_id(first_rows[0])
@@ -191,7 +193,7 @@ def _second_rows(run: RunView, queries: Rows) -> Rows:
 
 def _is_tied_query(run: RunView) -> Flags:
     """Return, for each query, whether it has two or more documents that all score the same."""
-    n_queries = run.blocks.query_ids.len()
+    n_queries = len(run.query_ids)
     if run.grouped.scores_fall:
         return np.zeros(n_queries, np.bool_)
     grouped = run.grouped
@@ -249,11 +251,14 @@ def _tie_in_float64(run: RunView) -> Hit | None:
         return None
     places = run.ties32[~_is_tied_query(run)[run.scored.query[run.ties32]]]
     rows, before = run.scored.rows(places), run.scored.rows(places - 1)
+    is_short = run.rows.scores.is_short
+    unsure = ~(is_short[rows] & is_short[before])  # other equal numbers do not differ as text
+    rows, before = rows[unsure], before[unsure]
     texts, texts_before = run.texts(5, rows), run.texts(5, before)
-    differ = np.flatnonzero((texts != texts_before).to_numpy())[:COMPARED_EXACTLY]
+    differ = [at for at in range(len(rows)) if texts[at] != texts_before[at]][:COMPARED_EXACTLY]
     pairs = [
         (int(rows[at]), texts_before[at], texts[at])
-        for at in differ.tolist()
+        for at in differ
         if _differ(texts[at], texts_before[at])
     ]
     if not pairs:
@@ -275,19 +280,14 @@ def _differ(left: str, right: str) -> bool:
 
 def _against_doc_id(run: RunView, places: Rows) -> Flags:
     """Return, for places of :attr:`RunView.scored`, whether the previous document id is lower."""
-    doc_ids = run.frame["doc_id"]
-    here = doc_ids.gather(run.scored.rows(places))
-    before = doc_ids.gather(run.scored.rows(places - 1))
-    flags: Flags = (before < here).to_numpy()
-    return flags
+    here, before = (run.doc_ids.take(run.scored.rows(at)) for at in (places, places - 1))
+    return here.above(before)
 
 
 def _other_document(run: RunView, places: Rows) -> Flags:
     """Return, for places of :attr:`RunView.scored`, whether the previous document differs."""
-    doc_ids = run.frame["doc_id"]
-    here = doc_ids.gather(run.scored.rows(places))
-    flags: Flags = (doc_ids.gather(run.scored.rows(places - 1)) != here).to_numpy()
-    return flags
+    here, before = (run.doc_ids.take(run.scored.rows(at)) for at in (places, places - 1))
+    return ~here.equal(before)
 
 
 def _rank_increases(run: RunView, places: Rows) -> Flags:
@@ -310,6 +310,8 @@ def separate_scores(draft: Draft, job: Job) -> Draft:
     run = draft.run
     if not {"R141", "R142", "R143"} & job.requested or not len(run.ties32):
         return draft
+    import polars as pl
+
     queries, is_broken = run.scored.query[run.ties32], _ties_by_rule(run)
     unreadable = np.unique(run.blocks.query[~np.isfinite(run.score)])
     texts, order = draft.fields["c5"], by_score(run)
@@ -332,20 +334,22 @@ def _ties_by_rule(run: RunView) -> dict[str, Flags]:
     """Flag, for each rule, the ties in 32 bits that break it."""
     scored, places = run.scored, run.ties32
     equal = scored.score[places] == scored.score[places - 1]
-    n_queries = run.blocks.query_ids.len()
+    n_queries = len(run.query_ids)
     n_equal = np.bincount(scored.query[places][equal], minlength=n_queries)
     single = ((n_equal == run.blocks.sizes - 1) & (n_equal > 0))[scored.query[places]]
     beyond = ~equal
     if not beyond.any() and tie_in_float32.check(run) is not None:
         # They differ as text, but not in 64 bits.
-        texts = run.texts(5)
-        here, before = scored.rows(places), scored.rows(places - 1)
-        beyond = (texts.gather(here) != texts.gather(before)).to_numpy() & ~single
+        here, before = (run.texts(5, scored.rows(at)) for at in (places, places - 1))
+        differ = [one != other for one, other in zip(here, before, strict=True)]
+        beyond = np.array(differ) & ~single
     return {"R141": equal & ~single, "R142": single, "R143": beyond}
 
 
 def _from_ranks(run: RunView, rows: Rows) -> pl.Series:
     """Return the scores ``n``, …, 2, 1 for the ``n`` rows of each query."""
+    import polars as pl
+
     table = pl.DataFrame({"query": run.blocks.query[rows]})
     scores = table.select(pl.int_range(pl.len(), 0, -1).over("query"))
     return scores.to_series().cast(pl.String)
@@ -353,6 +357,10 @@ def _from_ranks(run: RunView, rows: Rows) -> pl.Series:
 
 def _separated(run: RunView, rows: Rows) -> pl.Series:
     """Return new scores for the rows of some queries; null for unchanged scores."""
+    import polars as pl
+
+    from trectools_plus.ranking import separate_ties
+
     table = pl.DataFrame(
         {
             "query_id": run.blocks.query[rows],

@@ -1,0 +1,269 @@
+"""The rows of runs and qrels as arrays: queries, documents, numbers, and words of other columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.formats.clean.decimals import (
+    Decimals,
+    WholeNumbers,
+    parse_decimals,
+    parse_whole_numbers,
+)
+from trectools_plus.formats.clean.words import Ids, Rows
+from trectools_plus.formats.columns.fields import Fields
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from trectools_plus.formats.columns.columns import Columns
+
+
+RUN_FIELDS = 6
+"""The number of fields of a row of a run: ``query_id Q0 doc_id rank score tag``."""
+
+QRELS_FIELDS = 4
+"""The number of fields of a row of qrels: ``query_id iteration doc_id grade``."""
+
+
+@dataclass(frozen=True)
+class QueryBlocks:
+    """Blocks of adjacent rows with the same query id.
+
+    Attributes:
+        starts: First row of each block.
+        query_ids: The distinct ids, by first appearance.
+        block_query: For each block, the number of its query, a position in ``query_ids``.
+        n_rows: The number of rows.
+    """
+
+    starts: Rows
+    query_ids: list[str]
+    block_query: Rows
+    n_rows: int
+
+    @cached_property
+    def query(self) -> npt.NDArray[np.uint32]:
+        """For each row, the number of its query, by first appearance."""
+        lengths = np.diff(self.starts, append=self.n_rows)
+        return np.repeat(self.block_query.astype(np.uint32), lengths)
+
+    @property
+    def interleaved(self) -> bool:
+        """Return whether a query has several blocks."""
+        return len(self.starts) > len(self.query_ids)
+
+    @cached_property
+    def repeated_starts(self) -> Rows:
+        """First rows of blocks whose query has an earlier block."""
+        _, first = np.unique(self.block_query, return_index=True)
+        again = np.ones(len(self.starts), np.bool_)
+        again[first] = False
+        rows: Rows = self.starts[again]
+        return rows
+
+    @cached_property
+    def sizes(self) -> Rows:
+        """Number of rows of each query."""
+        if not self.interleaved:
+            return np.diff(self.starts, append=self.n_rows)
+        return np.bincount(self.query, minlength=len(self.query_ids))
+
+    @cached_property
+    def first_rows(self) -> Rows:
+        """First row of each query."""
+        if not self.interleaved:
+            return self.starts
+        _, first = np.unique(self.block_query, return_index=True)
+        rows: Rows = self.starts[first]
+        return rows
+
+    @classmethod
+    def of_queries(cls, query_ids: Sequence[str]) -> QueryBlocks:
+        """Return a block of one row for each query."""
+        numbers = np.arange(len(query_ids))
+        return cls(numbers, list(query_ids), numbers, len(query_ids))
+
+    @classmethod
+    def joined(cls, parts: Sequence[QueryBlocks]) -> QueryBlocks:
+        """Return the blocks of some parts of a file, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        numbers: dict[str, int] = {}
+        starts, queries, n_rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
+        for part in parts:
+            of_part = [numbers.setdefault(one, len(numbers)) for one in part.query_ids]
+            queries.append(np.array(of_part, np.int64)[part.block_query])
+            starts.append(part.starts + n_rows)
+            n_rows += part.n_rows
+        rows, query = np.concatenate(starts), np.concatenate(queries)
+        # A block may continue in the next part.
+        begins = np.concatenate([np.ones(min(1, len(query)), np.bool_), query[1:] != query[:-1]])
+        return cls(rows[begins], list(numbers), query[begins], n_rows)
+
+    def query_id(self, row: int) -> str:
+        """Return the query id of a row."""
+        block = int(np.searchsorted(self.starts, row, "right")) - 1
+        return self.query_ids[int(self.block_query[block])]
+
+
+def find_blocks(ids: Ids) -> QueryBlocks:
+    """Find the blocks in a column of query ids."""
+    begins = np.concatenate([np.ones(min(1, len(ids)), np.bool_), ids.changes()])
+    starts = np.flatnonzero(begins)
+    heads = ids.take(starts)
+    number, first = heads.numbered()
+    return QueryBlocks(starts, heads.texts(first), number, len(ids))
+
+
+@dataclass(frozen=True, eq=False)
+class RunRows:
+    """The rows of a run.
+
+    Attributes:
+        blocks: The queries.
+        second: The second column.
+        doc_ids: The documents.
+        ranks: The ranks.
+        scores: The scores.
+        tags: The last column.
+    """
+
+    blocks: QueryBlocks
+    second: Ids
+    doc_ids: Ids
+    ranks: WholeNumbers
+    scores: Decimals
+    tags: Ids
+
+    @classmethod
+    def of(cls, columns: Columns, *, has_header: bool = False) -> RunRows:
+        """Read the rows of a file; the first of them may be a header."""
+        return cls.joined([cls.of_fields(one) for one in _data_fields(columns, has_header)])
+
+    @classmethod
+    def of_fields(cls, fields: Fields) -> RunRows:
+        """Return the rows in a part of a file."""
+        return cls(
+            find_blocks(fields.ids(1)),
+            fields.words(2),
+            fields.ids(3),
+            parse_whole_numbers(fields.text, *fields.bounds(4)),
+            parse_decimals(fields.text, *fields.bounds(5)),
+            fields.words(6),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[RunRows]) -> RunRows:
+        """Return the rows of some parts of a file."""
+        return cls(
+            QueryBlocks.joined([part.blocks for part in parts]),
+            Ids.joined([part.second for part in parts]),
+            Ids.joined([part.doc_ids for part in parts]),
+            WholeNumbers.joined([part.ranks for part in parts]),
+            Decimals.joined([part.scores for part in parts]),
+            Ids.joined([part.tags for part in parts]),
+        )
+
+    @classmethod
+    def of_queries(cls, query_ids: Sequence[str]) -> RunRows:
+        """Return a row for each query, without a document."""
+        n_rows = len(query_ids)
+        none, numbers = Ids.constant("", n_rows), WholeNumbers.of(np.zeros(n_rows, np.int64))
+        scores = Decimals(np.zeros(n_rows), np.ones(n_rows, np.bool_))
+        return cls(QueryBlocks.of_queries(query_ids), none, none, numbers, scores, none)
+
+    @classmethod
+    def of_frame(cls, frame: pl.DataFrame) -> RunRows:
+        """Return the rows of a table: ``query_id, doc_id, rank, score``."""
+        n_rows = frame.height
+        rank, score = frame["rank"].to_numpy(), frame["score"].to_numpy()
+        return cls(
+            find_blocks(Ids.of_series(frame["query_id"])),
+            Ids.constant("Q0", n_rows),
+            Ids.of_series(frame["doc_id"]),
+            WholeNumbers.of(rank.astype(np.int64)),
+            Decimals(score.astype(np.float64), np.zeros(n_rows, np.bool_)),
+            Ids.constant("", n_rows),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class QrelsRows:
+    """The rows of qrels.
+
+    Attributes:
+        blocks: The queries.
+        iterations: The second column.
+        doc_ids: The documents.
+        grades: The grades.
+    """
+
+    blocks: QueryBlocks
+    iterations: Ids
+    doc_ids: Ids
+    grades: WholeNumbers
+
+    @classmethod
+    def of(cls, columns: Columns, *, has_header: bool = False) -> QrelsRows:
+        """Read the rows of a file; the first of them may be a header."""
+        return cls.joined([cls.of_fields(one) for one in _data_fields(columns, has_header)])
+
+    @classmethod
+    def of_fields(cls, fields: Fields) -> QrelsRows:
+        """Return the rows in a part of a file."""
+        return cls(
+            find_blocks(fields.ids(1)),
+            fields.words(2),
+            fields.ids(3),
+            parse_whole_numbers(fields.text, *fields.bounds(4)),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[QrelsRows]) -> QrelsRows:
+        """Return the rows of some parts of a file."""
+        return cls(
+            QueryBlocks.joined([part.blocks for part in parts]),
+            Ids.joined([part.iterations for part in parts]),
+            Ids.joined([part.doc_ids for part in parts]),
+            WholeNumbers.joined([part.grades for part in parts]),
+        )
+
+    @classmethod
+    def of_queries(cls, query_ids: Sequence[str]) -> QrelsRows:
+        """Return a row for each query, without a document."""
+        n_rows = len(query_ids)
+        none, numbers = Ids.constant("", n_rows), WholeNumbers.of(np.zeros(n_rows, np.int64))
+        return cls(QueryBlocks.of_queries(query_ids), none, none, numbers)
+
+    @classmethod
+    def of_frame(cls, frame: pl.DataFrame) -> QrelsRows:
+        """Return the rows of a table: ``query_id, iteration, doc_id, relevance``.
+
+        A grade that is not a whole number is NaN.
+        """
+        grade = frame["relevance"].to_numpy()
+        is_number = np.isfinite(grade)
+        return cls(
+            find_blocks(Ids.of_series(frame["query_id"])),
+            Ids.of_series(frame["iteration"]),
+            Ids.of_series(frame["doc_id"]),
+            WholeNumbers(
+                np.where(is_number, grade, 0).astype(np.int64),
+                is_number,
+                np.zeros(len(grade), np.bool_),
+            ),
+        )
+
+
+def _data_fields(columns: Columns, has_header: bool) -> Iterator[Fields]:
+    """Yield the fields of the rows after a header."""
+    for part in columns.fields():
+        yield part.without_first() if has_header else part
+        has_header = False
