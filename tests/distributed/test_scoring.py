@@ -21,7 +21,7 @@ from trectools_plus.measures.parser import parse_measures
 from trectools_plus.measures.scoring import distributed
 from trectools_plus.measures.scoring.chunks import ScoredFile
 from trectools_plus.measures.scoring.distributed import Part, PartScorer
-from trectools_plus.measures.scoring.files import open_files
+from trectools_plus.measures.scoring.files import RunOpener, open_files
 from trectools_plus.validation import load_qrels
 
 from .conftest import kill
@@ -115,7 +115,7 @@ def test_large_files_are_scored_in_chunks(scheduler, collection, monkeypatch):
         found, opened = score(given.qrels, given.runs)
     check_same(found, expected)
     assert joined == given.runs
-    assert sum(isinstance(run, ScoredFile) for run in opened) == 5  # one has unsorted queries
+    assert sum(isinstance(run, ScoredFile) for run in opened) == 6
 
 
 def test_the_command_prints_the_same_bytes(scheduler, collection, tmp_path, monkeypatch):
@@ -151,7 +151,7 @@ def test_errors_are_those_of_one_machine(scheduler, collection, tmp_path, low_me
 def test_a_file_that_workers_do_not_see_is_named(scheduler, collection, tmp_path):
     given = collection(1)
     measures = parse_measures(["nDCG@10"])
-    scorer = PartScorer(load_qrels(given.qrels), measures, _never)
+    scorer = PartScorer(load_qrels(given.qrels), RunOpener(tuple(measures), False, False))
     (tmp_path / "mine.run").write_text("q1 Q0 d1 1 1.0 t\n")
     places = {
         "cannot find this file": Place(str(tmp_path / "only-there" / "mine.run"), 17),
@@ -186,10 +186,6 @@ def test_an_address_that_only_this_machine_can_read(scheduler, collection, tmp_p
                 run_benchmark(load_config(options=options))
     finally:
         memory.rm("/only-here.run")
-
-
-def _never(*_):
-    raise AssertionError
 
 
 def test_the_first_error_is_raised_and_the_rest_is_not_computed(scheduler):

@@ -1,4 +1,4 @@
-"""Clean files give what the slower readers give, for all flags, in one process and in two."""
+"""Files read in chunks give what they give as a whole, for all flags, in one process and in two."""
 
 import sys
 
@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.measures.scoring.test_clean import collections, large, write
+from tests.measures.scoring.test_files import collections, large, write
 from trectools_plus import processes
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.measures.scoring import clean
+from trectools_plus.measures.scoring import chunks
 from trectools_plus.trec_eval import files
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.output import output_lines
@@ -20,7 +20,7 @@ MEASURES = ["-mofficial", "-mset", "-mall_trec", "-mnum_ret", "-mndcg.0=2,1=5", 
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(clean, "_CHUNK_BYTES", 120)
+    monkeypatch.setattr(chunks, "_CHUNK_BYTES", 120)
 
 
 def outcome(flags, qrels, run):
@@ -33,9 +33,9 @@ def outcome(flags, qrels, run):
         return type(error), str(error)
 
 
-def slow_outcome(*given):
+def whole_outcome(*given):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "load_clean_qrels", lambda _: None)
+        patch.setattr(files, "map_clean_chunks", lambda *_, **__: None)
         return outcome(*given)
 
 
@@ -45,23 +45,23 @@ def slow_outcome(*given):
     st.lists(st.sampled_from(MEASURES), max_size=2, unique=True),
     st.sampled_from([9, 10]),
 )
-def test_lines_notes_and_errors_are_those_of_the_slower_readers(
+def test_lines_notes_and_errors_are_those_of_the_whole_file(
     tmp_path_factory, collection, flags, measures, version
 ):
     qrels, run = write(tmp_path_factory.mktemp("clean"), collection)
     flags = [f"--trec-eval-version={version}", *flags, *measures]
-    assert outcome(flags, qrels, run) == slow_outcome(flags, qrels, run)
+    assert outcome(flags, qrels, run) == whole_outcome(flags, qrels, run)
 
 
 @pytest.mark.parametrize("version", [9, 10])
 @pytest.mark.parametrize("flags", [[], ["-q", "-c"], ["-J"], ["-M5", "-l2"], ["-D30", "-q"]])
 def test_two_processes_give_the_same(tmp_path, monkeypatch, flags, version):
-    monkeypatch.setattr(clean, "_BYTES_PER_PROCESS", 1)
+    monkeypatch.setattr(chunks, "_BYTES_PER_PROCESS", 1)
     monkeypatch.setattr(processes, "_count_processors", lambda: 2)
     monkeypatch.setattr(processes, "can_copy_process", lambda: sys.platform == "linux")
-    monkeypatch.setitem(sys.modules, "trectools_plus.trec_eval.reading", None)
+    monkeypatch.setattr(files, "read_run", None)
     qrels, run = write(tmp_path, large())
     flags = [f"--trec-eval-version={version}", "-m", "all_trec", *flags]
     found = outcome(flags, qrels, run)
     monkeypatch.undo()
-    assert found == slow_outcome(flags, qrels, run)
+    assert found == whole_outcome(flags, qrels, run)

@@ -9,10 +9,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.source import source_of
 from trectools_plus.formats.query_chunks import double_byte_order_mark
-from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.validation import CATALOGUE, Finding, Severity
 from trectools_plus.validation.chunks import check_chunks, open_chunk, read_file_start
 from trectools_plus.validation.engine import check_view

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import polars as pl
 import pytest
 
 from trectools_plus.text import listed, number, plural, visible
@@ -45,11 +44,11 @@ def test_ids_that_both_sides_have_are_no_near_matches() -> None:
 
 
 def test_common_affix_needs_half_of_the_ids() -> None:
-    judged = pl.Series(["d1", "d2", "d3"])
-    assert common_affix(pl.Series(["x-d1", "x-d2", "y"]), judged) == ("prefix", "x-")
-    assert common_affix(pl.Series(["d1#0", "d2#0"]), judged) == ("suffix", "#0")
-    assert common_affix(pl.Series(["a", "b"]), judged) is None
-    assert common_affix(pl.Series(["11", "12"]), pl.Series(["1", "2"])) is None
+    judged = ["d1", "d2", "d3"]
+    assert common_affix(["x-d1", "x-d2", "y"], judged) == ("prefix", "x-")
+    assert common_affix(["d1#0", "d2#0"], judged) == ("suffix", "#0")
+    assert common_affix(["a", "b"], judged) is None
+    assert common_affix(["11", "12"], ["1", "2"]) is None
 
 
 def test_wording() -> None:

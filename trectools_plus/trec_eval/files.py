@@ -22,7 +22,7 @@ from trectools_plus.trec_eval.output import Scores, notes_on_files
 from trectools_plus.trec_eval.reading import (
     as_judgments,
     has_other_bytes,
-    read_input,
+    read_run,
     read_qrels,
 )
 from trectools_plus.trec_eval.scoring import (
@@ -54,7 +54,7 @@ def score_files(arguments: Arguments) -> tuple[Scores, list[str]]:
         scored = _score_in_chunks(arguments, as_judgments(qrels), of_qrels)
         if scored is not None:
             return scored
-    data = read_input(arguments, qrels, of_qrels)
+    data = read_run(arguments, qrels, of_qrels)
     return score(data, arguments), data.notes
 
 

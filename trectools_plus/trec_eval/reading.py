@@ -87,7 +87,7 @@ class Input(Displayed):
 
 
 def read_qrels(arguments: Arguments) -> tuple[QrelsView, list[Finding]]:
-    """Read and check the qrels of a command line; see :func:`read_input`.
+    """Read and check the qrels of a command line; see :func:`read_run`.
 
     Returns:
         The qrels; and their findings, unless the file is not UTF-8.
@@ -97,7 +97,7 @@ def read_qrels(arguments: Arguments) -> tuple[QrelsView, list[Finding]]:
     return judged, [] if has_other_bytes(judged) else _check_qrels(judged, arguments)
 
 
-def read_input(arguments: Arguments, judged: QrelsView, of_qrels: Sequence[Finding]) -> Input:
+def read_run(arguments: Arguments, judged: QrelsView, of_qrels: Sequence[Finding]) -> Input:
     """Read the run of a command line.
 
     Args:

@@ -66,7 +66,7 @@ def assert_same(data: bytes, n_fields: int = 3) -> None:
     columns, plain = scan(data, n_fields), split_plainly(data, n_fields)
     assert columns.rows.rows() == plain.rows
     assert columns.misshapen.rows() == plain.misshapen
-    assert columns.comments.rows() == plain.comments
+    assert [(line, text) for line, _, text in columns.comments.rows()] == plain.comments
     assert columns.n_rows == len(plain.rows)
     facts = columns.facts
     assert facts.blank_lines.lines.tolist() == plain.blank
@@ -181,14 +181,14 @@ def test_facts_of_an_untidy_file() -> None:
     facts = columns.facts
     assert facts.has_bom
     assert (facts.n_lines, facts.n_crlf, facts.n_lf, facts.final_newline) == (6, 1, 4, False)
-    assert columns.comments.rows() == [(1, "# c")]
+    assert columns.comments.rows() == [(1, 2, "# c")]
     assert facts.blank_lines.lines.tolist() == [3]
     assert facts.loose_rows.lines.tolist() == [4]
     assert facts.nul.lines.tolist() == [5]
     assert facts.form_feed_lines.lines.tolist() == [6]
     assert facts.bare_cr.lines.tolist() == [6]
     assert (facts.spaced_rows, facts.tabbed_rows) == (4, 1)
-    assert columns.lines.to_list() == [2, 4, 5, 6]
+    assert columns.lines.tolist() == [2, 4, 5, 6]
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 1 << 19])

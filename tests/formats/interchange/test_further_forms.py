@@ -265,4 +265,4 @@ def test_columns_are_those_of_runs_or_qrels() -> None:
 def test_positions_need_no_header() -> None:
     source = Source("a", b"1,d1,2\n1,d2,1\n")
     columns = lex_run(source, {"query_id": "1", "doc_id": "2", "score": "3"})
-    assert columns.lines.to_list() == [1, 2]
+    assert columns.lines.tolist() == [1, 2]

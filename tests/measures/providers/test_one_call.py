@@ -26,7 +26,7 @@ from trectools_plus.measures.definitions.trec_eval_measures import (
     sets_of,
 )
 from trectools_plus.measures.providers import pytrec_eval
-from trectools_plus.measures.scoring import clean
+from trectools_plus.measures.scoring import chunks
 from trectools_plus.measures.scoring.chunks import ScoredFile
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.builtin import SCORERS
@@ -156,8 +156,8 @@ def test_every_figure_of_the_drop_in_is_halved(
 @pytest.fixture
 def large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """Files that are scored in chunks by two processes, if the system can copy a process."""
-    monkeypatch.setattr(clean, "_CHUNK_BYTES", 60)
-    monkeypatch.setattr(clean, "_BYTES_PER_PROCESS", 1)
+    monkeypatch.setattr(chunks, "_CHUNK_BYTES", 60)
+    monkeypatch.setattr(chunks, "_BYTES_PER_PROCESS", 1)
     monkeypatch.setattr(processes, "_count_processors", lambda: 2)
     monkeypatch.setattr(processes, "can_copy_process", lambda: sys.platform == "linux")
     qrels, run = tmp_path / "qrels", tmp_path / "run"

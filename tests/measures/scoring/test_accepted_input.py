@@ -19,8 +19,7 @@ from trectools_plus.measures import evaluate, parse_measures
 from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.scoring.files import open_files
 from trectools_plus.trec_eval.arguments import parse_arguments
-from trectools_plus.trec_eval.reading import read_input
-from trectools_plus.trec_eval.scoring import score
+from trectools_plus.trec_eval.files import score_files
 from trectools_plus.validation import load_qrels, load_run, validate_run
 
 NAMES = ["AP", "nDCG@10", "P@5", "R@100", "RR"]
@@ -101,9 +100,8 @@ def by_trec_eval(qrels, run, **_):
     words = [word for name in ("map", "ndcg_cut.10", "P.5", "recall.100", "recip_rank")
              for word in ("-m", name)]  # fmt: skip
     arguments = parse_arguments(["-c", *words, qrels, run])
-    data = read_input(arguments)
-    scores = score(data, arguments)
-    n_queries = data.qrels["query_id"].n_unique()
+    scores, _ = score_files(arguments)
+    n_queries = scores.n_qrels
     with suppress(CheckFailedError):  # without a header, which trec_eval counts as a query
         n_queries = len(load_qrels(qrels).query_ids)
     return [

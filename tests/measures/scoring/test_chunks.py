@@ -4,7 +4,6 @@ import gzip
 import itertools
 import json
 import os
-from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +17,9 @@ from trectools_plus.formats import query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
+from trectools_plus.measures.scoring import chunks
 from trectools_plus.measures.scoring.files import open_files
 from trectools_plus.measures.scoring.judgments import Judgments
-from trectools_plus.measures.scoring.views import score_file
 from trectools_plus.validation import load_qrels, load_run
 
 AT_CUTOFFS = ["AP@2", "R@2", "P@3", "ERR@3", "APcap@3", "Judged@2"]
@@ -35,17 +34,12 @@ SCORES = ["1.0", "1.000000001", "1", "0.5", "2e0", "-3", "7", "1e30", "0"]
 def small_pieces(monkeypatch):
     """Cut even small files into several pieces."""
     monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 60)
-
-
-def ready(qrels):
-    future = Future()
-    future.set_result(Judgments.of(qrels))
-    return future
+    monkeypatch.setattr(chunks, "_CHUNK_BYTES", 60)
 
 
 def in_pieces(run, qrels, measures=MEASURES):
     """Return the scores in chunks; ``None`` if the run is left to the reader."""
-    scored = score_file(run, ready(qrels), measures)
+    scored = chunks.score_clean_file(run, Judgments.of(qrels), measures)
     return scored and score_runs(qrels, {"run": scored}, measures, Averaging())
 
 
@@ -176,7 +170,6 @@ def test_a_clean_run_is_scored_in_pieces(tmp_path):
         (["01 Q0 a 1 2 t", "2 Q0 a 1 2 t"], {"1": {"a": 1}, "2": {"a": 1}}),  # likewise
         (["1 Q0 a 1 2 t", "01 Q0 b 1 2 t"], {"1": {"a": 1}}),  # beside the right spelling
         (["1 Q0 x 1 2 t"], {"1": {"a": 1}}),  # nothing judged
-        (["# a comment", "1 Q0 a 1 2 t"], {"1": {"a": 1}}),
         ([], {"1": {"a": 1}}),
     ],
 )
@@ -223,7 +216,7 @@ ANY_QRELS = Qrels.from_dict({str(q): {"d01": 1, "d02": 1} for q in range(1, 4)})
 
 
 def test_real_runs_are_scored_in_pieces(shared_data, monkeypatch, thorough):
-    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 1 << 20)
+    monkeypatch.setattr(chunks, "_CHUNK_BYTES", 1 << 20)
     folder = shared_data / "robust03"
     qrels = load_qrels(folder / "qrels.txt.gz")
     for path in sorted(folder.glob("input.*"))[: None if thorough else 1]:

@@ -20,7 +20,7 @@ from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.scoring import distributed
-from trectools_plus.measures.scoring.files import open_files
+from trectools_plus.measures.scoring.files import RunOpener, open_files
 from trectools_plus.validation import FindingsError, Severity, load_qrels, load_run
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import notes_on_findings
@@ -197,7 +197,7 @@ def plain_outcome(qrels, run):
 def spread_outcome(qrels, run):
     """As workers score a large file, and what they leave is opened here."""
     table = load_qrels(qrels)
-    scorer = distributed.PartScorer(table, MEASURES, lambda *_: None)
+    scorer = distributed.PartScorer(table, RunOpener(tuple(MEASURES), False, False))
     try:
         parts = [
             distributed.Part(run, place_of(run), chunk)

@@ -7,9 +7,11 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trectools_plus.formats.clean.words import Ids
+from trectools_plus.formats.columns.rows import QueryBlocks, find_blocks
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import rank_documents
-from trectools_plus.validation.views.order import find_blocks, find_repeats
+from trectools_plus.validation.views.order import find_repeats
 from trectools_plus.validation.views.runs import RunView
 
 ROWS = st.lists(
@@ -33,9 +35,16 @@ def test_blocks_number_queries_by_first_appearance(
     rows: list[tuple[str, str, int, float]],
 ) -> None:
     ids = [row[0] for row in rows]
-    blocks = find_blocks(pl.Series("query_id", ids, dtype=pl.String))
+    cut = len(ids) // 2
+    parts = [find_blocks(Ids.of_texts(part)) for part in (ids[:cut], ids[cut:])]
+    for blocks in (find_blocks(Ids.of_texts(ids)), QueryBlocks.joined(parts)):
+        assert_blocks(blocks, ids)
+
+
+def assert_blocks(blocks: QueryBlocks, ids: list[str]) -> None:
     order = list(dict.fromkeys(ids))
-    assert blocks.query_ids.to_list() == order
+    assert blocks.query_ids == order
+    assert [blocks.query_id(row) for row in range(len(ids))] == ids
     assert [order[number] for number in blocks.query] == ids
     assert blocks.sizes.tolist() == [ids.count(query_id) for query_id in order]
     assert blocks.first_rows.tolist() == [ids.index(query_id) for query_id in order]
@@ -46,10 +55,10 @@ def test_blocks_number_queries_by_first_appearance(
 @given(rows=ROWS)
 def test_repeats_are_found_with_their_first_row(rows: list[tuple[str, str, int, float]]) -> None:
     pairs = [row[:2] for row in rows]
-    blocks = find_blocks(pl.Series([row[0] for row in rows], dtype=pl.String))
-    found = find_repeats(blocks.query, pl.Series([row[1] for row in rows], dtype=pl.String))
+    blocks = find_blocks(Ids.of_texts([row[0] for row in rows]))
+    found = find_repeats(blocks.query, Ids.of_texts([row[1] for row in rows]))
     expected = [(n, pairs.index(pair)) for n, pair in enumerate(pairs) if pair in pairs[:n]]
-    assert found.rows() == expected
+    assert list(zip(found.row.tolist(), found.first.tolist(), strict=True)) == expected
 
 
 @given(rows=ROWS)

@@ -76,11 +76,13 @@ class PairTable:
         """Return whether a document is in the table, for any query."""
         if not len(self.query) or not len(ids):
             return False
-        hashes = self.ids.hashes()
-        order = np.argsort(hashes)
-        at = np.searchsorted(hashes[order], ids.hashes())
-        same = self.ids.take(order.take(at, mode="clip")).equal(ids)
-        return bool(same.any())
+        known, hashes = self.ids.hashes(), ids.hashes()
+        order = np.argsort(known)
+        at = order.take(np.searchsorted(known[order], hashes), mode="clip")
+        near = np.flatnonzero(known[at] == hashes)
+        if self.ids.take(at[near]).equal(ids.take(near)).any():
+            return True
+        return not set(ids.texts(near)).isdisjoint(self.ids.texts()) if len(near) else False
 
     def _slots(self, keys: Word) -> Rows:
         n_slot_bits = len(self.is_used).bit_length() - 1

@@ -39,7 +39,7 @@ GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_siz
 def _bounds(run: Run, qrels: Qrels) -> dict[str, Bounds]:
     pair = PairView(RunView.of_table(run), QrelsView.of_table(qrels))
     assert pair.qrels is not None
-    found = find_bounds(pair.run, pair.qrels, pair.judged_rows)
+    found = find_bounds(pair)
     return {bounds.measure: bounds for bounds in found}
 
 
@@ -84,8 +84,7 @@ def test_bounds_agree_with_the_measures_on_a_submitted_run(shared_data: Path) ->
     qrels = open_qrels(folder / "qrels.txt.gz")
     assert isinstance(run, RunView)
     assert isinstance(qrels, QrelsView)
-    judged = PairView(run, qrels).judged_rows
-    found = {b.measure: b for b in find_bounds(run, qrels, judged)}
+    found = {bounds.measure: bounds for bounds in find_bounds(PairView(run, qrels))}
     table = tie_bounds(Qrels(qrels.frame), Run(run.frame), ["AP", "nDCG"])
     for measure, bounds in found.items():
         of_measure = table.filter(table["measure"] == measure)

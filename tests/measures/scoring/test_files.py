@@ -1,4 +1,4 @@
-"""Clean files are scored by NumPy, in several processes, with the results of the slower readers."""
+"""Files scored in chunks, in several processes, have the results of those read as a whole."""
 
 import gzip
 import json
@@ -17,8 +17,10 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import name_runs, query_chunks
 from trectools_plus.measures import parse_measures, score_runs
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.scoring import clean, files, reading
+from trectools_plus.measures.scoring import chunks, files
 from trectools_plus.measures.scoring.chunks import ScoredFile
+from trectools_plus.measures.scoring.judgments import Judgments
+from trectools_plus.validation import load_qrels
 
 CUT = parse_measures(["nDCG@10", "AP@2", "R@3", "RR@2", "NumRet", "Judged@2", "ERR@3"])
 WHOLE = parse_measures(["AP", "AP(rel=2)", "nDCG", "Bpref", "Rprec", "SetF", "NumRet", "MeanRank"])
@@ -29,13 +31,13 @@ SCORES = ["9.5", "9.25", "7", "6.000001", "6.0000001", "0.5", "0.25", "0", "-1.2
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(clean, "_CHUNK_BYTES", 120)
+    monkeypatch.setattr(chunks, "_CHUNK_BYTES", 120)
     monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 120)
 
 
 @pytest.fixture
 def two_processes(monkeypatch):
-    monkeypatch.setattr(clean, "_BYTES_PER_PROCESS", 1)
+    monkeypatch.setattr(chunks, "_BYTES_PER_PROCESS", 1)
     monkeypatch.setattr(processes, "_count_processors", lambda: 2)
     monkeypatch.setattr(processes, "can_copy_process", lambda: sys.platform == "linux")
 
@@ -52,17 +54,16 @@ def outcome(qrels: Path, runs: list[Path], measures: list[Measure], **options):
     return found.query_ids, found.counts, found.queries_without_relevant, tables, found.notes
 
 
-def slow_outcome(*given, whole=False, **options):
+def whole_outcome(*given, **options):
+    """Return the same for runs that are read as a whole."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "load_clean_qrels", lambda _: None)
-        if whole:
-            patch.setattr(reading, "score_file", lambda *_: None)
+        patch.setattr(files, "score_clean_file", lambda *_: None)
         return outcome(*given, **options)
 
 
-def is_clean(qrels, run, measures=CUT):
-    judged = clean.load_clean_qrels(qrels)
-    return judged is not None and clean.score_clean_file(run, judged, measures) is not None
+def in_chunks(qrels, run, measures=CUT):
+    judged = Judgments.of(load_qrels(qrels))
+    return chunks.score_clean_file(run, judged, measures)
 
 
 @st.composite
@@ -110,15 +111,13 @@ def write(folder, collection, packed=False):
 
 
 @given(collections(), st.sampled_from([CUT, WHOLE]), st.booleans())
-def test_figures_notes_and_errors_are_those_of_the_slower_readers(
+def test_figures_notes_and_errors_are_those_of_the_whole_file(
     tmp_path_factory, collection, measures, packed
 ):
     qrels, run = write(tmp_path_factory.mktemp("clean"), collection, packed)
     for strict in (False, True):
         found = outcome(qrels, [run], measures, strict_input=strict)
-        assert found == slow_outcome(qrels, [run], measures, strict_input=strict)
-    if isinstance(found[0], dict):  # not an error
-        assert found[:4] == slow_outcome(qrels, [run], measures, whole=True)[:4]
+        assert found == whole_outcome(qrels, [run], measures, strict_input=strict)
 
 
 @given(collections(), st.data())
@@ -130,7 +129,7 @@ def test_a_damaged_file_is_no_different(tmp_path_factory, collection, data):
         new = data.draw(st.sampled_from([*" \n\t\r#01.-dQ\0,{é\udcff", ""]))
         run = run[:at] + new + run[at + 1 :]
     paths = write(tmp_path_factory.mktemp("damaged"), (run, qrels))
-    assert outcome(paths[0], [paths[1]], CUT) == slow_outcome(paths[0], [paths[1]], CUT)
+    assert outcome(paths[0], [paths[1]], CUT) == whole_outcome(paths[0], [paths[1]], CUT)
 
 
 @given(collections(), st.data())
@@ -141,7 +140,7 @@ def test_damaged_qrels_are_no_different(tmp_path_factory, collection, data):
         new = data.draw(st.sampled_from([*" \n\t\r#01.-dQ", ""]))
         qrels = qrels[:at] + new + qrels[at + 1 :]
     paths = write(tmp_path_factory.mktemp("damaged"), (run, qrels))
-    assert outcome(paths[0], [paths[1]], CUT) == slow_outcome(paths[0], [paths[1]], CUT)
+    assert outcome(paths[0], [paths[1]], CUT) == whole_outcome(paths[0], [paths[1]], CUT)
 
 
 @given(collections(), st.data())
@@ -152,7 +151,7 @@ def test_moved_and_repeated_rows_are_no_different(tmp_path_factory, collection, 
     if data.draw(st.booleans()):
         lines.remove(line)
     qrels, run = write(tmp_path_factory.mktemp("moved"), ("".join(lines), collection[1]))
-    assert outcome(qrels, [run], WHOLE) == slow_outcome(qrels, [run], WHOLE)
+    assert outcome(qrels, [run], WHOLE) == whole_outcome(qrels, [run], WHOLE)
 
 
 def large(n_queries=24, depth=12, form="{q} Q0 d{d} {r} {s} tag\n"):
@@ -172,10 +171,10 @@ def large(n_queries=24, depth=12, form="{q} Q0 d{d} {r} {s} tag\n"):
 def test_processes_give_the_same(tmp_path, two_processes, monkeypatch, measures, packed):
     qrels, run = write(tmp_path, large(), packed)
     found = outcome(qrels, [run], measures)
-    assert found == slow_outcome(qrels, [run], measures)
+    assert found == whole_outcome(qrels, [run], measures)
     monkeypatch.setattr(processes, "_count_processors", lambda: 1)
     assert found == outcome(qrels, [run], measures)
-    assert is_clean(qrels, run, measures)
+    assert in_chunks(qrels, run, measures) is not None
 
 
 def test_several_runs(tmp_path, two_processes):
@@ -184,7 +183,7 @@ def test_several_runs(tmp_path, two_processes):
     other.write_text(large(form="{q} Q0 d{d} {r} {s} other\n")[0], encoding="utf-8")
     odd.write_text(large(form="{q}  Q0 d{d} {r} {s} odd\n")[0], encoding="utf-8")
     for runs in ([run, other], [run, odd, other], [odd]):
-        assert outcome(qrels, runs, WHOLE) == slow_outcome(qrels, runs, WHOLE)
+        assert outcome(qrels, runs, WHOLE) == whole_outcome(qrels, runs, WHOLE)
     opened = files.open_files(str(qrels), [str(run), str(odd), str(other)], WHOLE)
     assert [run.name for run in opened.runs] == ["tag", "odd", "other"]
     assert all(isinstance(run, ScoredFile) for run in opened.runs)
@@ -193,22 +192,22 @@ def test_several_runs(tmp_path, two_processes):
 def test_a_query_in_two_chunks_is_left_to_the_reader(tmp_path, two_processes):
     run, grades = large()
     qrels, path = write(tmp_path, (run + "3 Q0 new 1 5 tag\n", grades))
-    assert not is_clean(qrels, path)
-    assert outcome(qrels, [path], CUT) == slow_outcome(qrels, [path], CUT)
+    assert in_chunks(qrels, path) is None
+    assert outcome(qrels, [path], CUT) == whole_outcome(qrels, [path], CUT)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux copies processes")
 def test_a_killed_process_changes_nothing(tmp_path, two_processes, monkeypatch):
     qrels, run = write(tmp_path, large())
-    here, scan = os.getpid(), clean.scan_run
+    here, read = os.getpid(), chunks.open_chunk
 
-    def be_killed(data):
+    def be_killed(path, data, condition):
         if os.getpid() != here and data.startswith((b"2", b"4")):
             os.kill(os.getpid(), 9)
-        return scan(data)
+        return read(path, data, condition)
 
-    monkeypatch.setattr(clean, "scan_run", be_killed)
-    assert outcome(qrels, [run], WHOLE) == slow_outcome(qrels, [run], WHOLE)
+    monkeypatch.setattr(chunks, "open_chunk", be_killed)
+    assert outcome(qrels, [run], WHOLE) == whole_outcome(qrels, [run], WHOLE)
 
 
 def test_a_name_that_hides_the_compression_is_noted(tmp_path):
@@ -219,7 +218,7 @@ def test_a_name_that_hides_the_compression_is_noted(tmp_path):
     right.write_bytes(gzip.compress(run.read_bytes()))
     notes = [files.open_files(str(qrels), [str(path)], CUT).notes for path in (run, wrong, right)]
     assert ["F112" in " ".join(one) for one in notes] == [False, True, False]
-    assert is_clean(qrels, wrong)
+    assert in_chunks(qrels, wrong) is not None
 
 
 def test_malformed_files_are_no_different(shared_data):
@@ -227,17 +226,16 @@ def test_malformed_files_are_no_different(shared_data):
     for entry in json.loads((folder / "manifest.json").read_text(encoding="utf-8")):
         if entry["kind"] == "run" and "with" in entry:
             paths = folder / entry["with"], [folder / entry["file"]], CUT
-            assert outcome(*paths) == slow_outcome(*paths), entry
+            assert outcome(*paths) == whole_outcome(*paths), entry
 
 
 def test_real_runs(shared_data, monkeypatch, thorough):
-    monkeypatch.setattr(clean, "_CHUNK_BYTES", 1 << 20)
+    monkeypatch.setattr(chunks, "_CHUNK_BYTES", 1 << 20)
     monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 1 << 20)
     folder = shared_data / "robust03"
     for run in sorted(folder.glob("input.*"))[: None if thorough else 1]:
         paths = folder / "qrels.txt.gz", [run], WHOLE
-        assert outcome(*paths) == slow_outcome(*paths)
-        judged = clean.load_clean_qrels(paths[0])
-        scored = judged and clean.score_clean_file(run, judged, WHOLE)
+        assert outcome(*paths) == whole_outcome(*paths)
+        scored = in_chunks(paths[0], run, WHOLE)
         if scored:
             assert np.isfinite(scored.table[:, :-1]).all()

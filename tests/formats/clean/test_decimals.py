@@ -1,0 +1,110 @@
+"""Numbers are those of ``float()`` and ``int()``."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from trectools_plus.formats.clean.decimals import (
+    Decimals,
+    WholeNumbers,
+    parse_decimals,
+    parse_whole_numbers,
+)
+from trectools_plus.formats.clean.words import Text
+
+DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+OTHER = [
+    "x",
+    "-",
+    ".",
+    "1.2.3",
+    "--1",
+    "0x2",
+    "1,5",
+    "1_0",
+    "1e",
+    "é",
+    "1é",
+    "１",
+    "1 5",
+    "e5",
+    "+",
+]
+NOT_FINITE = ["nan", "-NaN", "inf", "+Infinity", "1e999", "-1e999", "1e-999"]
+DIGITS = st.from_regex(r"[+-]?[0-9]{0,18}\.?[0-9]{0,18}([eE][+-]?[0-9]{1,3})?", fullmatch=True)
+NUMBER = DIGITS.filter(bool) | st.sampled_from([*OTHER, *NOT_FINITE, "0" * 500 + "1.5"])
+
+
+def bounds(texts: list[str]) -> tuple[Text, np.ndarray, np.ndarray]:
+    data = [text.encode() for text in texts]
+    ends = np.cumsum([len(one) + 1 for one in data]) - 1
+    return Text.of(b" ".join(data)), ends - [len(one) for one in data], ends
+
+
+def decimals(texts: list[str]) -> Decimals:
+    return parse_decimals(*bounds(texts))
+
+
+def whole_numbers(texts: list[str]) -> WholeNumbers:
+    return parse_whole_numbers(*bounds(texts))
+
+
+def expected(text: str) -> float:
+    return float(text) if DECIMAL.fullmatch(text) or text in NOT_FINITE else math.nan
+
+
+@given(
+    st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=20),
+    st.sampled_from(
+        ["{!r}", "{:.17e}", "{:.3f}", "{:.0f}", "{:+.5f}", "{:.20f}", "{:g}", "{:.15g}"]
+    ),
+)
+@example([5e-324, 1.7976931348623157e308, -0.0, 9007199254740993.0, 0.1], "{!r}")
+@example([9007199254740992.0, 9007199254740993.0, 1234567890123456.0], "{:.0f}")
+def test_scores_are_those_of_float(values: list[float], form: str) -> None:
+    texts = [form.format(value) for value in values]
+    assert decimals(texts).values.tobytes() == np.array(list(map(float, texts))).tobytes()
+
+
+@given(st.lists(NUMBER, min_size=1, max_size=8))
+@example(["123456789.123456789", "00000000000000000001.5", "12345678.", ".12345678", "1234567.8"])
+def test_any_text_is_read_as_float_reads_it(texts: list[str]) -> None:
+    found = decimals(texts)
+    np.testing.assert_array_equal(found.values, [expected(text) for text in texts])
+    assert np.signbit(found.values[np.isfinite(found.values)]).tolist() == [
+        text.startswith("-") for text in texts if math.isfinite(expected(text))
+    ]
+    short = [text for text, is_short in zip(texts, found.is_short, strict=True) if is_short]
+    for one in short:
+        for other in short:
+            if float(one) == float(other):
+                assert _exact(one) == _exact(other)
+
+
+def _exact(text: str) -> object:
+    from decimal import Decimal
+
+    return Decimal(text)
+
+
+@given(
+    st.lists(
+        st.integers(-(1 << 64), 1 << 64).map(str)
+        | st.from_regex(r"[+-]?[0-9]{1,12}(\.0{0,3})?", fullmatch=True)
+        | st.sampled_from([*OTHER, "1.5", "-1", "007"]),
+        min_size=1,
+    )
+)
+def test_whole_numbers_are_those_of_int(texts: list[str]) -> None:
+    found = whole_numbers(texts)
+    for row, text in enumerate(texts):
+        match = re.fullmatch(r"([+-]?[0-9]+)(\.0*)?", text)
+        is_number = match is not None and -(1 << 63) <= int(match[1]) < 1 << 63
+        assert found.is_number[row] == is_number
+        assert found.values[row] == (int(match[1]) if match and is_number else 0)
+        assert found.has_point[row] == (is_number and bool(match and match[2]))
