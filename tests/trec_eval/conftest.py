@@ -9,7 +9,7 @@ import pytest
 
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.output import output_lines
-from trectools_plus.trec_eval.reading import read_qrels, read_run
+from trectools_plus.trec_eval.reading import read_input
 from trectools_plus.trec_eval.scoring import score
 
 
@@ -21,7 +21,7 @@ def printed(tmp_path: Path) -> Callable[..., list[str]]:
         (tmp_path / "qrels").write_text(qrels, "utf-8")
         (tmp_path / "run").write_text(run, "utf-8")
         arguments = parse_arguments([*flags, str(tmp_path / "qrels"), str(tmp_path / "run")])
-        data = read_run(arguments, *read_qrels(arguments))
+        data = read_input(arguments)
         return "\n".join(output_lines(score(data, arguments), arguments)).splitlines()
 
     return call

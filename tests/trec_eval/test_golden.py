@@ -8,7 +8,7 @@ import pytest
 
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.output import output_lines
-from trectools_plus.trec_eval.reading import read_qrels, read_run
+from trectools_plus.trec_eval.reading import read_input
 from trectools_plus.trec_eval.scoring import score
 
 PLAIN: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ NOT_IN_RUN = {"out.test": set(), "out.test.aq": set(), "out.test.aqcM": {"302"}}
 def printed(shared_data: Path, flags: tuple[str, ...], run: str) -> str:
     folder = shared_data / "trec_eval"
     arguments = parse_arguments([*flags, str(folder / "qrels.test"), str(folder / run)])
-    scores = score(read_run(arguments, *read_qrels(arguments)), arguments)
+    scores = score(read_input(arguments), arguments)
     return "".join(f"{line}\n" for line in output_lines(scores, arguments))
 
 

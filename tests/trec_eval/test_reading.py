@@ -13,7 +13,7 @@ from trectools_plus.errors import CheckFailedError, TrectoolsPlusError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.output import output_lines
-from trectools_plus.trec_eval.reading import Input, read_qrels, read_run
+from trectools_plus.trec_eval.reading import Input, read_input
 from trectools_plus.trec_eval.scoring import score
 from trectools_plus.validation.findings import FindingsError
 
@@ -220,8 +220,7 @@ def test_what_trec_eval_passes_over_is_passed_over(printed, run):
 def read(tmp_path, qrels, run, *flags):
     (tmp_path / "qrels").write_text(qrels, "utf-8")
     (tmp_path / "run").write_text(run, "utf-8")
-    arguments = parse_arguments([*flags, str(tmp_path / "qrels"), str(tmp_path / "run")])
-    return read_run(arguments, *read_qrels(arguments))
+    return read_input(parse_arguments([*flags, str(tmp_path / "qrels"), str(tmp_path / "run")]))
 
 
 def test_equal_judgments_count_once(printed, tmp_path):
@@ -298,7 +297,7 @@ def test_ids_that_are_not_utf8_are_compared_as_bytes(tmp_path, utf8):
     }
     words = ["-q", "-m", "map", "-m", "ndcg_cut", str(tmp_path / "qrels"), str(tmp_path / "run")]
     arguments = parse_arguments(words)
-    data = read_run(arguments, *read_qrels(arguments))
+    data = read_input(arguments)
     found = score(data, arguments)
     table = Input.from_tables(Qrels.from_dict(tables["qrels"]), Run.from_dict(tables["run"]))
     expected = score(table, arguments)
@@ -310,7 +309,7 @@ def test_ids_that_are_not_utf8_are_compared_as_bytes(tmp_path, utf8):
     assert found.run_id.encode("utf-8", "surrogateescape") == tag
     assert [note for note in data.notes if "F103" in note and "as C trec_eval" in note]
     only = parse_arguments([f"-D1.{shown[-1].decode('utf-8', 'surrogateescape')}", *words])
-    assert score(read_run(only, *read_qrels(only)), only).query_ids == found.query_ids[-1:]
+    assert score(read_input(only), only).query_ids == found.query_ids[-1:]
 
 
 def test_utf16_is_refused(tmp_path):
@@ -318,7 +317,7 @@ def test_utf16_is_refused(tmp_path):
         (tmp_path / name).write_text(text, "utf-16" if name == "run" else "utf-8")
     arguments = parse_arguments(["--permissive", str(tmp_path / "qrels"), str(tmp_path / "run")])
     with pytest.raises(FindingsError, match="UTF-16"):
-        read_run(arguments, *read_qrels(arguments))
+        read_input(arguments)
 
 
 def test_a_query_with_negative_grades_only_scores_nothing(printed):
@@ -358,7 +357,7 @@ def test_no_odd_file_ends_otherwise_than_in_figures_or_a_reason(shared_data, fla
                 ["-q", "-m", "all_trec", "--trec-eval-version", version, *flags, *pair]
             )
             try:
-                data = read_run(arguments, *read_qrels(arguments))
+                data = read_input(arguments)
                 lines = [*output_lines(score(data, arguments), arguments)]
             except TrectoolsPlusError as error:
                 tried.add(error.exit_code)
@@ -394,7 +393,7 @@ def test_a_file_gives_what_its_table_gives(tmp_path_factory, data, version):
     words = [*flags, "--trec-eval-version", version, "-m", "all_trec", "-m", "relstring.5"]
     arguments = parse_arguments([*words, str(folder / "qrels"), str(folder / "run")])
     try:
-        found = read_run(arguments, *read_qrels(arguments))
+        found = read_input(arguments)
         lines = [*output_lines(score(found, arguments), arguments)]
     except CheckFailedError:
         return

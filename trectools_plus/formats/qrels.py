@@ -11,8 +11,8 @@ from trectools_plus.formats.columns.errors import find_field_error, raise_first_
 from trectools_plus.formats.columns.numbers import INTEGER, parse_integers
 from trectools_plus.formats.columns.rows import QRELS_FIELDS
 from trectools_plus.formats.files.source import read_source
-from trectools_plus.formats.interchange.reading import lex_qrels
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
+from trectools_plus.formats.lexing import lex_qrels
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.formats.writing import refuse_unwritable, write_rows
 from trectools_plus.text import shortened

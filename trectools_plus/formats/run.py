@@ -13,8 +13,8 @@ from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.errors import find_field_error, raise_first_error
 from trectools_plus.formats.columns.numbers import DECIMAL, parse_decimals, parse_ranks
 from trectools_plus.formats.files.source import read_source
-from trectools_plus.formats.interchange.reading import lex_run
 from trectools_plus.formats.interchange.systems import refuse_systems
+from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.writing import refuse_unwritable, write_rows
 from trectools_plus.text import shortened

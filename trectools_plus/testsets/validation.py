@@ -11,6 +11,7 @@ from trectools_plus.formats.files.source import read_source
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.testsets.loading import find_test_set
+from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.topics.engine import check_topics
@@ -78,7 +79,7 @@ class TestSetChecker:
         view.terms = self._terms(view, shown)
         view.drops_unknown_terms = self._drops_unknown_terms
         self._parts.append(view)
-        found = [*check_topics(topics), *run_rules(view, ("testset",), topics)]
+        found = [*check_topics(topics), *run_rules(view, ("testset",), topics, rules=CATALOGUE)]
         superseded: set[str] = set()
         superseded.update(*(_SUPERSEDED.get(finding.code, ()) for finding in found))
         findings = tuple(finding for finding in found if finding.code not in superseded)

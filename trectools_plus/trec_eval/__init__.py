@@ -3,7 +3,7 @@
 ::
 
     arguments.py    flags and parameters of measures, parsed as by getopt and trec_eval
-    files.py        scores of clean files without Polars; others are left to the next two
+    files.py        scores of files in chunks; other files are left to the next two
     reading.py      reading and validation of the files, and ranking
     scoring.py      values of each query and measure, from pytrec_eval or builtin.py
     builtin.py      measures that pytrec_eval does not have or version 10 computes differently
@@ -11,7 +11,7 @@
     explain.py      the help of -h
 
 The measures in trec_eval's order are in ``measures/definitions/trec_eval_measures.py``. Modules
-are imported on first use, so that ``-h`` does not load Polars.
+are imported on first use, so that ``-h`` loads few.
 """
 
 from trectools_plus.lazy_names import import_lazily

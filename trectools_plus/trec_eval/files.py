@@ -22,8 +22,8 @@ from trectools_plus.trec_eval.output import Scores, notes_on_files
 from trectools_plus.trec_eval.reading import (
     as_judgments,
     has_other_bytes,
-    read_run,
     read_qrels,
+    read_run,
 )
 from trectools_plus.trec_eval.scoring import (
     QueryScores,

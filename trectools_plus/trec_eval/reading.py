@@ -86,6 +86,20 @@ class Input(Displayed):
         return cls(Judgments.of(qrels), RunView.of_table(run), run.name)
 
 
+def read_input(arguments: Arguments) -> Input:
+    """Read the two files of a command line.
+
+    Args:
+        arguments: The files (``-`` is standard input), ``--permissive`` and the version are used.
+
+    Raises:
+        FindingsError: If a file has errors at which trec_eval stops, or with which its figures are
+            not determined.
+        InputError: If a file cannot be read.
+    """
+    return read_run(arguments, *read_qrels(arguments))
+
+
 def read_qrels(arguments: Arguments) -> tuple[QrelsView, list[Finding]]:
     """Read and check the qrels of a command line; see :func:`read_run`.
 
@@ -98,17 +112,12 @@ def read_qrels(arguments: Arguments) -> tuple[QrelsView, list[Finding]]:
 
 
 def read_run(arguments: Arguments, judged: QrelsView, of_qrels: Sequence[Finding]) -> Input:
-    """Read the run of a command line.
+    """Read the run of a command line; see :func:`read_input`.
 
     Args:
-        arguments: The files (``-`` is standard input), ``--permissive`` and the version are used.
+        arguments: The command line.
         judged: The qrels.
         of_qrels: Their findings.
-
-    Raises:
-        FindingsError: If a file has errors at which trec_eval stops, or with which its figures are
-            not determined.
-        InputError: If a file cannot be read.
     """
     results, of_tags = _open_run(arguments.files[1])
     is_escaped = has_other_bytes(judged) or has_other_bytes(results)

@@ -19,9 +19,9 @@ from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import Source, source_of
-from trectools_plus.formats.interchange.reading import lex_run
+from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark
-from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.engine import run_rules
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
@@ -76,7 +76,7 @@ def open_chunk(
 
 def _needs_whole_run(finding: Finding) -> bool:
     """Return whether a finding on a chunk blocks scoring, or has a note about the whole run."""
-    is_counted = CATALOGUE[finding.code].chunk_accumulator is not None
+    is_counted = RULES[finding.code].chunk_accumulator is not None
     return finding.blocks_scoring or bool(finding.note and is_counted)
 
 
@@ -220,7 +220,7 @@ def check_chunks(
         facts.apply_to(view)
         sums.add(view)
     found = sums.findings()
-    found += [one for one in at_start if _needs_only_start(CATALOGUE[one.code])]
+    found += [one for one in at_start if _needs_only_start(RULES[one.code])]
     return in_catalogue_order(found)
 
 
@@ -353,13 +353,13 @@ def join_chunk_findings(path: str, chunks: Iterable[ChunkFindings]) -> list[Find
         ("R106", "mixed tabs and spaces", len(separators) > 1),
     ):
         if applies and code not in found:
-            found[code] = CATALOGUE[code].finding(Hit(message), path)
+            found[code] = RULES[code].finding(Hit(message), path)
     return in_catalogue_order(found.values())
 
 
 def in_catalogue_order(findings: Iterable[Finding]) -> list[Finding]:
     """Sort findings like the rules."""
-    order = {rule.code: at for at, rule in enumerate(CATALOGUE)}
+    order = {rule.code: at for at, rule in enumerate(RULES)}
     return sorted(findings, key=lambda finding: order[finding.code])
 
 
@@ -373,7 +373,7 @@ class _FindingSums:
         self._sums: dict[str, _FindingSum] = {}
         self._counts: dict[str, ChunkAccumulator] = {
             rule.code: rule.chunk_accumulator()
-            for rule in CATALOGUE
+            for rule in RULES
             if rule.chunk_accumulator is not None
         }
 
@@ -385,7 +385,7 @@ class _FindingSums:
         for code, counted in self._counts.items():
             hit = counted.add(view)
             if hit is not None:
-                self._add(CATALOGUE[code].finding(hit, self._path))
+                self._add(RULES[code].finding(hit, self._path))
         assert view.columns is not None
         self._n_lines += view.columns.facts.n_lines
 
@@ -405,7 +405,7 @@ class _FindingSums:
             if counted is None:
                 found.append(added.finding())
             elif (hit := counted.hit(added.first.message, added.count)) is not None:
-                found.append(added.finding_for(CATALOGUE[code].finding(hit, self._path)))
+                found.append(added.finding_for(RULES[code].finding(hit, self._path)))
         return found
 
     def _add(self, finding: Finding) -> None:

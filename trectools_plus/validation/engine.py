@@ -6,29 +6,31 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fsdecode
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.rows import QrelsRows, RunRows
 from trectools_plus.formats.files.binary import BinaryFileError
+from trectools_plus.formats.files.remote import is_catalogue_name
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.interchange.names import ColumnNames
-from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
-from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
-from trectools_plus.formats.tables import Qrels, Run, Topics
+from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.text import plural, visible
-from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
-from trectools_plus.validation.registry import SCOPES, FixName, Hit, Scope, Subject
+from trectools_plus.validation.registry import SCOPES, FixName, Hit, Rule, Scope, Subject
 from trectools_plus.validation.rules.pair.documents import few_judged
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import Shape
 from trectools_plus.validation.views.tables import TableView
-from trectools_plus.validation.views.testsets import TestSetView
+
+if TYPE_CHECKING:
+    from trectools_plus.formats.tables import Qrels, Run, Topics
+    from trectools_plus.validation.views.testsets import TestSetView
 
 
 def validate_run(
@@ -196,6 +198,8 @@ def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsVie
         columns: The columns of some fields in a table.
     """
     if is_catalogue_name(path):
+        from trectools_plus.formats.ir_datasets import open_catalogue
+
         return QrelsView.of_table(open_catalogue(str(path)).read_qrels())
     try:
         source = read_source(path, partial=True, tables=True)
@@ -242,7 +246,7 @@ def _without_impossible_fixes(view: TableView, findings: list[Finding]) -> list[
     """Return the findings without fixes that cannot be applied to this file."""
     if view.columns is None or all(finding.fix is Fix.NO for finding in findings):
         return findings
-    rules = [CATALOGUE[finding.code] for finding in findings]
+    rules = [RULES[finding.code] for finding in findings]
     nothing_can_be_fixed = any(
         rule.blocks_fixing and finding.fix is Fix.NO
         for rule, finding in zip(rules, findings, strict=True)
@@ -299,7 +303,7 @@ def check_ids(path: str, ids: IdFacts) -> list[Finding]:
         RunView(path, None, Shape(), RunRows.of_queries(ids.run_ids), None),
         QrelsView("qrels", None, Shape(), QrelsRows.of_queries(ids.qrels_ids)),
     )
-    hits = {code: CATALOGUE[code].check(pair) for code in ("P102", "P103")}
+    hits = {code: RULES[code].check(pair) for code in ("P102", "P103")}
     if ids.judged is None:
         nothing = f"0 of {plural(ids.n_documents, 'document')} are judged for their query"
         hits["P105"] = Hit(nothing, blocks_scoring=False)
@@ -307,7 +311,7 @@ def check_ids(path: str, ids: IdFacts) -> list[Finding]:
         hits["P105"] = few_judged(ids.judged)
     if n_other := ids.n_other_spellings:
         hits["P106"] = Hit(f"{n_other:,} ids match qrels only in another spelling")
-    return [CATALOGUE[code].finding(hit, path) for code, hit in hits.items() if hit is not None]
+    return [RULES[code].finding(hit, path) for code, hit in hits.items() if hit is not None]
 
 
 def run_rules(
@@ -316,6 +320,7 @@ def run_rules(
     reported_view: TableView,
     *,
     scopes: Container[Scope] = SCOPES,
+    rules: Iterable[Rule] = RULES,
 ) -> list[Finding]:
     """Run the rules of some kinds and scopes.
 
@@ -324,9 +329,10 @@ def run_rules(
         kinds: The kinds of rules to run.
         reported_view: The view whose path and lines the findings report.
         scopes: The scopes of rules to run.
+        rules: The rules.
     """
     findings = []
-    for rule in CATALOGUE:
+    for rule in rules:
         if (
             rule.on not in kinds
             or rule.scope not in scopes
@@ -359,6 +365,8 @@ def as_run_view(run: Any, max_depth: int | None = None) -> RunView | FileReport:
         return run
     if isinstance(run, str | PathLike):
         return open_run(fsdecode(run), max_depth)
+    from trectools_plus.formats.tables import Run
+
     return RunView.of_table(run if isinstance(run, Run) else Run(run), max_depth)
 
 
@@ -368,6 +376,8 @@ def as_qrels_view(qrels: Any) -> QrelsView | FileReport:
         return qrels
     if isinstance(qrels, str | PathLike):
         return open_qrels(fsdecode(qrels))
+    from trectools_plus.formats.tables import Qrels
+
     return QrelsView.of_table(qrels if isinstance(qrels, Qrels) else Qrels(qrels))
 
 
@@ -388,5 +398,5 @@ def damaged_report(error: FormatError, kind: str) -> FileReport:
     code = "F103" if isinstance(error, BinaryFileError) else "F111"
     fix: FixName | None = "no" if code == "F103" else None
     remedy = error.remedy and error.remedy[:1].upper() + error.remedy[1:]
-    finding = CATALOGUE[code].finding(Hit(error.what, remedy=remedy, fix=fix), error.path)
+    finding = RULES[code].finding(Hit(error.what, remedy=remedy, fix=fix), error.path)
     return FileReport(error.path, kind, 0, 0, (finding,))

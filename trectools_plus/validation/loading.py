@@ -9,10 +9,6 @@ from typing import TYPE_CHECKING
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.interchange.names import ColumnNames, column_names
-from trectools_plus.formats.interchange.systems import refuse_systems
-from trectools_plus.formats.tables import RUN_SCHEMA, Qrels, Run, Topics
-from trectools_plus.formats.topic_records.model import TopicOptions
-from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation.engine import (
     check_pair_view,
     check_view,
@@ -21,13 +17,14 @@ from trectools_plus.validation.engine import (
 )
 from trectools_plus.validation.findings import NOTHING_JUDGED, FileReport, Finding, refuse_errors
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
-from trectools_plus.validation.topics.engine import validate_topics
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from trectools_plus.formats.tables import Qrels, Run, Topics
 
 
 def load_run(
@@ -169,6 +166,8 @@ class RunLoader:
             FindingsError: If it has an error that blocks scoring.
             FormatError: If it has no rows.
         """
+        from trectools_plus.formats.tables import Run
+
         findings = self._check_alone(view)
         run = Run(_run_frame(view), name=name, path=view.path)
         if self.inspect is not None:
@@ -218,12 +217,16 @@ def refuse_several_systems(view: RunView) -> None:
     """
     origin = None if view.columns is None else view.columns.origin
     if origin is not None and origin.systems is not None:
+        from trectools_plus.formats.interchange.systems import refuse_systems
+
         raise refuse_systems(origin.systems, view.path)
 
 
 def _run_frame(view: RunView) -> pl.DataFrame:
     """Return the rows; if a rank is not a whole number, ranks are positions in the file."""
     import polars as pl
+
+    from trectools_plus.formats.tables import RUN_SCHEMA
 
     frame = view.frame.with_columns(rank=pl.Series(view.usable_ranks))
     return frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
@@ -309,6 +312,10 @@ def load_topics(
         FormatError: If the reader rejects the content of the file.
         InputError: If the file cannot be read.
     """
+    from trectools_plus.formats.topic_records.model import TopicOptions
+    from trectools_plus.formats.topics import read_topics
+    from trectools_plus.validation.topics.engine import validate_topics
+
     options = TopicOptions(id_field, tuple(text_fields), language)
     if str(path) != "-":
         refuse_errors(validate_topics(path, options=options).findings)

@@ -197,9 +197,9 @@ def _code_filter(select: Sequence[str], ignore: Sequence[str]) -> Callable[[str]
 
 def _is_on_by_default(code: str) -> bool:
     """Return whether a rule is on by default; the rules are imported only for a finding."""
-    from trectools_plus.validation.catalogue import CATALOGUE
+    from trectools_plus.validation.catalogue import find_rule
 
-    return CATALOGUE.code_filter((), ())(code)
+    return not find_rule(code).optional
 
 
 def _codes_by_pattern(ignored: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:

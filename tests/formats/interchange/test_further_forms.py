@@ -16,7 +16,7 @@ from trectools_plus.formats.interchange.names import (
     columns_for_qrels,
     columns_for_run,
 )
-from trectools_plus.formats.interchange.reading import lex_run
+from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run
 from trectools_plus.validation.conversion import convert_qrels, convert_run

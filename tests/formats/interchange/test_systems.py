@@ -13,8 +13,8 @@ import pytest
 from trectools_plus import Run, evaluate, fuse
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files.source import Source
-from trectools_plus.formats.interchange.reading import lex_qrels, lex_run
 from trectools_plus.formats.interchange.systems import Systems
+from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.formats.run import read_run
 from trectools_plus.measures import open_files, parse_measures
 from trectools_plus.validation import load_run, validate_qrels, validate_run

@@ -15,7 +15,7 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import query_chunks
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.source import read_source
-from trectools_plus.formats.interchange.reading import lex_run
+from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs

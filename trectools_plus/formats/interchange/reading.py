@@ -68,28 +68,20 @@ class Format:
     is_direct: bool = False
 
 
-def lex_run(source: Source, columns: ColumnNames | None = None) -> Columns:
-    """Split a run into its six columns; tables and JSON are arranged as such.
-
-    A file in another format is split at blanks, which leaves lines that are not rows.
+def read_direct(source: Source, kind: Kind, columns: ColumnNames | None) -> Columns | None:
+    """Read a table or JSON, which every command reads.
 
     Args:
         source: The file.
+        kind: The kind of file.
         columns: The columns of some fields in a table.
 
+    Returns:
+        ``None`` if the file has another format.
+
     Raises:
-        FormatError: If a Parquet file cannot be read as a run, or a column does not exist. Without
-            these, any bytes can be split.
+        FormatError: If a Parquet file cannot be read as this kind, or a column does not exist.
     """
-    return _read_direct(source, "run", columns) or scan_columns(source, N_RUN_FIELDS)
-
-
-def lex_qrels(source: Source, columns: ColumnNames | None = None) -> Columns:
-    """Split qrels into their four columns; see :func:`lex_run`."""
-    return _read_direct(source, "qrels", columns) or scan_columns(source, N_QRELS_FIELDS)
-
-
-def _read_direct(source: Source, kind: Kind, columns: ColumnNames | None) -> Columns | None:
     if source.is_parquet:
         from trectools_plus.formats.interchange.parquet import read_parquet_table
 
@@ -171,7 +163,7 @@ def convert_columns(
         FormatError: If the file does not have this format, or no format.
     """
     if source.is_parquet or columns is not None:
-        found_directly = _read_direct(source, kind, columns)
+        found_directly = read_direct(source, kind, columns)
         assert found_directly is not None
         return found_directly
     formats = RUN_FORMATS if kind == "run" else QRELS_FORMATS

@@ -85,10 +85,11 @@ def _find(text: str, form: Form, options: TopicOptions, report: Report) -> Recor
         report(TopicProblem("T116", repeat.key.line, what, repeat.key.column))
     if records is None and tree.root is not None:
         what = f"expected records with an id and a text but got {_shown(tree.root)}"
-        remedy = "give a list of objects with an id and a text, or {id: text}"
+        line, remedy = tree.root.line, "give a list of objects with an id and a text, or {id: text}"
         if form == "csv":
+            line -= 1  # the header
             what, remedy = "no rows below the header", "check that the file is complete"
-        report(TopicProblem("T105", tree.root.line, what, tree.root.column, remedy=remedy))
+        report(TopicProblem("T105", line, what, tree.root.column, remedy=remedy))
     return records
 
 

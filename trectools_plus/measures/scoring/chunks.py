@@ -26,7 +26,7 @@ from trectools_plus.measures.judged import Grades, IntArray, JudgedRun
 from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.ranking import deepest_rank_needed, score_judged
 from trectools_plus.processes import map_in_processes
-from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.chunks import ChunkFindings, join_chunk_findings, open_chunk
 from trectools_plus.validation.engine import IdFacts, check_ids
 from trectools_plus.validation.findings import Finding
@@ -292,7 +292,7 @@ def join_findings(path: str, summaries: Sequence[ChunkSummary], qrels: Grades) -
         n_other_spellings=sum(one.n_other_spellings for one in summaries),
     )
     named = check_name(path, compression_of(path))
-    found = [] if named is None else [CATALOGUE["F112"].finding(named, path)]
+    found = [] if named is None else [RULES["F112"].finding(named, path)]
     found += join_chunk_findings(path, [one.found for one in summaries])
     return found + check_ids(path, ids)
 

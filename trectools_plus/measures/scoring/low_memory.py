@@ -31,7 +31,7 @@ from trectools_plus.measures.scoring.chunks import (
     score_chunk,
 )
 from trectools_plus.measures.scoring.judgments import Judgments
-from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.chunks import (
     Chunks,
     FileStart,
@@ -103,7 +103,7 @@ def _score_in_any_order(path: str, qrels: Judgments, measures: Sequence[Measure]
         found = _refuse(path, file_start, chunks, qrels, known_lines=True)
         return _with_findings(score(chunks(), _view_checked_chunk), found)
 
-    unsorted = CATALOGUE["R127"].finding(Hit("the rows are not grouped by query"), path)
+    unsorted = RULES["R127"].finding(Hit("the rows are not grouped by query"), path)
 
     def regrouped(folder: Path) -> ScoredFile:
         file_start = read_file_start(path, iter_query_chunks(path))

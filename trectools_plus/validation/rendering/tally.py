@@ -51,9 +51,9 @@ class Tally:
         self.findings[finding.severity] += 1
         self.fixes[finding.fix] += 1
         if finding.fix is Fix.ASK:
-            from trectools_plus.validation.catalogue import CATALOGUE
+            from trectools_plus.validation.catalogue import find_rule
 
-            fix = CATALOGUE[finding.code].rule_fix
+            fix = find_rule(finding.code).rule_fix
             effect = finding.effect or (fix.effect if fix else "")
             self.needs_decision.setdefault(finding.code, []).append(effect)
         key = finding.code, finding.name, finding.severity

@@ -63,7 +63,7 @@ def validate_topics(
 
 def check_topics(topics: TopicsView) -> list[Finding]:
     """Run the rules for topics, and the rules for qrels on the judgments of a test set."""
-    return run_rules(topics, ("file", "topics"), topics) + _check_judgments(topics)
+    return run_rules(topics, ("file", "topics"), topics, rules=CATALOGUE) + _check_judgments(topics)
 
 
 def _check_judgments(topics: TopicsView) -> list[Finding]:

@@ -46,7 +46,8 @@ def row_slices(n_rows: int, starts: npt.NDArray[np.int64] | None = None) -> list
     """
     cuts = np.arange(0, n_rows, ROWS_PER_SLICE)
     if starts is not None and n_rows:
-        cuts = np.unique(starts[np.searchsorted(starts, cuts, "right") - 1])
+        cuts = starts[np.searchsorted(starts, cuts, "right") - 1]
+        cuts = cuts[np.concatenate([[True], cuts[1:] != cuts[:-1]])]
     ends = [*cuts[1:].tolist(), n_rows]
     return list(zip(cuts.tolist(), ends, strict=True)) if n_rows else []
 

@@ -25,13 +25,14 @@ from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
 from trectools_plus.formats.columns.odd_lines import OddLines
 from trectools_plus.formats.columns.rows import QrelsRows, QueryBlocks, RunRows
 from trectools_plus.formats.files.content import BOM
-from trectools_plus.formats.interchange.systems import Systems
 from trectools_plus.validation.registry import LINES_KEPT, FixName, Hit, SeverityName
 from trectools_plus.validation.views.order import Repeats, find_repeats
 from trectools_plus.validation.views.shape import Shape, fields_of
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from trectools_plus.formats.interchange.systems import Systems
 
 _BLANKS = " \t\v\f"
 _FIELD = re.compile(r"[^ \t\v\f]+")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trectools_plus.formats.files.compression import SUFFIXES, Compression
 from trectools_plus.formats.files.source import Source
 from trectools_plus.text import visible
-from trectools_plus.validation.draft import Job
 from trectools_plus.validation.registry import Hit, RuleFix, rule
 from trectools_plus.validation.views.tables import TableView
+
+if TYPE_CHECKING:
+    from trectools_plus.validation.draft import Job
 
 _SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
 

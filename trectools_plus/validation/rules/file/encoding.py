@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import codecs
+from typing import TYPE_CHECKING
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.facts import guess_encoding
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.text import on, quoted
-from trectools_plus.validation.draft import Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.shape import has_only_bare_cr, wide_encoding
 from trectools_plus.validation.views.tables import TableView
+
+if TYPE_CHECKING:
+    from trectools_plus.validation.draft import Job
 
 _SURROGATE = 0xED
 """First byte of U+D800 to U+DFFF encoded like UTF-8; the second is at least 0xA0."""

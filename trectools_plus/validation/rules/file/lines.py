@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from trectools_plus.formats.columns.facts import LONG_LINE_BYTES
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.text import plural
-from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.tables import TableView
+
+if TYPE_CHECKING:
+    from trectools_plus.validation.draft import Draft, Job
 
 _NOTHING = {"topics": "no topics", "testset": "no test cases"}
 
@@ -90,8 +94,9 @@ def comment_line(table: TableView) -> Hit | None:
     """A line is a comment, and not a row that is commented out."""
     if table.columns is None or table.shape.verdict == "not-text" or not table.has_comments:
         return None
-    lines = np.setdiff1d(table.columns.comments.line, table.commented_out_rows.line)
-    if not len(lines):
+    rows = set(table.commented_out_rows.line.tolist())
+    lines = [line for line in table.columns.comments.line.tolist() if line not in rows]
+    if not lines:
         return None
     many = f"{len(lines):,} comment lines" if len(lines) > 1 else "comment line"
     them = "them" if len(lines) > 1 else "it"
@@ -101,7 +106,7 @@ def comment_line(table: TableView) -> Hit | None:
         if len(lines) > 1:
             accepts = "other readers read them as topics"
     remedy = "Remove them" if len(lines) > 1 else None
-    return Hit(f"{many}; {accepts}", lines[:10].tolist(), len(lines), remedy=remedy)
+    return Hit(f"{many}; {accepts}", lines[:10], len(lines), remedy=remedy)
 
 
 @rule(

@@ -9,7 +9,6 @@ import numpy as np
 
 from trectools_plus.formats.clean.words import Ids, Rows
 from trectools_plus.text import listed, plural, visible
-from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.id_matching import INVISIBLE, normal_form
 from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED
@@ -20,6 +19,8 @@ from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from trectools_plus.validation.draft import Draft, Job
 
 
 @rule(

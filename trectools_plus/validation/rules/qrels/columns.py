@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.formats.columns.rows import QRELS_FIELDS
-from trectools_plus.formats.interchange.reading import find_convertible, json_problem
 from trectools_plus.text import in_all, on, plural, quoted, visible
-from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.findings import DropIn
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.layout import (
@@ -24,6 +23,9 @@ from trectools_plus.validation.rules.run.layout import (
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.shape import fields_of, other_format
 from trectools_plus.validation.views.tables import TableView
+
+if TYPE_CHECKING:
+    from trectools_plus.validation.draft import Draft, Job
 
 LAYOUT = "qid iter docid grade"
 _GRADE = r"^[+-]?[0-9]{1,3}$"
@@ -54,6 +56,8 @@ def too_few_columns(qrels: QrelsView) -> Hit | None:
     if not len(short) or qrels.columns is None:
         return None
     _, n_fields, text = short.rows()[0]
+    from trectools_plus.formats.interchange.reading import find_convertible, json_problem
+
     same_width = qrels.n_rows == 0 and len(set(short.n_fields.tolist())) == 1
     found = find_convertible(qrels.columns.source, "qrels") if same_width else None
     other = other_format(qrels.columns.source.head, qrels.n_rows)
@@ -102,6 +106,8 @@ def too_many_columns(qrels: QrelsView) -> Hit | None:
     if not len(long):
         return None
     fields = fields_of(long.text[0])
+    from trectools_plus.formats.interchange.reading import find_convertible
+
     everywhere = qrels.n_rows == 0 and bool((long.n_fields == QRELS_FIELDS + 1).all())
     guess = "the document id may contain a space"
     if everywhere and _is_prels(fields):
@@ -272,6 +278,8 @@ def columns_swapped(qrels: QrelsView) -> Hit | None:
     """The document ids are in column 2."""
     if not qrels.documents_in_column_2:
         return None
+    from trectools_plus.formats.interchange.reading import find_convertible
+
     assert qrels.columns is not None
     found = find_convertible(qrels.columns.source, "qrels")
     if found is not None and found.name == "smart":

@@ -8,13 +8,14 @@ import numpy as np
 
 from trectools_plus.formats.clean.words import Flags, Rows
 from trectools_plus.text import number, plural, visible
-from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from trectools_plus.validation.draft import Draft, Job
 
 
 @rule(

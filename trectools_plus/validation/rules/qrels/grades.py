@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.formats.clean.words import Rows
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER, INTEGRAL
-from trectools_plus.formats.interchange.reading import find_convertible
 from trectools_plus.text import listed, number, on, plural, quoted, visible
-from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, SeverityName, fix_step, rule
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
 from trectools_plus.validation.rules.run.layout import conversion_remedy
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import Numbers
+
+if TYPE_CHECKING:
+    from trectools_plus.validation.draft import Draft, Job
 
 GRADE_FIELD = 4
 RELEVANT = 1
@@ -67,6 +69,8 @@ def grade_not_integer(qrels: QrelsView) -> Hit | None:
 def _has_ntcir_grades(qrels: QrelsView) -> bool:
     if qrels.columns is None or qrels.is_arranged:
         return False
+    from trectools_plus.formats.interchange.reading import find_convertible
+
     found = find_convertible(qrels.columns.source, "qrels")
     return found is not None and found.name == "ntcir"
 

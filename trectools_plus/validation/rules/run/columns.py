@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from shlex import quote
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.clean.words import Rows
-from trectools_plus.formats.interchange.systems import Systems
 from trectools_plus.formats.writing import tag_of_path, valid_tag
 from trectools_plus.text import on, quoted
-from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.runs import RunView
+
+if TYPE_CHECKING:
+    from trectools_plus.formats.interchange.systems import Systems
+    from trectools_plus.validation.draft import Draft, Job
 
 
 def may_hold_documents(run: RunView) -> bool:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.formats.clean.words import Rows
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.text import number, plural, visible
-from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.limits import TREC_MAX_DEPTH
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.columns import may_hold_documents
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.runs import RunView
+
+if TYPE_CHECKING:
+    from trectools_plus.validation.draft import Draft, Job
 
 
 @rule(

@@ -6,20 +6,22 @@ import csv
 import re
 from io import StringIO
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from trectools_plus.formats.columns.columns import Origin
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.files.source import Source
-from trectools_plus.formats.interchange.reading import find_convertible, json_problem
 from trectools_plus.text import on, plural, quoted
-from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import FixName, Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
 from trectools_plus.validation.rules.run.columns import tag_for
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import fields_of
 from trectools_plus.validation.views.tables import TableView
+
+if TYPE_CHECKING:
+    from trectools_plus.validation.draft import Draft, Job
 
 LAYOUT = "qid Q0 docid rank score tag"
 DELIMITERS = {
@@ -59,7 +61,11 @@ def too_few_columns(run: RunView) -> Hit | None:
     line, n_fields, text = short.rows()[0]
     cut = _is_cut_off(run, line)
     same_width = run.n_rows == 0 and len(set(short.n_fields.tolist())) == 1
-    found = find_convertible(run.columns.source, "run") if same_width and run.columns else None
+    found = None
+    if same_width and run.columns is not None:
+        from trectools_plus.formats.interchange.reading import find_convertible
+
+        found = find_convertible(run.columns.source, "run")
     if cut:
         guess, remedy = "; the file ends in the middle of a line", _COPY_AGAIN
     elif found is not None:
@@ -142,6 +148,8 @@ def add_columns(draft: Draft, job: Job) -> Draft:
     """Add the tag, Q0, or Q0, rank and tag, if every row lacks the same columns (R101)."""
     if "R101" not in job.requested or not draft.has_only_unparsed_lines(job, "R101"):
         return draft
+    from trectools_plus.formats.interchange.reading import find_convertible
+
     found = find_convertible(Source(draft.path, draft.data), "run")
     if found is not None and found.name == "msmarco":
         job.skip("R101", "the last column contains ranks; use `runs convert`")
@@ -276,6 +284,8 @@ def other_format(run: RunView) -> Hit | None:
         f"the format is {run.shape.format}, but a run has six columns separated by spaces or tabs"
     )
     fix: FixName | None = None if run.shape.format in DELIMITERS else "no"
+    from trectools_plus.formats.interchange.reading import find_convertible, json_problem
+
     columns = run.columns
     found = None if columns is None else find_convertible(columns.source, "run")
     remedy = None if found is None else conversion_remedy(run)

@@ -9,12 +9,12 @@ ranking.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.formats.clean.words import Rows
 from trectools_plus.text import in_all, visible
-from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.ranks import (
     duplicate_rank,
@@ -26,6 +26,9 @@ from trectools_plus.validation.rules.run.ranks import (
 )
 from trectools_plus.validation.views.order import Ordered, places_in_query
 from trectools_plus.validation.views.runs import RunView
+
+if TYPE_CHECKING:
+    from trectools_plus.validation.draft import Draft, Job
 
 _SHORT_NUMBER = re.compile("[0-9]{1,18}")
 _RANK_RULES = (

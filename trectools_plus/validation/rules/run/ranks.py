@@ -6,16 +6,19 @@ Evaluation uses the scores. If the rank column disagrees with them, one of the t
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.formats.clean.words import Rows
 from trectools_plus.text import in_all, number, on, plural, quoted, visible
-from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.order import Ordered
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import NOT_FINITE
+
+if TYPE_CHECKING:
+    from trectools_plus.validation.draft import Draft, Job
 
 RANK_FIELD = 4
 _NUMBERED = "numbered the ranks 1, 2, 3, … by score"

@@ -14,13 +14,14 @@ import numpy as np
 
 from trectools_plus.formats.clean.words import Flags, Rows
 from trectools_plus.text import number, plural, visible
-from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.order import by_score
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from trectools_plus.validation.draft import Draft, Job
 
 _LOWERED = "lowered tied scores so that they fall with rank"
 COMPARED_EXACTLY = 10_000
