@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from trectools_plus.formats.clean.words import Ids
 from trectools_plus.text import listed, number, plural, visible
-from trectools_plus.validation.id_matching import common_affix, near_matches
+from trectools_plus.validation.id_matching import common_affix, fold, folded, near_matches
 
 
 @pytest.mark.parametrize(
@@ -61,3 +64,8 @@ def test_wording() -> None:
     assert listed([str(n) for n in range(8)]) == "0, 1, 2, 3, 4, … (3 more)"
     assert number(3.0) == "3"
     assert number(0.1) == "0.1"
+
+
+@given(st.lists(st.sampled_from(["a", "A", "É", "e\u0301", "x\u200b", "x", "ß" * 90, "Z" * 200])))
+def test_folded_ids_are_the_folds_of_each(texts: list[str]) -> None:
+    assert folded(Ids.of_texts(texts)).texts() == [fold(text) for text in texts]

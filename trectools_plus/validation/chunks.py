@@ -33,10 +33,9 @@ from trectools_plus.validation.views.shape import SNIFFED_BYTES, Shape, shape_of
 
 Chunks = Callable[[], Iterable[Chunk]]
 
-Condition = Literal["clean", "valid", "checked"]
+Condition = Literal["valid", "checked"]
 """Conditions on a chunk.
 
-- ``clean``: only rows, and no findings that block scoring.
 - ``valid``: no findings that block scoring, and no header, which only the whole file determines.
 - ``checked``: part of a run that was checked before, so the chunk is not checked again.
 """
@@ -57,8 +56,7 @@ def open_chunk(
     Args:
         path: The run's file.
         data: Lines of whole queries.
-        condition: The required condition. A ``clean`` chunk has rows, and neither comments nor
-            lines that are not rows; a ``valid`` chunk may have no rows.
+        condition: The required condition. A ``valid`` chunk may have no rows.
 
     Returns:
         The view, and the findings with the line numbers of the chunk (none for ``checked``);
@@ -66,8 +64,8 @@ def open_chunk(
     """
     if condition == "checked":
         return _view_of_chunk(path, data, Shape()), []
-    view = _clean_view(path, data) if condition == "clean" else _view_of_chunk(path, data)
-    if view is None or view.shape.header is not None:
+    view = _view_of_chunk(path, data)
+    if view.shape.header is not None:
         return None
     findings = run_rules(view, ("file", "run"), view)
     findings += run_rules(PairView(view), ("pair",), view)
@@ -78,14 +76,6 @@ def _needs_whole_run(finding: Finding) -> bool:
     """Return whether a finding on a chunk blocks scoring, or has a note about the whole run."""
     is_counted = RULES[finding.code].chunk_accumulator is not None
     return finding.blocks_scoring or bool(finding.note and is_counted)
-
-
-def _clean_view(path: str, data: bytes) -> RunView | None:
-    columns = scan_columns(Source(path, data), RUN_FIELDS)
-    if len(columns.misshapen) or columns.facts.long_lines or columns.facts.bad_utf8:
-        return None
-    view = RunView.of_file(columns, DEFAULT_MAX_DEPTH)
-    return None if view.n_rows == 0 or view.blocks.interleaved else view
 
 
 def _view_of_chunk(path: str, data: bytes, shape: Shape | None = None) -> RunView:

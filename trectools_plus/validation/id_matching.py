@@ -125,8 +125,15 @@ def folded(doc_ids: Ids) -> Ids:
     """Apply :func:`fold` to all document ids."""
     if doc_ids.is_ascii:
         return doc_ids.lower() if doc_ids.has_upper else doc_ids
-    number, first = doc_ids.numbered()
-    return type(doc_ids).of_texts(map(fold, doc_ids.texts(first))).take(number)
+    import numpy as np  # only this function needs NumPy
+
+    others = doc_ids.rows_beyond_ascii()
+    plain = np.setdiff1d(np.arange(len(doc_ids)), others)
+    number, first = doc_ids.take(others).numbered()
+    folds = [fold(text) for text in doc_ids.take(others).texts(first)]
+    of_others = type(doc_ids).of_texts(folds).take(number)
+    parts = type(doc_ids).joined([doc_ids.take(plain).lower(), of_others])
+    return parts.take(np.argsort(np.concatenate([plain, others])))
 
 
 def common_affix(ours: Sequence[str], theirs: Collection[str]) -> tuple[str, str] | None:

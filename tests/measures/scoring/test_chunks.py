@@ -164,7 +164,6 @@ def test_a_clean_run_is_scored_in_pieces(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "grades"),
     [
-        (["1 Q0 a 1 2 t", "2 Q0 a 1 2 t", "1 Q0 b 2 1 t"], {"1": {"a": 1}}),  # in two places
         (["1 Q0 A 1 3 t", "1 Q0 B 2 2 t", "1 Q0 c 3 1 t"], {"1": dict.fromkeys("abc", 1)}),  # case
         (["1 Q0 a 1 3 t", "1 Q0 b 2 2 t", "1 Q0 c 3 1 t"], {"1": dict.fromkeys("ABc", 1)}),
         (["01 Q0 a 1 2 t", "2 Q0 a 1 2 t"], {"1": {"a": 1}, "2": {"a": 1}}),  # likewise

@@ -270,13 +270,14 @@ class Ids:
     def texts(self, rows: Rows | Flags | slice = slice(None)) -> list[str]:
         """Return the texts of some rows, by default of all."""
         words = [word[rows] for word in self.words]
-        joined = np.stack(words[:MAX_WORDS], axis=-1).astype("<u8", copy=False)
-        found = np.ascontiguousarray(joined).view(f"S{8 * joined.shape[1]}").ravel().tolist()
+        stacked = np.stack(words[:MAX_WORDS], axis=-1).astype("<u8", copy=False)
+        joined = np.ascontiguousarray(stacked)
+        found = joined.view(f"S{8 * joined.shape[1]}").ravel().tolist()
         if len(words) > MAX_WORDS:
             rests = {0: b"", **self.rests}
             hashes = words[MAX_WORDS].tolist()
             found = [one + rests[key] for one, key in zip(found, hashes, strict=True)]
-        if any(_FOR_NUL in one for one in found):
+        if self.rests or _FOR_NUL in joined.tobytes():
             found = [one.replace(_FOR_NUL, _NUL) for one in found]
         return [one.decode() for one in found]
 
@@ -300,9 +301,17 @@ class Ids:
 
     @cached_property
     def is_ascii(self) -> bool:
-        """True if no text has a byte above 127."""
-        high = np.uint64(0x8080808080808080)
-        return not self.rests and all(not (word & high).any() for word in self.words)
+        """True if certainly no text has a byte above 127."""
+        return not self.rests and all(not (word & _HIGH).any() for word in self.words)
+
+    def rows_beyond_ascii(self) -> Rows:
+        """Return the rows with texts that are not ASCII, or longer than ``MAX_WORDS``."""
+        high = self.words[0] & _HIGH
+        for word in self.words[1:MAX_WORDS]:
+            high |= word & _HIGH
+        for word in self.words[MAX_WORDS:]:
+            high |= word
+        return np.flatnonzero(high)
 
     @cached_property
     def has_upper(self) -> bool:
@@ -319,6 +328,9 @@ def _add_rest(rest: bytes, rests: dict[int, bytes]) -> int:
     key = int.from_bytes(blake2b(rest, digest_size=8).digest(), "little") or 1
     rests[key] = rest
     return key
+
+
+_HIGH = np.uint64(0x8080808080808080)
 
 
 def _upper(word: Word) -> Word:

@@ -23,9 +23,11 @@ from trectools_plus.formats.columns.facts import (
 )
 from trectools_plus.formats.columns.line_shapes import (
     CR,
+    FF,
     HASH,
     SPACE,
     TAB,
+    VT,
     Bytes,
     Counts,
     Flags,
@@ -39,7 +41,6 @@ from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.limits import Overlong
 
 CHUNK_BYTES = 1 << 19
-PART_BYTES = 1 << 14
 _CHUNKS_WORTH_THREADS = 16
 # Line numbers have 32 bits; no real run has as many lines.
 MAX_LINES = (1 << 32) - 1
@@ -106,9 +107,7 @@ class Lexer:
             if self._parts is None:
                 self._parts = [memoryview(self._data)[self._start : begin]]
                 self._row_lines = [np.arange(1, self._n_lines + 1, dtype=np.uint32)]
-            # Usually few lines are untidy, so only the parts that contain them are lexed.
-            for part_begin, part_end in _line_chunks(self._data, begin, end, PART_BYTES):
-                self._parts.append(self._read_part(part_begin, part_end))
+            self._parts.append(self._tidy(self._data[begin:end], begin))
         self.body = self._join_body()
         self.row_lines = None if self.n_rows == self._n_lines else join_lines(self._row_lines)
         if self._overlong is not None:
@@ -196,26 +195,17 @@ class Lexer:
         else:
             self._spaced += n_rows
 
-    def _read_part(self, begin: int, end: int) -> bytes:
-        """Return the rows of a part of an untidy chunk; the part itself may be tidy."""
-        part = self._data[begin:end]
-        if not self._must_be_lexed(begin, end):
-            n_rows = count_if_tidy(np.frombuffer(part, np.uint8), self.n_fields, self.separator)
-            if n_rows is not None:
-                self._add_rows(n_rows)
-                return part
-        return self._tidy(part, begin)
-
     def _tidy(self, chunk: bytes, begin: int) -> bytes:
         """Return a chunk's rows as tidy rows, and record everything else."""
         chunk = self._as_utf8(chunk, begin)
-        if b"\r\n" in chunk:
-            without_cr = chunk.replace(b"\r\n", b"\n")
-            n_rows = self._count_if_tidy(without_cr)
+        n_crlf = chunk.count(b"\r\n")
+        if n_crlf:
+            self._n_crlf += n_crlf
+            chunk = chunk.replace(b"\r\n", b"\n")
+            n_rows = self._count_if_tidy(chunk)
             if n_rows is not None:
-                self._n_crlf += len(chunk) - len(without_cr)
                 self._add_rows(n_rows)
-                return without_cr
+                return chunk
         return self._lex(chunk)
 
     def _count_if_tidy(self, chunk: bytes) -> int | None:
@@ -241,42 +231,34 @@ class Lexer:
 
     def _lex(self, chunk: bytes) -> bytes:
         """Split a chunk with arrays, record facts and lines that are not rows, return its rows."""
-        text: Bytes = np.frombuffer(chunk, np.uint8)
-        lines = LineShapes.of(text)
+        lines = LineShapes.of(chunk)
         first_line = self._n_lines + 1
-        self._record_lines(text, lines, first_line)
-
-        comment = text[lines.bounds[:-1]] == HASH
-        blank = (lines.n_fields == 0) & ~comment
-        row = (lines.n_fields == self.n_fields) & ~comment
-        wrong = ~(row | blank | comment)
+        self._record_characters(chunk, lines, first_line)
+        blank = (lines.n_fields == 0) & ~lines.is_comment
+        row = (lines.n_fields == self.n_fields) & ~lines.is_comment
         self._blank.add(blank, first_line)
-        self._form_feeds.add(lines.has((text == 11) | (text == 12)) & ~comment, first_line)
-        self._loose.add(row & (lines.total(lines.blanks) != self.n_fields - 1), first_line)
-        self._spaced += int((row & lines.has(lines.inner & (text == SPACE))).sum())
-        self._tabbed += int((row & lines.has(lines.inner & (text == TAB))).sum())
-        for collected, which in ((self.misshapen, wrong), (self.comments, comment)):
+        self._loose.add(row & (lines.n_breaks != self.n_fields), first_line)
+        self._form_feeds.add(lines.has(VT, FF) & ~lines.is_comment, first_line)
+        self._spaced += int(np.count_nonzero(row & lines.has_between(SPACE)))
+        self._tabbed += int(np.count_nonzero(row & lines.has_between(TAB)))
+        wrong = ~(row | blank | lines.is_comment)
+        for collected, which in ((self.misshapen, wrong), (self.comments, lines.is_comment)):
             if which.any():
-                collected.add(which, lines.n_fields, lines.texts(text, which), first_line)
-        self._controls |= bool((lines.data & (text < SPACE) & (text != 0) & (text != CR)).any())
-
-        at = np.flatnonzero(row)
-        self._row_lines.append((at + first_line).astype(np.uint32))
-        self.n_rows += len(at)
+                collected.add(which, lines.n_fields, lines.texts(which), first_line)
+        self._row_lines.append((np.flatnonzero(row) + first_line).astype(np.uint32))
+        self.n_rows += int(np.count_nonzero(row))
         self._n_lines += len(row)
-        tidy = np.where(lines.blanks, np.uint8(self.separator[0]), text)
-        body = tidy[lines.bytes_of(row) & (lines.data | lines.ends | lines.inner)].tobytes()
-        if len(at) and not body.endswith(b"\n"):
-            body += b"\n"
-        return body
+        return lines.tidy_rows(row, self.separator)
 
-    def _record_lines(self, text: Bytes, lines: LineShapes, first_line: int) -> None:
-        """Record line ends, NULs and lengths."""
-        self._n_crlf += lines.n_crlf
-        self._bare_cr.add(lines.total((text == CR) & lines.data), first_line)
-        self._nul.add(lines.total(text == 0), first_line)
-        self._long.add(lines.lengths > LONG_LINE_BYTES, first_line)
+    def _record_characters(self, chunk: bytes, lines: LineShapes, first_line: int) -> None:
+        """Record CRs, NULs, control characters and long lines."""
+        for byte, collector in ((CR, self._bare_cr), (0, self._nul)):
+            if byte in chunk:
+                collector.add(lines.count(byte), first_line)
+        self._controls |= lines.has_controls
         longest = int(lines.lengths.max())
+        if longest > LONG_LINE_BYTES:
+            self._long.add(lines.lengths > LONG_LINE_BYTES, first_line)
         if longest > max(LONG_LINE_BYTES, self._longest):
             self._longest = longest
             self._longest_at = first_line + int(lines.lengths.argmax())

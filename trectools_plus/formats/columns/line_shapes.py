@@ -9,11 +9,9 @@ import numpy.typing as npt
 
 from trectools_plus.formats.columns.facts import LONG_LINE_BYTES
 
-LF, CR, TAB, SPACE, HASH = 10, 13, 9, 32, 35
-_DATA, _BLANK, _END = 0, 1, 2
-_KIND = np.full(256, _DATA, np.uint8)
-_KIND[[TAB, 11, 12, SPACE]] = _BLANK
-_KIND[LF] = _END
+LF, CR, TAB, VT, FF, SPACE, HASH = 10, 13, 9, 11, 12, 32, 35
+_IS_BREAK = np.zeros(256, np.bool_)
+_IS_BREAK[[TAB, VT, FF, SPACE, LF]] = True
 
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
@@ -23,67 +21,109 @@ Lines = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineShapes:
-    """Lines and kinds of bytes in a chunk: boolean arrays are over bytes, others over lines."""
+    """Lines and fields of a chunk; a break is a blank or a line end.
 
-    bounds: Counts  # the start of each line, and the end of the chunk
-    lengths: Counts  # without LF or CR LF
-    n_crlf: int
+    Attributes:
+        text: The chunk, with LF at the end of each line.
+        breaks: The places of all breaks.
+        marks: The breaks.
+        line: The line of each break, from 0.
+        starts: The first byte of each line.
+        ends: The LF of each line.
+        fields: The breaks after a field, as positions in ``breaks``.
+        n_fields: The number of fields of each line.
+        is_comment: Whether each line begins with ``#``.
+        has_controls: Whether there are control characters, except NUL and CR.
+    """
+
+    text: Bytes
+    breaks: Counts
+    marks: Bytes
+    line: Counts
+    starts: Counts
+    ends: Counts
+    fields: Counts
     n_fields: Counts
-    data: Flags
-    blanks: Flags
-    ends: Flags  # LF only, without the CR before it
-    inner: Flags  # the last of the blanks between two fields
+    is_comment: Flags
+    has_controls: bool
 
     @classmethod
-    def of(cls, text: Bytes) -> LineShapes:
-        """Find the lines and kinds of bytes of a chunk of complete lines, at least one byte."""
-        kind = _KIND[text]
-        ends = kind == _END
-        stops = np.flatnonzero(ends)
-        bounds = np.concatenate(([0], stops + 1))
-        if not ends[-1]:
-            stops, bounds = np.append(stops, len(text)), np.append(bounds, len(text))
-        starts, before = bounds[:-1], stops - 1
-        crlf = (stops > starts) & (text[before] == CR)
-        crlf[-1] &= ends[-1]
-        kind[before[crlf]] = _END
-        data = kind == _DATA
-        field_starts = data.copy()
-        field_starts[1:] &= ~data[:-1]
-        fields = np.flatnonzero(field_starts)
-        first_field = np.searchsorted(fields, bounds)
-        follows_field = np.ones(len(fields), np.bool_)
-        follows_field[first_field[:-1][np.diff(first_field) > 0]] = False
-        inner = np.zeros(len(text), np.bool_)
-        inner[fields[follows_field] - 1] = True
+    def of(cls, chunk: bytes) -> LineShapes:
+        """Find the lines and fields of a chunk of complete lines, at least one byte.
+
+        Args:
+            chunk: The lines, which end in LF alone; the last line end may be missing.
+        """
+        text: Bytes = np.frombuffer(chunk if chunk.endswith(b"\n") else chunk + b"\n", np.uint8)
+        breaks = np.flatnonzero(text <= SPACE)
+        marks = text[breaks]
+        is_break = _IS_BREAK[marks]
+        has_controls = False
+        if not is_break.all():
+            others = marks[~is_break]
+            has_controls = bool(((others != 0) & (others != CR)).any())
+            breaks, marks = breaks[is_break], marks[is_break]
+        is_end = marks == LF
+        ends = breaks[is_end]
+        line = np.cumsum(is_end) - is_end
+        fields = np.flatnonzero(np.diff(breaks, prepend=-1) > 1)
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        n_fields = np.bincount(line[fields], minlength=len(ends))
+        is_comment = text[starts] == HASH
         return cls(
-            bounds=bounds,
-            lengths=stops - starts - crlf,
-            n_crlf=int(crlf.sum()),
-            n_fields=np.diff(first_field),
-            data=data,
-            blanks=kind == _BLANK,
-            ends=ends,
-            inner=inner,
+            text, breaks, marks, line, starts, ends, fields, n_fields, is_comment, has_controls
         )
 
-    def total(self, flags: Flags) -> Counts:
-        """Count the flagged bytes of each line."""
-        totals: Counts = np.diff(np.searchsorted(np.flatnonzero(flags), self.bounds))
-        return totals
+    @property
+    def lengths(self) -> Counts:
+        """The number of bytes of each line without its end."""
+        return self.ends - self.starts
 
-    def has(self, flags: Flags) -> Flags:
-        """Flag the lines that have a flagged byte."""
-        return self.total(flags) > 0
+    @property
+    def n_breaks(self) -> Counts:
+        """The number of breaks of each line, with its end."""
+        return np.bincount(self.line, minlength=len(self.ends))
 
-    def bytes_of(self, which: Flags) -> Flags:
-        """Flag the bytes of the flagged lines."""
-        return np.repeat(which, np.diff(self.bounds))
+    def has(self, *marks: int) -> Flags:
+        """Flag the lines with one of some blanks."""
+        flags = np.zeros(len(self.ends), np.bool_)
+        for mark in marks:
+            flags[self.line[self.marks == mark]] = True
+        return flags
 
-    def texts(self, text: Bytes, which: Flags) -> bytes:
+    def has_between(self, mark: int) -> Flags:
+        """Flag the lines in which the last blank between two fields is ``mark``."""
+        flags = np.zeros(len(self.ends), np.bool_)
+        line = self.line[self.fields]
+        later = self.fields[1:][line[1:] == line[:-1]]
+        flags[self.line[later[self.marks[later - 1] == mark]]] = True
+        return flags
+
+    def count(self, byte: int) -> Counts:
+        """Count the occurrences of a byte on each line."""
+        places = np.flatnonzero(self.text == byte)
+        return np.bincount(np.searchsorted(self.ends, places), minlength=len(self.ends))
+
+    def texts(self, which: Flags) -> bytes:
         """Return the flagged lines, joined by LF."""
-        selected = self.bytes_of(which) & (self.data | self.blanks | self.ends)
-        return text[selected].tobytes().removesuffix(b"\n")
+        bounds = zip(self.starts[which].tolist(), self.ends[which].tolist(), strict=True)
+        return b"\n".join([self.text[start:end].tobytes() for start, end in bounds])
+
+    def tidy_rows(self, row: Flags, separator: bytes) -> bytes:
+        """Return the flagged lines with one separator after each field and LF at the end."""
+        fields = self.fields
+        kept = np.ones(len(self.text), np.bool_)
+        kept[self.breaks] = False
+        if not row.all():
+            kept &= np.repeat(row, self.lengths + 1)
+            fields = fields[row[self.line[fields]]]
+        ends = self.breaks[fields]
+        is_last = np.ones(len(fields), np.bool_)
+        is_last[:-1] = np.diff(self.line[fields]) > 0
+        tidy = self.text.copy()
+        tidy[ends] = np.where(is_last, np.uint8(LF), np.uint8(separator[0]))
+        kept[ends] = True
+        return tidy[kept].tobytes()
 
 
 def count_if_tidy(text: Bytes, n_fields: int, separator: bytes) -> int | None:

@@ -323,7 +323,7 @@ def map_chunks(
     """
 
     def work(chunk: Chunk) -> _T:
-        view, findings = (open_view or view_clean_chunk)(path, chunk())
+        view, findings = (open_view or view_valid_chunk)(path, chunk())
         return use(judge_view(view, findings, qrels, precision=precision, depth=depth))
 
     if not is_plain_file(path):
@@ -404,13 +404,13 @@ def score_view(
     return ScoredFile(name, view.path, view.query_ids, qrels.query_ids, table, tuple(findings))
 
 
-def view_clean_chunk(path: str, data: bytes) -> tuple[RunView, list[Finding]]:
+def view_valid_chunk(path: str, data: bytes) -> tuple[RunView, list[Finding]]:
     """Return a view of a chunk of a run, and its findings.
 
     Raises:
-        NotInChunksError: If it has lines that are not rows, or findings that block scoring.
+        NotInChunksError: If it has findings that block scoring.
     """
-    opened = open_chunk(path, data, "clean")
+    opened = open_chunk(path, data, "valid")
     if opened is None:
         raise NotInChunksError
     return opened

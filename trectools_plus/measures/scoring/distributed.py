@@ -27,7 +27,7 @@ from trectools_plus.measures.scoring.chunks import (
     join_chunks,
     judge_view,
     score_chunk,
-    view_clean_chunk,
+    view_valid_chunk,
 )
 from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.ranking import depend_on_grades_only
@@ -110,7 +110,7 @@ class PartScorer:
 
     def _score_chunk(self, path: str, chunk: Chunk) -> ScoredChunk:
         measures = self.opener.measures
-        view, findings = view_clean_chunk(path, chunk())
+        view, findings = view_valid_chunk(path, chunk())
         depth = deepest_rank_to_judge(measures)
         judged = judge_view(view, findings, self.judgments, depth=depth)
         return score_chunk(judged, self.judgments, measures)

@@ -16,6 +16,7 @@ from trectools_plus.formats.clean.words import Rows
 from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.odd_lines import OddLines
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
+from trectools_plus.formats.files.content import BOM
 from trectools_plus.validation.views.order import Ordered, Ranks, Repeats, places_in_query
 from trectools_plus.validation.views.shape import Shape, shape_of_run
 from trectools_plus.validation.views.tables import Numbers, TableView
@@ -132,7 +133,6 @@ class RunView(TableView):
     """A run in the form that the rules check.
 
     Attributes:
-        rows: The rows.
         max_depth: Results allowed per query; ``None`` for no limit.
         max_tag_length: Characters allowed in the run tag.
         words_after_tag: Rows of which the words after the tag are ignored; see
@@ -142,18 +142,17 @@ class RunView(TableView):
     kind = "run"
     max_tag_length: int = MAX_TAG_LENGTH
 
-    rows: RunRows
-
     def __init__(
         self,
         path: str,
         columns: Columns | None,
         shape: Shape,
-        rows: RunRows,
+        rows: RunRows | None,
         max_depth: int | None,
     ) -> None:
         super().__init__(path, columns, shape)
-        self.rows = rows
+        if rows is not None:
+            self.rows = rows
         self.max_depth = max_depth
         self.words_after_tag = OddLines.of()
 
@@ -169,11 +168,7 @@ class RunView(TableView):
             shape: The shape of the whole file, if ``columns`` do not determine it.
         """
         shape = shape or shape_of_run(columns)
-        if shape.has_rows:
-            rows = RunRows.of(columns, has_header=shape.header_in_rows)
-        else:
-            rows = RunRows.joined([])
-        return cls(columns.source.path, columns, shape, rows, max_depth)
+        return cls(columns.source.path, columns, shape, None, max_depth)
 
     @classmethod
     def for_scoring(
@@ -190,17 +185,16 @@ class RunView(TableView):
             shape: The shape of the whole file, if ``columns`` do not determine it.
         """
         view = cls.of_file(columns, max_depth, shape)
-        is_wide = view.shape.verdict == "rows" and (view.misshapen.n_fields > RUN_FIELDS).any()
-        if not is_wide:
+        wide = view.misshapen.filter(view.misshapen.n_fields > RUN_FIELDS)
+        if view.shape.verdict != "rows" or not len(wide):
             return view
         source = columns.source
-        shortened = replace(source, data=_WORDS_AFTER_TAG.sub(rb"\1", source.data))
+        shortened = replace(source, data=_without_words_after_tag(source.data, wide))
         scored = cls.of_file(scan_columns(shortened, RUN_FIELDS), max_depth, shape)
         if not scored.shape.has_rows or (scored.misshapen.n_fields > RUN_FIELDS).any():
             return view
-        found = view.misshapen.filter(view.misshapen.n_fields > RUN_FIELDS)
         header = scored.shape.header
-        scored.words_after_tag = found if header is None else found.without(header[0])
+        scored.words_after_tag = wide if header is None else wide.without(header[0])
         return scored
 
     @classmethod
@@ -286,6 +280,13 @@ class RunView(TableView):
             return ranked
         falling = (ranked.score[1:] <= ranked.score[:-1]) | ~ranked.same_query
         return ranked if bool(falling.all()) else ranked.sorted_by(-ranked.score)
+
+    @cached_property
+    def rows(self) -> RunRows:  # type: ignore[override]
+        """The rows, which are read from the file on first use."""
+        if self.columns is None or not self.shape.has_rows:
+            return RunRows.joined([])
+        return RunRows.of(self.columns, has_header=self.shape.header_in_rows)
 
     @cached_property
     def usable_ranks(self) -> npt.NDArray[np.int64]:
@@ -380,9 +381,22 @@ _BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"
 _NUMBER = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _WORDS_AFTER_TAG = re.compile(
     # Column 4 is an integer, column 5 a score, and column 6 not a number.
-    rb"(?m)^(?!#)((?:B*WB+){3}[+-]?[0-9]+B+NB+(?!NB)W)B+[^ \t\f\v\r\n][^\r\n]*".replace(
-        b"B", _BLANK
-    )
+    rb"((?:B*WB+){3}[+-]?[0-9]+B+NB+(?!NB)W)B+[^ \t\f\v\r\n][^\r\n]*".replace(b"B", _BLANK)
     .replace(b"W", _WORD)
     .replace(b"N", _NUMBER)
 )
+
+
+def _without_words_after_tag(data: bytes, lines: OddLines) -> bytes:
+    """Return a file without the words after the tag on some lines."""
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    parts, done = [], 0
+    for line in lines.line.tolist():
+        start = int(ends[line - 2]) + 1 if line > 1 else 0
+        found = _WORDS_AFTER_TAG.match(
+            data, len(BOM) if not start and data.startswith(BOM) else start
+        )
+        if found is not None:
+            parts.append(data[done : found.end(1)])
+            done = found.end()
+    return b"".join([*parts, data[done:]])
