@@ -107,9 +107,9 @@ def test_large_files_are_scored_in_chunks(scheduler, collection, monkeypatch):
     ]
     assert len(parts) > 40
     joined = []
-    plain = distributed.join_chunks
+    plain = distributed._join_parts
     monkeypatch.setattr(
-        distributed, "join_chunks", lambda path, *rest: joined.append(path) or plain(path, *rest)
+        distributed, "_join_parts", lambda path, *rest: joined.append(path) or plain(path, *rest)
     )
     with use_scheduler(scheduler):
         found, opened = score(given.qrels, given.runs)

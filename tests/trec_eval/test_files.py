@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.measures.scoring.test_files import collections, large, write
+from tests.measures.scoring.test_files import collections, large, only_as_a_whole, write
 from trectools_plus import processes
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.measures.scoring import chunks
+from trectools_plus.formats import query_chunks
 from trectools_plus.trec_eval import files
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.output import output_lines
+from trectools_plus.validation import parts
 
 FLAGS = ["-q", "-c", "-J", "-l2", "-M3", "-D12", "-n", "-N99", "--strict-input", "--permissive"]
 MEASURES = ["-mofficial", "-mset", "-mall_trec", "-mnum_ret", "-mndcg.0=2,1=5", "-mP.2,3"]
@@ -20,7 +21,8 @@ MEASURES = ["-mofficial", "-mset", "-mall_trec", "-mnum_ret", "-mndcg.0=2,1=5", 
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(chunks, "_CHUNK_BYTES", 120)
+    monkeypatch.setattr(parts, "SNIFFED_BYTES", 1)
+    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 120)
 
 
 def outcome(flags, qrels, run):
@@ -35,7 +37,7 @@ def outcome(flags, qrels, run):
 
 def whole_outcome(*given):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "map_clean_chunks", lambda *_, **__: None)
+        patch.setattr(files, "judge_file", only_as_a_whole)
         return outcome(*given)
 
 
@@ -56,7 +58,7 @@ def test_lines_notes_and_errors_are_those_of_the_whole_file(
 @pytest.mark.parametrize("version", [9, 10])
 @pytest.mark.parametrize("flags", [[], ["-q", "-c"], ["-J"], ["-M5", "-l2"], ["-D30", "-q"]])
 def test_two_processes_give_the_same(tmp_path, monkeypatch, flags, version):
-    monkeypatch.setattr(chunks, "_BYTES_PER_PROCESS", 1)
+    monkeypatch.setattr(parts, "_BYTES_PER_PROCESS", 1)
     monkeypatch.setattr(processes, "_count_processors", lambda: 2)
     monkeypatch.setattr(processes, "can_copy_process", lambda: sys.platform == "linux")
     monkeypatch.setattr(files, "read_run", None)

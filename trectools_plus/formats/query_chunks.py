@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trectools_plus.errors import FormatError
+from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM, iter_content
 from trectools_plus.formats.files.opening import is_plain_file
 
 if TYPE_CHECKING:
     import polars as pl
 
-CHUNK_BYTES = 6 << 20
+CHUNK_BYTES = 2 << 20
 """The approximate size of a chunk: large enough for NumPy, small enough for CPU caches."""
 
 Chunk = Callable[[], bytes]
@@ -34,7 +35,8 @@ def iter_query_chunks(path: str | Path, size: int | None = None) -> Iterator[Chu
 
     A query is a sequence of lines with the same first field. A chunk is longer than ``size`` only
     if it is a single query. If the lines of a query are not contiguous, several chunks can contain
-    the query.
+    the query. A line of more than ``limits.MAX_LINE_BYTES`` ends the iteration: the last chunk ends
+    within it.
 
     Args:
         path: The file, which may be compressed.
@@ -77,13 +79,17 @@ def _split_file(path: Path, size: int) -> Iterator[Chunk]:
     n_bytes = path.stat().st_size
     begin = 0
     while begin < n_bytes:
-        end = _find_chunk_end(path, begin, begin + size, n_bytes)
+        end, is_overlong = _find_chunk_end(path, begin, begin + size, n_bytes)
         yield functools.partial(_read_chunk, path, begin, end)
-        begin = end
+        begin = n_bytes if is_overlong else end
 
 
-def _find_chunk_end(path: Path, begin: int, end: int, n_bytes: int) -> int:
-    """Return the last position up to ``end`` at which a query starts; else the next one."""
+def _find_chunk_end(path: Path, begin: int, end: int, n_bytes: int) -> tuple[int, bool]:
+    """Return the last position up to ``end`` at which a query starts; else the next one.
+
+    If the line before a position is longer than ``limits.MAX_LINE_BYTES``, return that position and
+    true.
+    """
     window = _WINDOW_BYTES
     while end < n_bytes:
         start = max(begin, end - window)
@@ -92,12 +98,14 @@ def _find_chunk_end(path: Path, begin: int, end: int, n_bytes: int) -> int:
         known_from = 0 if start == begin else data.find(b"\n") + 1
         query_start = start_of_last_query(data)
         if query_start > known_from:
-            return start + query_start
+            return start + query_start, False
+        if len(data) - 1 - data.rfind(b"\n") > limits.MAX_LINE_BYTES:
+            return end, True
         if start > begin:
             window *= 2
         else:
             end = begin + 2 * (end - begin)
-    return n_bytes
+    return n_bytes, False
 
 
 def double_byte_order_mark(data: bytes) -> bytes:
@@ -136,6 +144,9 @@ def _split_stream(path: str | Path, size: int) -> Iterator[Chunk]:
         if end:
             yield functools.partial(finish, data[:end])
             data, target, finish = data[end:], size, double_byte_order_mark
+        elif len(data) - 1 - data.rfind(b"\n") > limits.MAX_LINE_BYTES:
+            yield functools.partial(finish, data)
+            return
         else:  # a single query: read twice as much
             target = 2 * len(data)
         parts, n_bytes = [data], len(data)

@@ -7,14 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trectools_plus.measures.judged import IntArray
-from trectools_plus.measures.scoring.chunks import (
-    ChunkSummary,
-    JudgedChunk,
-    NotInChunksError,
-    check_chunks,
-    join_findings,
-    map_clean_chunks,
-)
+from trectools_plus.measures.scoring.chunks import JudgedPart, PartJudge, judge_file
 from trectools_plus.measures.scoring.files import has_errors
 from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.trec_eval.arguments import Arguments
@@ -32,6 +25,7 @@ from trectools_plus.trec_eval.scoring import (
     summarise_queries,
 )
 from trectools_plus.validation.findings import Finding
+from trectools_plus.validation.parts import NotInPartsError
 
 
 def score_files(arguments: Arguments) -> tuple[Scores, list[str]]:
@@ -63,32 +57,31 @@ def _score_in_chunks(
 ) -> tuple[Scores, list[str]] | None:
     """Score a run in chunks; return ``None`` if it must be read as a whole."""
 
-    def score_chunk(chunk: JudgedChunk) -> tuple[ChunkSummary, QueryScores]:
-        numbers, judged_run = chunk.judged_run(qrels, np.flatnonzero(chunk.number >= 0))
-        return chunk.summary, score_queries(ids_of(numbers), judged_run, arguments)
+    def score_part(judged: JudgedPart) -> QueryScores:
+        numbers, judged_run = judged.judged_run(qrels)
+        return score_queries(ids_of(numbers), judged_run, arguments)
 
     def ids_of(numbers: IntArray) -> list[str]:
         return [qrels.query_ids[number] for number in numbers.tolist()]
 
-    run = str(arguments.files[1])
-    chunks = map_clean_chunks(run, qrels, score_chunk, precision=arguments.precision)
-    if chunks is None:
-        return None
-    summaries = [summary for summary, _ in chunks]
+    judge = PartJudge(qrels, score_part, precision=arguments.precision)
     try:
-        check_chunks(summaries, qrels)
-    except NotInChunksError:
+        run, findings, parts = judge_file(str(arguments.files[1]), judge)
+    except NotInPartsError:
         return None
-    findings = join_findings(run, summaries, qrels)
-    if arguments.strict_input and has_errors(findings):
+    # trec_eval reads a header like any other line.
+    if (
+        not parts
+        or run.shape.header is not None
+        or (arguments.strict_input and has_errors(findings))
+    ):
         return None
-    parts = [scores for _, scores in chunks]
     if arguments.complete:
-        in_run = {query_id for one in summaries for query_id in one.query_ids}
+        in_run = set(run.query_ids)
         missing = [at for at, one in enumerate(qrels.query_ids) if one not in in_run]
         numbers, none = np.array(missing, np.int64), np.zeros(0, np.int64)
         run_without = qrels.judged_run(numbers, np.zeros_like(numbers), none, none)
         parts.append(score_queries(ids_of(numbers), run_without, arguments))
     counts = len(qrels.query_ids), int((qrels.relevance > 0).sum())
-    scores = summarise_queries(parts, arguments, summaries[-1].tags[-1], counts)
+    scores = summarise_queries(parts, arguments, run.last_tag, counts)
     return scores, notes_on_files(findings, of_qrels)

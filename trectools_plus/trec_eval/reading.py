@@ -135,7 +135,7 @@ def read_run(arguments: Arguments, judged: QrelsView, of_qrels: Sequence[Finding
     pair = _showing_bytes(check_pair_view(PairView(results, judged)))
     _refuse(pair, arguments)
     notes = notes_on_files([*of_bytes["run"], *found, *pair], [*of_bytes["qrels"], *of_qrels])
-    return Input(judgments, _as_c_reads(results), results.rows.tags.text(-1), notes, is_escaped)
+    return Input(judgments, _as_c_reads(results), results.last_tag, notes, is_escaped)
 
 
 def _check_qrels(judged: QrelsView, arguments: Arguments) -> list[Finding]:
@@ -197,7 +197,7 @@ def judge_input(data: Input, arguments: Arguments) -> tuple[list[str], JudgedRun
         All queries of the qrels, in byte order, and the ranks of their judged documents.
     """
     qrels = data.qrels
-    found = judge_view(data.run, [], qrels, precision=arguments.precision)
+    found = judge_view(data.run, qrels, precision=arguments.precision)
     retrieved = np.zeros(len(qrels.query_ids), np.int64)
     known = found.number >= 0
     retrieved[found.number[known]] = found.lengths[known]

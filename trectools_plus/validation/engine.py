@@ -16,12 +16,13 @@ from trectools_plus.formats.files.remote import is_catalogue_name
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.lexing import lex_qrels, lex_run
-from trectools_plus.text import plural, visible
+from trectools_plus.text import visible
 from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
+from trectools_plus.validation.parts import ViewSettings, view_in_parts
 from trectools_plus.validation.registry import SCOPES, FixName, Hit, Rule, Scope, Subject
-from trectools_plus.validation.rules.pair.documents import few_judged
+from trectools_plus.validation.rules.pair.documents import few_judged, none_judged
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -63,12 +64,15 @@ def validate_run(
     Raises:
         InputError: If a file cannot be read at all: missing, a folder, no permission.
     """
-    run = as_run_view(path, max_depth)
+    settings = ViewSettings(max_depth, max_tag_length, optional_rules=optional_rules)
+    in_parts = None
+    if isinstance(path, str | PathLike) and qrels is None and collection is None and not every_line:
+        in_parts = view_in_parts(fsdecode(path), settings)
+    run = in_parts or as_run_view(path, max_depth)
     if isinstance(run, FileReport):
         return run
+    settings.apply_to(run)
     run.every_line = every_line
-    run.optional_rules = optional_rules
-    run.max_tag_length = max_tag_length
     other = None if qrels is None else as_qrels_view(qrels)
 
     def check(one: RunView) -> list[Finding]:
@@ -272,46 +276,40 @@ def check_pair_view(pair: PairView) -> list[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class IdFacts:
-    """Facts about the ids of a run and its qrels.
+    """Facts about the ids of a run that is read in parts, and of its qrels.
 
     Attributes:
-        run_ids: The run's query ids.
-        qrels_ids: The query ids of the qrels, some of which are in ``run_ids``.
-        n_documents: The number of results of judged queries.
+        qrels_ids: The query ids of the qrels.
         judged: The share of judged documents in the first ``JUDGED_CUTOFF``, from 0 to 1; ``None``
             if no document is judged for its query, but the files have document ids in common.
+        n_documents: The number of results of judged queries.
+        documents: The first few document ids of the run and of the qrels.
         n_other_spellings: The number of unjudged documents that are judged in another spelling.
     """
 
-    run_ids: Sequence[str]
     qrels_ids: Sequence[str]
-    n_documents: int
     judged: float | None
+    n_documents: int
+    documents: tuple[list[str], list[str]]
     n_other_spellings: int
 
 
-def check_ids(path: str, ids: IdFacts) -> list[Finding]:
+def check_ids(run: RunView, ids: IdFacts) -> list[Finding]:
     """Return the findings on the ids of a run and its qrels that do not block scoring.
 
-    For runs that are read in chunks. The rules on queries are those of :func:`check_pair_view`.
-
-    Args:
-        path: The run.
-        ids: The facts.
+    The rules on queries are those of :func:`check_pair_view`.
     """
-    pair = PairView(
-        RunView(path, None, Shape(), RunRows.of_queries(ids.run_ids), None),
-        QrelsView("qrels", None, Shape(), QrelsRows.of_queries(ids.qrels_ids)),
-    )
+    qrels = QrelsView("qrels", None, Shape(), QrelsRows.of_queries(ids.qrels_ids))
+    pair = PairView(run, qrels)
     hits = {code: RULES[code].check(pair) for code in ("P102", "P103")}
     if ids.judged is None:
-        nothing = f"0 of {plural(ids.n_documents, 'document')} are judged for their query"
-        hits["P105"] = Hit(nothing, blocks_scoring=False)
+        hits["P105"] = none_judged(ids.n_documents, *ids.documents, blocks_scoring=False)
     else:
         hits["P105"] = few_judged(ids.judged)
     if n_other := ids.n_other_spellings:
         hits["P106"] = Hit(f"{n_other:,} ids match qrels only in another spelling")
-    return [RULES[code].finding(hit, path) for code, hit in hits.items() if hit is not None]
+    hits["P110"] = RULES["P110"].check(pair)
+    return [RULES[code].finding(hit, run.path) for code, hit in hits.items() if hit is not None]
 
 
 def run_rules(

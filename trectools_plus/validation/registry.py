@@ -24,7 +24,7 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import DropIn, Finding, Fix, Severity
@@ -76,24 +76,6 @@ class Hit:
     blocks_scoring: bool | None = None
     note: str | None = None
     drop_in: DropIn | None = None
-
-
-class ChunkAccumulator(Protocol):
-    """Combines the hits of a rule in chunks of a run into the hit for the whole run."""
-
-    def add(self, view: Any) -> Hit | None:
-        """Add a chunk; return its hit, whose message may be empty."""
-
-    def hit(self, first: str, count: int) -> Hit | None:
-        """Return the hit for the whole run; its lines and count are those of the chunks.
-
-        Args:
-            first: The message of the first chunk with a hit.
-            count: The number of places in all chunks.
-
-        Returns:
-            ``None`` if the run as a whole does not break the rule.
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +172,7 @@ class Rule:
         rationale: The consequence: how other tools read such a file.
         example: A line of output.
         remedy: The way to fix it, in one sentence.
-        check: The function.
+        function: Returns the hit; its arguments are those of :meth:`decide`.
         tables: True if it also applies to a table that was not read from a file. Rules on ranks
             do not: a table made from a dict has no ranks.
         blocks_scoring: True if scoring rejects a file with an error of this rule.
@@ -202,8 +184,8 @@ class Rule:
             gets a note of its own.
         optional: True if it is off unless its code is selected.
         may_be_error: True if a finding can be an error although the usual severity is lower.
-        chunk_accumulator: For a rule of scope ``file``: creates the object that combines its hits
-            in the chunks of a run; ``None`` if the beginning of the file is enough.
+        collect: For a rule on the rows of a run: returns the places that break it, which are added
+            if the run is read in chunks. ``decide`` then returns the hit.
         blocks_fixing: True if no fix is applied to a file that breaks this rule without a fix.
     """
 
@@ -217,7 +199,7 @@ class Rule:
     rationale: str
     example: str
     remedy: str
-    check: Callable[[Any], Hit | None]
+    function: Callable[..., Hit | None]
     tables: bool
     blocks_scoring: bool
     scored_if: str = ""
@@ -225,8 +207,25 @@ class Rule:
     notes: Mapping[SeverityName, str] = field(default_factory=dict)
     optional: bool = False
     may_be_error: bool = False
-    chunk_accumulator: Callable[[], ChunkAccumulator] | None = None
+    collect: Callable[[Any], Any] | None = None
     blocks_fixing: bool = False
+
+    def check(self, subject: Any) -> Hit | None:
+        """Return the hit on a file, ``None`` if there is none."""
+        if self.collect is None:
+            return self.function(subject)
+        known = subject.collected
+        found = self.collect(subject) if known is None else known.get(self.code)
+        return None if found is None else self.decide(subject, found)
+
+    def decide(self, subject: Any, found: Any) -> Hit | None:
+        """Return the hit of a rule with ``collect``, ``None`` if there is none.
+
+        Args:
+            subject: The view of the file, whose rows may be unknown.
+            found: The sum of what ``collect`` returned for the parts of the file.
+        """
+        return self.function(subject, found) if found.count else None
 
     @property
     def fix(self) -> Fix:
@@ -254,7 +253,7 @@ class Rule:
         """Return the finding for a hit in the file ``path``.
 
         Args:
-            hit: The result of :attr:`check`.
+            hit: The result of :meth:`check`.
             path: The file, or the name of a table.
             every_line: Put all line numbers into the finding, not only the first few.
 
@@ -313,12 +312,12 @@ def rule(
     notes: Mapping[SeverityName, str] | None = None,
     optional: bool = False,
     may_be_error: bool = False,
-    chunk_accumulator: Callable[[], ChunkAccumulator] | None = None,
+    collect: Callable[[Any], Any] | None = None,
     blocks_fixing: bool = False,
-) -> Callable[[Callable[[Any], Hit | None]], Rule]:
+) -> Callable[[Callable[..., Hit | None]], Rule]:
     """Turn a function into a :class:`Rule`; the arguments are the rule's attributes."""
 
-    def declare(check: Callable[[Any], Hit | None]) -> Rule:
+    def declare(function: Callable[..., Hit | None]) -> Rule:
         return Rule(
             code=code,
             name=name,
@@ -330,7 +329,7 @@ def rule(
             rationale=rationale,
             example=example,
             remedy=remedy,
-            check=check,
+            function=function,
             tables=tables,
             blocks_scoring=blocks_scoring,
             scored_if=scored_if,
@@ -338,7 +337,7 @@ def rule(
             notes=notes or {},
             optional=optional,
             may_be_error=may_be_error,
-            chunk_accumulator=chunk_accumulator,
+            collect=collect,
             blocks_fixing=blocks_fixing,
         )
 

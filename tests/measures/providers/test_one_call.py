@@ -14,6 +14,7 @@ import pytest
 
 import trectools_plus
 from trectools_plus import processes
+from trectools_plus.formats import query_chunks
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import (
     evaluate,
@@ -26,7 +27,6 @@ from trectools_plus.measures.definitions.trec_eval_measures import (
     sets_of,
 )
 from trectools_plus.measures.providers import pytrec_eval
-from trectools_plus.measures.scoring import chunks
 from trectools_plus.measures.scoring.chunks import ScoredFile
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.builtin import SCORERS
@@ -34,6 +34,7 @@ from trectools_plus.trec_eval.files import score_files
 from trectools_plus.trec_eval.output import Scores, output_lines, summarise
 from trectools_plus.trec_eval.reading import Input
 from trectools_plus.trec_eval.scoring import score
+from trectools_plus.validation import parts
 
 QRELS = Qrels.from_dict(
     {
@@ -156,8 +157,9 @@ def test_every_figure_of_the_drop_in_is_halved(
 @pytest.fixture
 def large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """Files that are scored in chunks by two processes, if the system can copy a process."""
-    monkeypatch.setattr(chunks, "_CHUNK_BYTES", 60)
-    monkeypatch.setattr(chunks, "_BYTES_PER_PROCESS", 1)
+    monkeypatch.setattr(parts, "SNIFFED_BYTES", 1)
+    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 60)
+    monkeypatch.setattr(parts, "_BYTES_PER_PROCESS", 1)
     monkeypatch.setattr(processes, "_count_processors", lambda: 2)
     monkeypatch.setattr(processes, "can_copy_process", lambda: sys.platform == "linux")
     qrels, run = tmp_path / "qrels", tmp_path / "run"

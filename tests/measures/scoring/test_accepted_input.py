@@ -20,7 +20,7 @@ from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.scoring.files import open_files
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.files import score_files
-from trectools_plus.validation import load_qrels, load_run, validate_run
+from trectools_plus.validation import load_qrels, load_run, parts, validate_run
 
 NAMES = ["AP", "nDCG@10", "P@5", "R@100", "RR"]
 KEYS = ["map", "ndcg_cut_10", "P_5", "recall_100", "recip_rank"]
@@ -195,6 +195,7 @@ OTHER_CONTENT = {
 @pytest.fixture
 def chunks(request, monkeypatch):
     if request.param == "many chunks":
+        monkeypatch.setattr(parts, "SNIFFED_BYTES", 1)
         monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 150)
 
 

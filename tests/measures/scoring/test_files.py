@@ -17,10 +17,11 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import name_runs, query_chunks
 from trectools_plus.measures import parse_measures, score_runs
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.scoring import chunks, files
-from trectools_plus.measures.scoring.chunks import ScoredFile
+from trectools_plus.measures.scoring import files
+from trectools_plus.measures.scoring.chunks import ScoredFile, score_file
 from trectools_plus.measures.scoring.judgments import Judgments
-from trectools_plus.validation import load_qrels
+from trectools_plus.validation import load_qrels, parts
+from trectools_plus.validation.parts import NotInPartsError
 
 CUT = parse_measures(["nDCG@10", "AP@2", "R@3", "RR@2", "NumRet", "Judged@2", "ERR@3"])
 WHOLE = parse_measures(["AP", "AP(rel=2)", "nDCG", "Bpref", "Rprec", "SetF", "NumRet", "MeanRank"])
@@ -31,13 +32,13 @@ SCORES = ["9.5", "9.25", "7", "6.000001", "6.0000001", "0.5", "0.25", "0", "-1.2
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(chunks, "_CHUNK_BYTES", 120)
+    monkeypatch.setattr(parts, "SNIFFED_BYTES", 1)
     monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 120)
 
 
 @pytest.fixture
 def two_processes(monkeypatch):
-    monkeypatch.setattr(chunks, "_BYTES_PER_PROCESS", 1)
+    monkeypatch.setattr(parts, "_BYTES_PER_PROCESS", 1)
     monkeypatch.setattr(processes, "_count_processors", lambda: 2)
     monkeypatch.setattr(processes, "can_copy_process", lambda: sys.platform == "linux")
 
@@ -57,13 +58,20 @@ def outcome(qrels: Path, runs: list[Path], measures: list[Measure], **options):
 def whole_outcome(*given, **options):
     """Return the same for runs that are read as a whole."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "score_clean_file", lambda *_: None)
+        patch.setattr(files, "score_file", only_as_a_whole)
         return outcome(*given, **options)
 
 
-def in_chunks(qrels, run, measures=CUT):
+def only_as_a_whole(*_, **__):
+    raise NotInPartsError
+
+
+def in_parts(qrels, run, measures=CUT):
     judged = Judgments.of(load_qrels(qrels))
-    return chunks.score_clean_file(run, judged, measures)
+    try:
+        return score_file(str(run), judged, measures)[0]
+    except NotInPartsError:
+        return None
 
 
 @st.composite
@@ -174,7 +182,7 @@ def test_processes_give_the_same(tmp_path, two_processes, monkeypatch, measures,
     assert found == whole_outcome(qrels, [run], measures)
     monkeypatch.setattr(processes, "_count_processors", lambda: 1)
     assert found == outcome(qrels, [run], measures)
-    assert in_chunks(qrels, run, measures) is not None
+    assert in_parts(qrels, run, measures) is not None
 
 
 def test_several_runs(tmp_path, two_processes):
@@ -189,24 +197,24 @@ def test_several_runs(tmp_path, two_processes):
     assert all(isinstance(run, ScoredFile) for run in opened.runs)
 
 
-def test_a_query_in_two_chunks_is_left_to_the_reader(tmp_path, two_processes):
+def test_a_query_in_two_parts_is_read_as_a_whole(tmp_path, two_processes):
     run, grades = large()
     qrels, path = write(tmp_path, (run + "3 Q0 new 1 5 tag\n", grades))
-    assert in_chunks(qrels, path) is None
+    assert in_parts(qrels, path) is None
     assert outcome(qrels, [path], CUT) == whole_outcome(qrels, [path], CUT)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux copies processes")
 def test_a_killed_process_changes_nothing(tmp_path, two_processes, monkeypatch):
     qrels, run = write(tmp_path, large())
-    here, read = os.getpid(), chunks.open_chunk
+    here, read = os.getpid(), parts.view_part
 
-    def be_killed(path, data, condition):
+    def be_killed(path, data, settings, **options):
         if os.getpid() != here and data.startswith((b"2", b"4")):
             os.kill(os.getpid(), 9)
-        return read(path, data, condition)
+        return read(path, data, settings, **options)
 
-    monkeypatch.setattr(chunks, "open_chunk", be_killed)
+    monkeypatch.setattr(parts, "view_part", be_killed)
     assert outcome(qrels, [run], WHOLE) == whole_outcome(qrels, [run], WHOLE)
 
 
@@ -218,7 +226,7 @@ def test_a_name_that_hides_the_compression_is_noted(tmp_path):
     right.write_bytes(gzip.compress(run.read_bytes()))
     notes = [files.open_files(str(qrels), [str(path)], CUT).notes for path in (run, wrong, right)]
     assert ["F112" in " ".join(one) for one in notes] == [False, True, False]
-    assert in_chunks(qrels, wrong) is not None
+    assert in_parts(qrels, wrong) is not None
 
 
 def test_malformed_files_are_no_different(shared_data):
@@ -230,12 +238,11 @@ def test_malformed_files_are_no_different(shared_data):
 
 
 def test_real_runs(shared_data, monkeypatch, thorough):
-    monkeypatch.setattr(chunks, "_CHUNK_BYTES", 1 << 20)
     monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 1 << 20)
     folder = shared_data / "robust03"
     for run in sorted(folder.glob("input.*"))[: None if thorough else 1]:
         paths = folder / "qrels.txt.gz", [run], WHOLE
         assert outcome(*paths) == whole_outcome(*paths)
-        scored = in_chunks(paths[0], run, WHOLE)
+        scored = in_parts(paths[0], run, WHOLE)
         if scored:
             assert np.isfinite(scored.table[:, :-1]).all()

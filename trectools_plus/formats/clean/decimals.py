@@ -139,8 +139,8 @@ class WholeNumbers:
     @classmethod
     def of(cls, values: Rows) -> WholeNumbers:
         """Return some numbers."""
-        is_number = np.ones(len(values), np.bool_)
-        return cls(values, is_number, ~is_number)
+        flags = (np.broadcast_to(np.bool_(flag), len(values)) for flag in (True, False))
+        return cls(values, *flags)
 
     def take(self, rows: slice) -> WholeNumbers:
         """Return the numbers of some rows."""

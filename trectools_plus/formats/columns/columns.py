@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,6 +101,34 @@ class Columns:
     _row_lines: npt.NDArray[np.uint32] | None = field(repr=False)
     origin: Origin | None = None
     systems: Mapping[str, Columns] = field(default_factory=dict)
+
+    def without_rows(self, *, keep_content: bool) -> Columns:
+        """Return the same without the fields of the rows and, unless kept, without the content."""
+        source = self.source if keep_content else replace(self.source, data=b"")
+        return replace(self, source=source, _body=b"")
+
+    @classmethod
+    def joined(cls, parts: Sequence[Columns]) -> Columns:
+        """Return the columns of some parts of a file, :meth:`without_rows`.
+
+        The content is that of the first part, with which the file begins.
+        """
+        facts = FileFacts.joined([part.facts for part in parts])
+        n_lines = (part.facts.n_lines for part in parts[:-1])
+        lines_before = list(accumulate(n_lines, initial=0))
+        n_rows = sum(part.n_rows for part in parts)
+        row_lines = None
+        if n_rows < facts.n_lines:
+            moved = zip(parts, lines_before, strict=True)
+            row_lines = np.concatenate([part.lines + np.uint32(before) for part, before in moved])
+        return replace(
+            parts[0],
+            n_rows=n_rows,
+            misshapen=OddLines.joined([part.misshapen for part in parts], lines_before),
+            comments=OddLines.joined([part.comments for part in parts], lines_before),
+            facts=facts,
+            _row_lines=row_lines,
+        )
 
     @cached_property
     def lines(self) -> npt.NDArray[np.uint32]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +30,18 @@ class Occurrences:
 
     def __bool__(self) -> bool:
         return self.count > 0
+
+    @classmethod
+    def joined(cls, parts: Sequence[Occurrences], lines_before: Sequence[int]) -> Occurrences:
+        """Return the occurrences in some parts of a file, each with the lines before it."""
+        found = [
+            (one.count, one.lines + np.uint32(before))
+            for one, before in zip(parts, lines_before, strict=True)
+            if one
+        ]
+        if not found:
+            return cls()
+        return cls(sum(count for count, _ in found), np.concatenate([lines for _, lines in found]))
 
     @property
     def first(self) -> int | None:
@@ -103,6 +118,46 @@ class FileFacts:
     stopped_at: int | None = None
     is_ascii: bool = False
     has_controls: bool = True
+
+    @classmethod
+    def joined(cls, parts: Sequence[FileFacts]) -> FileFacts:
+        """Return the facts of a file, given those of its parts, each of whole lines."""
+        first = parts[0]
+        lines_before = list(accumulate((part.n_lines for part in parts[:-1]), initial=0))
+        counts: dict[str, Any] = {
+            name: sum(getattr(part, name) for part in parts) for name in _COUNTS
+        }
+        occurrences: dict[str, Any] = {
+            name: Occurrences.joined([getattr(part, name) for part in parts], lines_before)
+            for name in _OCCURRENCES
+        }
+        longest = max(range(len(parts)), key=lambda at: parts[at].longest_line)
+        bad = [
+            replace(part.bad_utf8, line=part.bad_utf8.line + before)
+            for part, before in zip(parts, lines_before, strict=True)
+            if part.bad_utf8 is not None
+        ]
+        return replace(
+            first,
+            **counts,
+            **occurrences,
+            final_newline=parts[-1].final_newline,
+            bad_utf8=bad[0] if bad else None,
+            encoding_guess=first.encoding_guess or ("latin-1" if bad else None),
+            longest_line=parts[longest].longest_line,
+            longest_line_at=_moved(parts[longest].longest_line_at, lines_before[longest]),
+            stopped_at=_moved(parts[-1].stopped_at, lines_before[-1]),
+            is_ascii=all(part.is_ascii for part in parts),
+            has_controls=any(part.has_controls for part in parts),
+        )
+
+
+_COUNTS = ("n_lines", "n_lf", "n_crlf", "spaced_rows", "tabbed_rows")
+_OCCURRENCES = ("bare_cr", "nul", "blank_lines", "loose_rows", "form_feed_lines", "long_lines")
+
+
+def _moved(line: int | None, n_lines: int) -> int | None:
+    return None if line is None else line + n_lines
 
 
 def guess_encoding(data: bytes, bad_utf8: bool) -> str | None:

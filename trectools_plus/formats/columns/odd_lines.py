@@ -71,6 +71,13 @@ class OddLines:
         n_fields = np.concatenate([self.n_fields, other.n_fields])
         return OddLines(lines[order], n_fields[order], [texts[at] for at in order.tolist()])
 
+    @classmethod
+    def joined(cls, parts: Sequence[OddLines], lines_before: Sequence[int]) -> OddLines:
+        """Return the lines in some parts of a file, each with the lines before it."""
+        moved = [part.line + np.uint32(n) for part, n in zip(parts, lines_before, strict=True)]
+        n_fields = np.concatenate([part.n_fields for part in parts])
+        return cls(np.concatenate(moved), n_fields, [text for part in parts for text in part.text])
+
     def rows(self) -> list[tuple[int, int, str]]:
         """Return the number, number of fields and text of each line."""
         return list(zip(self.line.tolist(), self.n_fields.tolist(), self.text, strict=True))

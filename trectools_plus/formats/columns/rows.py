@@ -172,12 +172,13 @@ class RunRows:
         )
 
     @classmethod
-    def of_queries(cls, query_ids: Sequence[str]) -> RunRows:
-        """Return a row for each query, without a document."""
-        n_rows = len(query_ids)
-        none, numbers = Ids.constant("", n_rows), WholeNumbers.of(np.zeros(n_rows, np.int64))
-        scores = Decimals(np.zeros(n_rows), np.ones(n_rows, np.bool_))
-        return cls(QueryBlocks.of_queries(query_ids), none, none, numbers, scores, none)
+    def of_blocks(cls, blocks: QueryBlocks) -> RunRows:
+        """Return rows of which only the queries are known."""
+        n_rows = blocks.n_rows
+        none = Ids.constant("", n_rows)
+        ranks = WholeNumbers.of(np.broadcast_to(np.int64(0), n_rows))
+        scores = Decimals(np.broadcast_to(0.0, n_rows), np.broadcast_to(np.bool_(True), n_rows))
+        return cls(blocks, none, none, ranks, scores, none)
 
     @classmethod
     def of_frame(cls, frame: pl.DataFrame) -> RunRows:

@@ -1,163 +1,123 @@
-"""Scores of a run file that is read in chunks of whole queries, or as a whole.
+"""Scores of a run file that is read in parts of whole queries, or as a whole.
 
-Only the ranks of judged documents of a chunk are in memory until it is scored, so memory hardly
-grows with the run. Runs that cannot be scored in chunks are read as a whole, which reports their
-errors.
+Only the ranks of judged documents of a part are in memory until it is scored, so memory hardly
+grows with the run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import tempfile
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.files.opening import (
-    can_be_read_twice,
-    compression_of,
-    file_size,
-    is_plain_file,
-)
-from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
+from trectools_plus.formats.files.opening import can_be_read_twice
+from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures.judged import Grades, IntArray, JudgedRun
 from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.ranking import deepest_rank_needed, score_judged
-from trectools_plus.processes import map_in_processes
 from trectools_plus.validation.catalogue import RULES
-from trectools_plus.validation.chunks import ChunkFindings, join_chunk_findings, open_chunk
-from trectools_plus.validation.engine import IdFacts, check_ids
-from trectools_plus.validation.findings import Finding
+from trectools_plus.validation.engine import IdFacts, check_ids, check_view
+from trectools_plus.validation.findings import Finding, refuse_errors
 from trectools_plus.validation.id_matching import near_matches
-from trectools_plus.validation.limits import JUDGED_CUTOFF
-from trectools_plus.validation.rules.file.compression import check_name
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF, N_SHOWN_IDS
+from trectools_plus.validation.parts import (
+    NotInPartsError,
+    ViewSettings,
+    read_in_parts,
+    read_regrouped,
+)
+from trectools_plus.validation.registry import Hit
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import FloatArray, Measure
     from trectools_plus.ranking import ScorePrecision
 
-OpenView = Callable[[str, bytes], tuple[RunView, list[Finding]]]
-"""Makes a view of a chunk, and returns its findings; or raises ``NotInChunksError``."""
-
-_CHUNK_BYTES = 2 << 20
-"""The approximate size of a chunk, which fits the CPU caches."""
-_BYTES_PER_PROCESS = 4 << 20
-"""The smallest share of a file for which starting a process saves time."""
+SETTINGS = ViewSettings(DEFAULT_MAX_DEPTH, for_scoring=True)
+"""How the views of runs that are scored are made."""
 
 _T = TypeVar("_T")
 
 
-class NotInChunksError(Exception):
-    """A run cannot be scored in chunks."""
-
-
-class EmptyRunError(NotInChunksError):
-    """A run has no rows."""
-
-
-class UnsortedError(NotInChunksError):
-    """The rows of a query are not contiguous."""
-
-
-class IdMismatchError(NotInChunksError):
+class IdMismatchError(NotInPartsError):
     """Run and qrels share too few ids, or spell them differently."""
 
 
-@dataclass(frozen=True, eq=False)
-class ChunkSummary:
-    """Facts about a chunk of a run that decide whether, and with which notes, the run is scored.
+@dataclass(frozen=True, slots=True)
+class JudgedCounts:
+    """Counts of documents, which decide whether, and with which notes, a run is scored.
 
     Attributes:
-        found: The findings that do not block scoring.
-        tags: The tags of the first and the last row; empty without rows.
-        query_ids: The queries.
         n_documents: The number of documents of judged queries.
         n_judged: The number of judged documents, down to the depth that is needed.
         n_shown: The number of documents of judged queries in the first ``JUDGED_CUTOFF``.
         n_judged_shown: The number of judged documents among these.
         n_other_spellings: The number of unjudged documents that are judged in another spelling.
-        has_common_documents: Whether a document is judged for any query; of a ranking that is not
-            complete, for its own query.
+        has_common_documents: Whether a document is judged for any query.
+        unjudged: The first few documents of judged queries, if none is judged.
     """
 
-    found: ChunkFindings
-    tags: tuple[str, ...]
-    query_ids: list[str]
     n_documents: int
     n_judged: int
     n_shown: int
     n_judged_shown: int
     n_other_spellings: int
     has_common_documents: bool
+    unjudged: list[str]
+
+    def __add__(self, other: JudgedCounts) -> JudgedCounts:
+        return JudgedCounts(
+            self.n_documents + other.n_documents,
+            self.n_judged + other.n_judged,
+            self.n_shown + other.n_shown,
+            self.n_judged_shown + other.n_judged_shown,
+            self.n_other_spellings + other.n_other_spellings,
+            self.has_common_documents or other.has_common_documents,
+            [*self.unjudged, *other.unjudged][:N_SHOWN_IDS],
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedChunk:
-    """The ranks of judged documents in a chunk of a run.
+class JudgedPart:
+    """The ranks of judged documents in a run, or in a part of one.
 
     Attributes:
-        found: The findings that do not block scoring.
-        tags: The tags of the first and the last row; empty without rows.
-        query_ids: The queries.
         number: For each query, its number in the qrels; -1 if it is not judged.
         lengths: For each query, its number of documents.
         judgments: The judgments of retrieved documents.
         ranks: The rank of each of these documents.
-        n_other_spellings: The number of unjudged documents that are judged in another spelling.
-        has_common_documents: As in :class:`ChunkSummary`.
+        counts: Counts of documents.
     """
 
-    found: ChunkFindings
-    tags: tuple[str, ...]
-    query_ids: list[str]
     number: IntArray
     lengths: IntArray
     judgments: IntArray
     ranks: IntArray
-    n_other_spellings: int
-    has_common_documents: bool
+    counts: JudgedCounts
 
-    @property
-    def summary(self) -> ChunkSummary:
-        """The facts that decide whether the run is scored."""
-        lengths = self.lengths[self.number >= 0]
-        return ChunkSummary(
-            self.found,
-            self.tags,
-            self.query_ids,
-            n_documents=int(lengths.sum()),
-            n_judged=len(self.judgments),
-            n_shown=int(np.minimum(lengths, JUDGED_CUTOFF).sum()),
-            n_judged_shown=int(np.count_nonzero(self.ranks <= JUDGED_CUTOFF)),
-            n_other_spellings=self.n_other_spellings,
-            has_common_documents=self.has_common_documents,
-        )
-
-    def judged_run(self, qrels: Grades, known: IntArray) -> tuple[IntArray, JudgedRun]:
-        """Return the numbers of some judged queries, and the ranks of their judged documents.
-
-        Args:
-            qrels: The judgments.
-            known: The queries, as positions in ``query_ids``.
-        """
+    def judged_run(self, qrels: Grades) -> tuple[IntArray, JudgedRun]:
+        """Return the numbers of the judged queries, and the ranks of their judged documents."""
+        known = np.flatnonzero(self.number >= 0)
         numbers = self.number[known]
         return numbers, qrels.judged_run(numbers, self.lengths[known], self.judgments, self.ranks)
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredChunk:
-    """A chunk of a run file that has been scored.
+class ScoredPart:
+    """The scores of a run, or of a part of one.
 
     Attributes:
-        summary: The facts that decide whether the run is scored.
         numbers: The scored queries, as numbers of the qrels.
         values: Their values, shape (queries, measures).
     """
 
-    summary: ChunkSummary
     numbers: IntArray
     values: FloatArray
 
@@ -172,7 +132,6 @@ class ScoredFile:
         query_ids: Its queries, in file order.
         judged_ids: The queries of the qrels, in their order.
         table: Values of shape (queries of the qrels, measures); ``nan`` is undefined.
-        findings: The findings that do not block scoring.
     """
 
     name: str
@@ -180,7 +139,25 @@ class ScoredFile:
     query_ids: list[str]
     judged_ids: list[str]
     table: FloatArray
-    findings: tuple[Finding, ...] = ()
+
+    @classmethod
+    def of_parts(
+        cls,
+        run: RunView,
+        name: str,
+        scored: Sequence[ScoredPart],
+        qrels: Grades,
+        measures: Sequence[Measure],
+    ) -> ScoredFile:
+        """Join the scored parts of a run."""
+        table = np.empty((len(qrels.query_ids), len(measures)))
+        for column, measure in enumerate(measures):
+            table[:, column] = measure.values_without_results(
+                qrels.query, qrels.relevance, len(table)
+            )
+        for one in scored:
+            table[one.numbers] = one.values
+        return cls(name, run.path, run.query_ids, qrels.query_ids, table)
 
     def values(self, query_ids: Collection[str]) -> FloatArray:
         """Return the rows of some queries of the qrels, in the order of the qrels."""
@@ -196,239 +173,17 @@ def deepest_rank_to_judge(measures: Sequence[Measure]) -> int | None:
     return None if depth is None else max(depth, JUDGED_CUTOFF)
 
 
-def score_chunk(chunk: JudgedChunk, qrels: Grades, measures: Sequence[Measure]) -> ScoredChunk:
-    """Score the judged queries of a chunk.
-
-    Args:
-        chunk: The ranks of judged documents.
-        qrels: The judgments.
-        measures: The measures, each once, that all ``depend_on_grades_only``.
-    """
-    known = np.flatnonzero(chunk.number >= 0)
-    numbers, run = chunk.judged_run(qrels, known)
-    ids = [qrels.query_ids[number] for number in numbers.tolist()]
-    return ScoredChunk(chunk.summary, numbers, score_judged(measures, ids, run))
-
-
-def join_chunks(
-    path: str, scored: Sequence[ScoredChunk], qrels: Grades, measures: Sequence[Measure]
-) -> ScoredFile:
-    """Join the scored chunks of a run.
-
-    Args:
-        path: The run, as the user named it.
-        scored: Its chunks, in order.
-        qrels: The judgments.
-        measures: The measures that the chunks were scored with.
-
-    Raises:
-        NotInChunksError: As :func:`check_chunks` does.
-    """
-    summaries = [one.summary for one in scored]
-    check_chunks(summaries, qrels)
-    table = _table_of(scored, qrels, measures)
-    query_ids = [query_id for one in summaries for query_id in one.query_ids]
-    tag = next(tag for one in summaries for tag in one.tags)
-    findings = tuple(join_findings(path, summaries, qrels))
-    return ScoredFile(tag, path, query_ids, qrels.query_ids, table, findings)
-
-
-def _table_of(
-    scored: Sequence[ScoredChunk], qrels: Grades, measures: Sequence[Measure]
-) -> FloatArray:
-    """Return the values of all queries of the qrels; see :class:`ScoredFile`."""
-    table = np.empty((len(qrels.query_ids), len(measures)))
-    for column, measure in enumerate(measures):
-        table[:, column] = measure.values_without_results(qrels.query, qrels.relevance, len(table))
-    for one in scored:
-        table[one.numbers] = one.values
-    return table
-
-
-def check_chunks(summaries: Iterable[ChunkSummary], qrels: Grades) -> None:
-    """Check that chunks together are a run that can be scored.
-
-    Raises:
-        EmptyRunError: If no chunk has a row.
-        UnsortedError: If a query is in two chunks.
-        IdMismatchError: If run and qrels share too few ids.
-    """
-    query_ids: set[str] = set()
-    n_judged = n_other_spellings = 0
-    has_common_documents = False
-    for one in summaries:
-        if not query_ids.isdisjoint(one.query_ids):
-            raise UnsortedError
-        query_ids.update(one.query_ids)
-        n_judged += one.n_judged
-        n_other_spellings += one.n_other_spellings
-        has_common_documents |= one.has_common_documents
-    if not query_ids:
-        raise EmptyRunError
-    if not has_common_documents or n_other_spellings > n_judged:
-        raise IdMismatchError
-    if query_ids.isdisjoint(qrels.query_ids) or near_matches(query_ids, qrels.query_ids):
-        raise IdMismatchError
-
-
-def join_findings(path: str, summaries: Sequence[ChunkSummary], qrels: Grades) -> list[Finding]:
-    """Return the findings on a run and its ids that do not block scoring.
-
-    Args:
-        path: The run, as the user named it.
-        summaries: Its chunks, which :func:`check_chunks` has checked.
-        qrels: The judgments.
-    """
-    n_judged, shown, judged_shown = (
-        sum(one.n_judged for one in summaries),
-        sum(one.n_shown for one in summaries),
-        sum(one.n_judged_shown for one in summaries),
-    )
-    ids = IdFacts(
-        [query_id for one in summaries for query_id in one.query_ids],
-        qrels.query_ids,
-        n_documents=sum(one.n_documents for one in summaries),
-        judged=judged_shown / shown if n_judged and shown else None,
-        n_other_spellings=sum(one.n_other_spellings for one in summaries),
-    )
-    named = check_name(path, compression_of(path))
-    found = [] if named is None else [RULES["F112"].finding(named, path)]
-    found += join_chunk_findings(path, [one.found for one in summaries])
-    return found + check_ids(path, ids)
-
-
-def map_chunks(
-    path: str,
-    chunks: Iterable[Chunk],
-    qrels: Judgments,
-    use: Callable[[JudgedChunk], _T],
-    *,
-    open_view: OpenView | None = None,
-    precision: ScorePrecision = 32,
-    depth: int | None = None,
-) -> list[_T]:
-    """Call a function with each chunk of a run, in this process or in copies of it.
-
-    Args:
-        path: The run.
-        chunks: Its chunks, in order.
-        qrels: The judgments.
-        use: Called with the ranks of judged documents; its results must be picklable.
-        open_view: Makes the views of the chunks; by default, each must be clean.
-        precision: The number of bits in which scores are compared.
-        depth: The deepest rank down to which judged documents are needed; ``None`` for all.
-
-    Raises:
-        NotInChunksError: If a chunk cannot be scored separately.
-    """
-
-    def work(chunk: Chunk) -> _T:
-        view, findings = (open_view or view_valid_chunk)(path, chunk())
-        return use(judge_view(view, findings, qrels, precision=precision, depth=depth))
-
-    if not is_plain_file(path):
-        return [work(chunk) for chunk in chunks]
-    n_processes = max(1, file_size(path) // _BYTES_PER_PROCESS)
-    return map_in_processes(work, list(chunks), max_processes=n_processes)
-
-
-def map_clean_chunks(
-    path: str | Path,
-    qrels: Judgments,
-    use: Callable[[JudgedChunk], _T],
-    *,
-    precision: ScorePrecision = 32,
-    depth: int | None = None,
-) -> list[_T] | None:
-    """Call a function with each chunk of a run; see :func:`map_chunks`.
-
-    Returns:
-        ``None`` if the run must be read as a whole, because a chunk has lines that are not rows or
-        findings that block scoring, or if there was an error, which reading it as a whole reports.
-    """
-    if not can_be_read_twice(path):
-        return None
-    try:
-        chunks = iter_query_chunks(path, _CHUNK_BYTES)
-        return map_chunks(str(path), chunks, qrels, use, precision=precision, depth=depth)
-    except (NotInChunksError, TrectoolsPlusError):
-        return None
-
-
-def score_clean_file(
-    path: str | Path, qrels: Judgments, measures: Sequence[Measure]
-) -> ScoredFile | None:
-    """Score a run file in chunks, if that is possible.
-
-    Args:
-        path: The run, compressed or not.
-        qrels: The judgments.
-        measures: The measures, each once, that all ``depend_on_grades_only``.
-
-    Returns:
-        The scores, equal to those of the whole run bit for bit; ``None`` if the run must be read as
-        a whole.
-    """
-
-    def score(chunk: JudgedChunk) -> ScoredChunk:
-        return score_chunk(chunk, qrels, measures)
-
-    scored = map_clean_chunks(path, qrels, score, depth=deepest_rank_to_judge(measures))
-    if scored is None:
-        return None
-    try:
-        return join_chunks(str(path), scored, qrels, measures)
-    except NotInChunksError:
-        return None
-
-
-def score_view(
-    view: RunView,
-    name: str,
-    findings: Sequence[Finding],
-    qrels: Judgments,
-    measures: Sequence[Measure],
-) -> ScoredFile:
-    """Score a run that has been read as a whole, and has no error.
-
-    Args:
-        view: The run.
-        name: Its name.
-        findings: Its findings.
-        qrels: The judgments.
-        measures: The measures, each once, that all ``depend_on_grades_only``.
-    """
-    judged = judge_view(view, [], qrels, depth=deepest_rank_to_judge(measures))
-    scored = score_chunk(judged, qrels, measures)
-    table = _table_of([scored], qrels, measures)
-    return ScoredFile(name, view.path, view.query_ids, qrels.query_ids, table, tuple(findings))
-
-
-def view_valid_chunk(path: str, data: bytes) -> tuple[RunView, list[Finding]]:
-    """Return a view of a chunk of a run, and its findings.
-
-    Raises:
-        NotInChunksError: If it has findings that block scoring.
-    """
-    opened = open_chunk(path, data, "valid")
-    if opened is None:
-        raise NotInChunksError
-    return opened
-
-
 def judge_view(
     view: RunView,
-    findings: Iterable[Finding],
     qrels: Judgments,
     *,
     precision: ScorePrecision = 32,
     depth: int | None = None,
-) -> JudgedChunk:
-    """Look up the judged documents of a run, or of a chunk of one.
+) -> JudgedPart:
+    """Look up the judged documents of a run, or of a part of one.
 
     Args:
-        view: The run, or the chunk.
-        findings: Its findings.
+        view: The run, or the part.
         qrels: The judgments.
         precision: The number of bits in which scores are compared.
         depth: The deepest rank down to which judged documents are needed; ``None`` for all.
@@ -439,19 +194,20 @@ def judge_view(
     query = number[view.blocks.query if is_whole else view.blocks.query[rows]]
     doc_ids = view.doc_ids if is_whole else view.doc_ids.take(rows)
     places, judgments = qrels.find(query, doc_ids)
-    has_common = bool(len(judgments)) or (depth is None and qrels.has_any(view.doc_ids))
-    found = ChunkFindings.of(view, findings)
-    return JudgedChunk(
-        found=found,
-        tags=found.tags,
-        query_ids=view.query_ids,
-        number=number,
-        lengths=view.blocks.sizes,
-        judgments=judgments,
-        ranks=view.evaluated_ranks(rows[places], precision),
+    ranks = view.evaluated_ranks(rows[places], precision)
+    lengths = view.blocks.sizes
+    of_judged = lengths[number >= 0]
+    has_judged = len(judgments) > 0
+    counts = JudgedCounts(
+        n_documents=int(of_judged.sum()),
+        n_judged=len(judgments),
+        n_shown=int(np.minimum(of_judged, JUDGED_CUTOFF).sum()),
+        n_judged_shown=int(np.count_nonzero(ranks <= JUDGED_CUTOFF)),
         n_other_spellings=qrels.count_other_spellings(query, doc_ids, places),
-        has_common_documents=has_common,
+        has_common_documents=has_judged or qrels.has_any(view.doc_ids),
+        unjudged=[] if has_judged else doc_ids.texts(slice(N_SHOWN_IDS)),
     )
+    return JudgedPart(number, lengths, judgments, ranks, counts)
 
 
 def _rows_to_look_up(
@@ -467,3 +223,156 @@ def _rows_to_look_up(
     if (number < 0).any():
         rows = rows[number[view.blocks.query[rows]] >= 0]
     return rows
+
+
+def score_part(judged: JudgedPart, qrels: Grades, measures: Sequence[Measure]) -> ScoredPart:
+    """Score the judged queries of a run, or of a part of one.
+
+    Args:
+        judged: The ranks of judged documents.
+        qrels: The judgments.
+        measures: The measures, each once, that all ``depend_on_grades_only``.
+    """
+    numbers, run = judged.judged_run(qrels)
+    ids = [qrels.query_ids[number] for number in numbers.tolist()]
+    return ScoredPart(numbers, score_judged(measures, ids, run))
+
+
+@dataclass(frozen=True)
+class PartJudge(Generic[_T]):
+    """Looks up the judged documents of the parts of a run, and uses them.
+
+    Attributes:
+        qrels: The judgments.
+        use: Called with the judged documents; its results must be picklable.
+        precision: The number of bits in which scores are compared.
+        depth: The deepest rank down to which judged documents are needed; ``None`` for all.
+    """
+
+    qrels: Judgments
+    use: Callable[[JudgedPart], _T]
+    precision: ScorePrecision = 32
+    depth: int | None = None
+
+    def __call__(self, view: RunView) -> tuple[JudgedCounts, _T] | None:
+        """Return the result for a part; ``None`` if an error of the run leaves no ranking."""
+        if not np.isfinite(view.score).all() or len(view.repeats):
+            return None
+        judged = judge_view(view, self.qrels, precision=self.precision, depth=self.depth)
+        return judged.counts, self.use(judged)
+
+    def join(
+        self, run: RunView, results: Sequence[tuple[JudgedCounts, _T] | None]
+    ) -> tuple[list[Finding], list[_T]]:
+        """Return the findings on a run and its ids, and the results for its parts.
+
+        There are no results if a finding blocks scoring.
+
+        Args:
+            run: The run.
+            results: The results for its parts, in order.
+
+        Raises:
+            IdMismatchError: If run and qrels share too few ids.
+            NotInPartsError: If the whole run must be read.
+        """
+        run.other_query_ids = frozenset(self.qrels.query_ids)
+        findings = check_view(run)
+        if any(finding.blocks_scoring for finding in findings):
+            return findings, []
+        found = [result for result in results if result is not None]
+        if len(found) < len(results):
+            raise NotInPartsError
+        counts = reduce(add, (counts for counts, _ in found))
+        if not counts.has_common_documents or counts.n_other_spellings > counts.n_judged:
+            raise IdMismatchError
+        if not counts.n_documents or near_matches(run.query_ids, self.qrels.query_ids):
+            raise IdMismatchError
+        ids = IdFacts(
+            self.qrels.query_ids,
+            judged=counts.n_judged_shown / counts.n_shown if counts.n_judged else None,
+            n_documents=counts.n_documents,
+            documents=(counts.unjudged, self.qrels.doc_ids.texts(slice(N_SHOWN_IDS))),
+            n_other_spellings=counts.n_other_spellings,
+        )
+        return findings + check_ids(run, ids), [result for _, result in found]
+
+
+def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding], list[_T]]:
+    """Look up the judged documents of a run file in parts; see :meth:`PartJudge.join`.
+
+    Raises:
+        SplitQueryError: If the rows of a query are not together.
+        IdMismatchError: If run and qrels share too few ids.
+        NotInPartsError: If the whole file must be read, also to report an error.
+    """
+    if not can_be_read_twice(path):
+        raise NotInPartsError
+    try:
+        view, results = read_in_parts(path, iter_query_chunks(path), SETTINGS, judge)
+    except TrectoolsPlusError as error:
+        raise NotInPartsError from error
+    return view, *judge.join(view, results)
+
+
+def score_file(
+    path: str, qrels: Judgments, measures: Sequence[Measure], *, strict_input: bool = False
+) -> tuple[ScoredFile, list[Finding]]:
+    """Score a run file in parts, without the rows of the whole run in memory.
+
+    Args:
+        path: The run, compressed or not.
+        qrels: The judgments.
+        measures: The measures, each once, that all ``depend_on_grades_only``.
+        strict_input: Refuse every error, also those that change no figure.
+
+    Returns:
+        The scores, equal to those of the whole run bit for bit, and the findings.
+
+    Raises:
+        FindingsError: If the run has errors that block scoring.
+        SplitQueryError: If the rows of a query are not together.
+        IdMismatchError: If run and qrels share too few ids.
+        NotInPartsError: If the whole file must be read, also to report an error.
+    """
+    judge = judge_for(qrels, measures)
+    view, findings, scored = judge_file(path, judge)
+    refuse_errors(findings, strict_input=strict_input)
+    return ScoredFile.of_parts(view, view.tag, scored, qrels, measures), findings
+
+
+def score_regrouped_file(
+    path: str, qrels: Judgments, measures: Sequence[Measure], *, strict_input: bool = False
+) -> tuple[ScoredFile, list[Finding]]:
+    """Score a run whose queries are not together like :func:`score_file`, with temporary files."""
+    judge = judge_for(qrels, measures)
+    with tempfile.TemporaryDirectory(prefix="trectools-plus-") as folder:
+        view, results = read_regrouped(path, Path(folder), SETTINGS, judge)
+    findings, scored = judge.join(view, results)
+    unsorted = RULES["R127"].finding(Hit("the rows are not grouped by query"), path)
+    refuse_errors(findings, strict_input=strict_input)
+    return ScoredFile.of_parts(view, view.tag, scored, qrels, measures), [*findings, unsorted]
+
+
+def judge_for(qrels: Judgments, measures: Sequence[Measure]) -> PartJudge[ScoredPart]:
+    """Return the judge that scores parts with some measures."""
+
+    def score(judged: JudgedPart) -> ScoredPart:
+        return score_part(judged, qrels, measures)
+
+    return PartJudge(qrels, score, depth=deepest_rank_to_judge(measures))
+
+
+def score_view(
+    view: RunView, name: str, qrels: Judgments, measures: Sequence[Measure]
+) -> ScoredFile:
+    """Score a run that has been read as a whole, and has no error.
+
+    Args:
+        view: The run.
+        name: Its name.
+        qrels: The judgments.
+        measures: The measures, each once, that all ``depend_on_grades_only``.
+    """
+    judged = judge_view(view, qrels, depth=deepest_rank_to_judge(measures))
+    return ScoredFile.of_parts(view, name, [score_part(judged, qrels, measures)], qrels, measures)

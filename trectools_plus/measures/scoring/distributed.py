@@ -21,21 +21,23 @@ from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.scoring.chunks import (
-    NotInChunksError,
-    ScoredChunk,
-    deepest_rank_to_judge,
-    join_chunks,
-    judge_view,
-    score_chunk,
-    view_valid_chunk,
+    SETTINGS,
+    JudgedCounts,
+    PartJudge,
+    ScoredFile,
+    ScoredPart,
+    judge_for,
 )
 from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.ranking import depend_on_grades_only
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.validation.parts import NotInPartsError, ReadPart, join_parts, read_part
 from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
     from trectools_plus.measures.scoring.files import Opened, RunOpener
+
+_Read = ReadPart[tuple[JudgedCounts, ScoredPart] | None]
 
 SPLIT_BYTES = 64 << 20
 """Run files larger than this are scored in chunks."""
@@ -51,11 +53,13 @@ class Part:
         path: The file as the user named it.
         place: The file as workers find it.
         chunk: The chunk to read; ``None`` for the whole file.
+        is_first: Whether the file begins with it.
     """
 
     path: str
     place: Place
     chunk: Chunk | None = None
+    is_first: bool = True
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,12 @@ class PartScorer:
         """Return the fields for another process, without what was computed from them."""
         return {"qrels": self.qrels, "opener": self.opener}
 
-    def __call__(self, part: Part) -> list[Opened] | ScoredChunk | None:
+    @cached_property
+    def judge(self) -> PartJudge[ScoredPart]:
+        """Scores the views of chunks."""
+        return judge_for(self.judgments, self.opener.measures)
+
+    def __call__(self, part: Part) -> list[Opened] | _Read | None:
         """Score a part; return ``None`` if the caller has to score the file.
 
         Raises:
@@ -93,7 +102,9 @@ class PartScorer:
         check_seen(part.path, part.place)
         try:
             if part.chunk is not None:
-                return self._score_chunk(part.place.path, part.chunk)
+                return read_part(
+                    part.place.path, part.chunk, SETTINGS, self.judge, is_first=part.is_first
+                )
             opened = self.opener.open(part.place.path, self.view, self.judgments)
             return [
                 (
@@ -102,18 +113,11 @@ class PartScorer:
                 )
                 for run, findings in opened
             ]
-        except NotInChunksError:
+        except NotInPartsError:
             return None
         except (CheckFailedError, InputError, MissingExtraError) as error:
             check_read(part.path, part.place, error)
             return None
-
-    def _score_chunk(self, path: str, chunk: Chunk) -> ScoredChunk:
-        measures = self.opener.measures
-        view, findings = view_valid_chunk(path, chunk())
-        depth = deepest_rank_to_judge(measures)
-        judged = judge_view(view, findings, self.judgments, depth=depth)
-        return score_chunk(judged, self.judgments, measures)
 
 
 def score_on_workers(
@@ -149,7 +153,7 @@ def score_on_workers(
         """Report the number of files completed with the first ``n_parts`` parts."""
         progress("scoring", bisect_right(ends, n_parts), len(ends))
 
-    found: dict[str, list[list[Opened] | ScoredChunk | None]] = {}
+    found: dict[str, list[list[Opened] | _Read | None]] = {}
     for part, result in zip(parts, workers.map(scorer, parts, report), strict=True):
         found.setdefault(part.path, []).append(result)
     opened: dict[str, list[Opened]] = {}
@@ -167,21 +171,26 @@ def _parts(path: str, measures: Sequence[Measure]) -> Iterator[Part]:
     if place is None:
         return
     if file_size(path) > SPLIT_BYTES and depend_on_grades_only(measures) and is_plain_file(path):
-        for chunk in iter_query_chunks(place.path, CHUNK_BYTES):
-            yield Part(path, place, chunk)
+        for number, chunk in enumerate(iter_query_chunks(place.path, CHUNK_BYTES)):
+            yield Part(path, place, chunk, is_first=number == 0)
     else:
         yield Part(path, place)
 
 
 def _join_parts(
-    path: str, results: Sequence[list[Opened] | ScoredChunk | None], scorer: PartScorer
+    path: str, results: Sequence[list[Opened] | _Read | None], scorer: PartScorer
 ) -> Opened | None:
     """Join the chunks of a file; ``None`` if one could not be scored."""
-    scored = [result for result in results if isinstance(result, ScoredChunk)]
-    if len(scored) < len(results):
+    read = [result for result in results if isinstance(result, ReadPart)]
+    if len(read) < len(results):
         return None
     try:
-        run = join_chunks(path, scored, scorer.judgments, scorer.opener.measures)
-    except NotInChunksError:
+        run = join_parts(read, SETTINGS)
+        run.path = path
+        findings, scored = scorer.judge.join(run, [one.result for one in read])
+    except NotInPartsError:
         return None
-    return run, run.findings
+    if not scored:
+        return None
+    joined = ScoredFile.of_parts(run, run.tag, scored, scorer.judgments, scorer.opener.measures)
+    return joined, tuple(findings)

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import CheckFailedError, InputError, UsageError, raise_all
+from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.interchange.names import (
     ColumnNames,
     columns_for_qrels,
     columns_for_run,
 )
-from trectools_plus.measures.scoring.chunks import ScoredFile, score_clean_file, score_view
+from trectools_plus.measures.scoring.chunks import (
+    IdMismatchError,
+    ScoredFile,
+    score_file,
+    score_regrouped_file,
+    score_view,
+)
 from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.ranking import depend_on_grades_only
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.validation.findings import Finding, Severity, notes_on_findings, refuse_errors
+from trectools_plus.validation.findings import Finding, Severity, notes_on_findings
 from trectools_plus.validation.loading import RunLoader, open_runs, open_valid_qrels
+from trectools_plus.validation.parts import NotInPartsError, SplitQueryError
 from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run
@@ -133,28 +143,75 @@ class RunOpener:
             qrels: The judgments.
             judgments: The same.
         """
-        if self.low_memory:
-            from trectools_plus.measures.scoring.low_memory import score_large_file
-
-            large = score_large_file(path, judgments, self.measures)
-            refuse_errors(large.findings, strict_input=self.strict_input)
-            return [(large, large.findings)]
         is_scored = depend_on_grades_only(self.measures)
         if is_scored and self.columns is None:
-            scored = score_clean_file(path, judgments, self.measures)
-            if scored is not None and not (self.strict_input and has_errors(scored.findings)):
-                return [(scored, scored.findings)]
+            try:
+                return [self._score_in_parts(path, judgments)]
+            except NotInPartsError:
+                pass
         accepts_unjudged = any(measure.sees_unjudged for measure in self.measures)
         loader = RunLoader(qrels, accepts_unjudged=accepts_unjudged, strict_input=self.strict_input)
         opened: list[Opened] = []
         for name, view in open_runs(path, self.columns):
+            if self.low_memory and view.is_arranged:
+                raise _not_in_trec_form(view)
             if is_scored:
                 findings = loader.check(view)
-                run = score_view(view, name, findings, judgments, self.measures)
+                run = score_view(view, name, judgments, self.measures)
                 opened.append((run, findings))
             else:
                 opened.append(loader.load(view, name))
         return opened
+
+    def _score_in_parts(self, path: str, judgments: Judgments) -> Opened:
+        """Score a run without its rows in memory.
+
+        Raises:
+            NotInPartsError: If it must be read as a whole.
+        """
+        if not self.low_memory:
+            scored, findings = score_file(
+                path, judgments, self.measures, strict_input=self.strict_input
+            )
+            return scored, tuple(findings)
+        _require_regular_file(path)
+        try:
+            try:
+                scored, findings = score_file(
+                    path, judgments, self.measures, strict_input=self.strict_input
+                )
+            except SplitQueryError:
+                scored, findings = score_regrouped_file(
+                    path, judgments, self.measures, strict_input=self.strict_input
+                )
+        except IdMismatchError:
+            raise CheckFailedError(
+                "its query or document ids differ from those of the qrels, perhaps only in "
+                "spelling",
+                where=path,
+                remedy=f"see: trectools-plus runs validate {path} --qrels QRELS",
+            ) from None
+        return scored, tuple(findings)
+
+
+def _require_regular_file(path: str) -> None:
+    """Refuse standard input and pipes, which cannot be read twice."""
+    if not can_be_read_twice(path) and (path == "-" or Path(path).exists()):
+        raise UsageError(
+            "is not a regular file, and --low-memory reads it more than once",
+            where=path,
+            remedy="write it to a file first",
+        )
+
+
+def _not_in_trec_form(view: RunView) -> UsageError:
+    assert view.columns is not None
+    assert view.columns.origin is not None
+    return UsageError(
+        f"--low-memory reads only TREC form, and this is {view.columns.origin.format}",
+        where=view.path,
+        remedy=f"leave it out, or convert the run: runs convert {view.path} --output run.txt",
+    )
 
 
 def _open_each(

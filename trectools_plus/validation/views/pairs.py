@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -113,6 +114,11 @@ class PairView:
         self.topic_ids = topic_ids
         self.report_on = report_on
         self.collection = collection
+
+    @property
+    def collected(self) -> Mapping[str, Any] | None:
+        """What the rules collected, if the run was read in parts."""
+        return self.run.collected
 
     @property
     def reported_view(self) -> TableView:

@@ -17,7 +17,7 @@ from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.odd_lines import OddLines
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
 from trectools_plus.formats.files.content import BOM
-from trectools_plus.validation.views.order import Ordered, Ranks, Repeats, places_in_query
+from trectools_plus.validation.views.order import Ordered, Ranks, places_in_query
 from trectools_plus.validation.views.shape import Shape, shape_of_run
 from trectools_plus.validation.views.tables import Numbers, TableView
 
@@ -105,10 +105,12 @@ class ScoreSwapSigns:
         """Return the signs in some rows."""
         grouped = run.grouped
         same = grouped.same_query
-        counting = (grouped.score[1:] == grouped.score[:-1] + 1) | ~same
         has_other_rank, several_rows = bool(np.isnan(grouped.rank).any()), bool(same.any())
-        if not counting.all():
-            return cls(has_other_rank, several_rows, looks_swapped=False)
+        for end in (_FIRST_ROWS, None):  # the scores of most runs show it at once
+            score = grouped.score[:end]
+            counting = (score[1:] == score[:-1] + 1) | ~same[: len(score) - 1]
+            if not counting.all():
+                return cls(has_other_rank, several_rows, looks_swapped=False)
         fourth = run.texts(4, grouped.rows(np.arange(run.n_rows)))
         decimals = np.array(list(map(parse_decimal, fourth)), np.float64)
         falling = (decimals[1:] <= decimals[:-1]) | ~same
@@ -239,10 +241,15 @@ class RunView(TableView):
         """Score of each row (float64); NaN for what is not a number."""
         return self.rows.scores.values
 
-    @property
+    @cached_property
     def tag(self) -> str:
         """The tag of the first row; empty without rows."""
         return self.rows.tags.text(0) if self.n_rows else ""
+
+    @cached_property
+    def last_tag(self) -> str:
+        """The tag of the last row; empty without rows."""
+        return self.rows.tags.text(-1) if self.n_rows else ""
 
     @cached_property
     def systems(self) -> dict[str, RunView]:
@@ -339,14 +346,14 @@ class RunView(TableView):
         return np.flatnonzero(equal) + 1
 
     @cached_property
-    def documents_in_column_2(self) -> bool:
-        """Return whether columns 2 and 3 are swapped: 'Q0', or a single value, in column 3."""
-        return self.columns is not None and DocumentSwapSigns.of(self.rows).are_swapped
+    def document_swap_signs(self) -> DocumentSwapSigns:
+        """Signs that columns 2 and 3 are swapped."""
+        return DocumentSwapSigns.of(self.rows)
 
     @cached_property
-    def repeats(self) -> Repeats:
-        """As in the base class, but empty if columns 2 and 3 are swapped."""
-        return Repeats.none() if self.documents_in_column_2 else self.find_repeats()
+    def documents_in_column_2(self) -> bool:
+        """Return whether columns 2 and 3 are swapped: 'Q0', or a single value, in column 3."""
+        return self.columns is not None and self.document_swap_signs.are_swapped
 
     @cached_property
     def swapped_columns(self) -> bool:
@@ -362,21 +369,27 @@ class RunView(TableView):
             return "some rows cannot be read, and their places would be lost"
         if self.swapped_columns:
             return "columns 4 and 5 look swapped (R121)"
-        if np.isnan(self.score).any():
+        if self.has_unreadable_scores:
             return "some scores are not numbers, so their places are unknown"
         return None
+
+    @cached_property
+    def has_unreadable_scores(self) -> bool:
+        """Return whether a score is not a number."""
+        return bool(np.isnan(self.score).any())
 
     def cannot_be_ordered(self) -> bool:
         """Return whether fixes cannot sort the rows."""
         return self.why_not_ordered is not None
 
-    @property
+    @cached_property
     def score_swap_signs(self) -> ScoreSwapSigns:
         """Signs that columns 4 and 5 are swapped."""
         return ScoreSwapSigns.of(self)
 
 
 MAX_EXACT = 1 << 53
+_FIRST_ROWS = 100
 _BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"
 _NUMBER = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _WORDS_AFTER_TAG = re.compile(

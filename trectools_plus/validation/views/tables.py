@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,8 @@ from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
 from trectools_plus.formats.columns.odd_lines import OddLines
 from trectools_plus.formats.columns.rows import QrelsRows, QueryBlocks, RunRows
 from trectools_plus.formats.files.content import BOM
-from trectools_plus.validation.registry import LINES_KEPT, FixName, Hit, SeverityName
+from trectools_plus.validation.places import Line, Places, Row, Value
+from trectools_plus.validation.registry import LINES_KEPT
 from trectools_plus.validation.views.order import Repeats, find_repeats
 from trectools_plus.validation.views.shape import Shape, fields_of
 
@@ -124,7 +125,9 @@ class TableView:
         optional_rules: True if rules that are off by default are run too.
         is_line_based: True if each line is a record, so blank and very long lines are reported.
         has_comments: True if a line that begins with '#' is a comment, which is reported.
-        is_chunk: True for a chunk of a file, whose line numbers differ from those of the file.
+        has_known_lines: False for a part of a file whose rows are not in the order of the file.
+        collected: If the file was read in parts: what the rules collected, by code. Of the rows,
+            only the queries are then known.
         other_query_ids: Query ids of the file that this one is scored with, if known. A line with
             one of them is not a header.
     """
@@ -136,7 +139,8 @@ class TableView:
     optional_rules: bool = False
     is_line_based: bool = True
     has_comments: bool = True
-    is_chunk: bool = False
+    has_known_lines: bool = True
+    collected: Mapping[str, Any] | None = None
     other_query_ids: frozenset[str] = frozenset()
 
     def __init__(self, path: str, columns: Columns | None, shape: Shape) -> None:
@@ -245,10 +249,10 @@ class TableView:
     def ends_in_unparsed_line(self) -> bool:
         """Return whether the last line is unparsed and has no line end: the file is truncated."""
         assert self.columns is not None
-        data = self.columns.source.data
-        if data.endswith(b"\n") or not len(self.unparsed_lines):
+        facts = self.columns.facts
+        if facts.final_newline or not len(self.unparsed_lines):
             return False
-        return int(self.unparsed_lines.line[-1]) == data.count(b"\n") + 1
+        return int(self.unparsed_lines.line[-1]) == facts.n_lines
 
     @property
     def blocks(self) -> QueryBlocks:
@@ -265,6 +269,11 @@ class TableView:
         """The document of each row."""
         return self.rows.doc_ids
 
+    @property
+    def ids_are_unknown(self) -> bool:
+        """Return whether ids have invalid bytes, which are read as U+FFFD and make them equal."""
+        return self.columns is not None and self.columns.facts.bad_utf8 is not None
+
     @cached_property
     def repeats(self) -> Repeats:
         """Rows whose (query, document) occurred before, and its first row."""
@@ -272,8 +281,8 @@ class TableView:
 
     def find_repeats(self) -> Repeats:
         """Compute :attr:`repeats`."""
-        if self.columns is not None and self.columns.facts.bad_utf8 is not None:
-            return Repeats.none()  # invalid bytes are read as U+FFFD, which makes ids equal
+        if self.ids_are_unknown:
+            return Repeats.none()
         starts = None if self.blocks.interleaved else self.blocks.starts
         return find_repeats(self.blocks.query, self.doc_ids, starts)
 
@@ -294,7 +303,8 @@ class TableView:
         """Return whether the rows have line numbers of the file."""
         if self.columns is None:
             return self.line_numbers is not None  # the judgments of a test set have them
-        return self.columns.origin is None or self.columns.origin.has_lines
+        has_lines = self.columns.origin is None or self.columns.origin.has_lines
+        return self.has_known_lines and has_lines
 
     def lines(self, rows: Iterable[int]) -> Sequence[int]:
         """Return the line numbers of the first few ``rows``, or of all if :attr:`every_line`.
@@ -317,38 +327,35 @@ class TableView:
         """Return the document id of a row."""
         return self.doc_ids.text(int(row))
 
+    def place(self, row: int) -> Line | Row | str:
+        """Return the line of a row, which is shown as ``line 5``; ``row 5`` for a table."""
+        if not self.has_known_lines:
+            return "an earlier row"
+        if self.line_numbers is None or not self.lines_are_known:
+            return Row(row + 1)
+        return Line(self.line_numbers[row])
+
     def at_line(self, row: int) -> str:
         """Return ``line 5`` for messages; ``row 5`` for a table."""
-        if self.is_chunk:
-            return "an earlier row"
-        lines = self.lines([row])
-        return f"line {lines[0]}" if lines else f"row {int(row) + 1}"
+        return str(self.place(row))
 
-    def hit(
-        self,
-        message: str,
-        rows: Rows,
-        field: int,
-        *,
-        severity: SeverityName | None = None,
-        remedy: str | None = None,
-        fix: FixName | None = None,
-        effect: str | None = None,
-        blocks_scoring: bool | None = None,
-    ) -> Hit:
-        """Return a hit on some rows, with the place of a field of the first one."""
-        return Hit(
-            message,
-            self.lines(rows),
+    def places(self, rows: Rows, field: int | None = None, **first: Value) -> Places:
+        """Return some rows, ascending, as places.
+
+        Args:
+            rows: The rows.
+            field: The field of the first row that has the fault.
+            **first: What the message says about the first row.
+        """
+        if not len(rows):
+            return Places()
+        return Places(
             len(rows),
-            self.column(rows[0], field),
+            self.lines(rows),
+            None if field is None else self.column(rows[0], field),
             self.query_id(rows[0]),
             self.doc_id(rows[0]),
-            severity=severity,
-            remedy=remedy,
-            fix=fix,
-            effect=effect,
-            blocks_scoring=blocks_scoring,
+            first,
         )
 
     def text(self, row: int, field: int) -> str:

@@ -146,9 +146,10 @@ def _check(
     limits = choices.profile
     judgments = None if references.qrels is None else references.open_qrels()
     for run in runs:
-        opened = validation.open_run(
-            run, limits.max_depth, columns=formats.columns_for_run(references.columns)
-        )
+        opened: str | validation.RunView | validation.FileReport = run
+        if references.columns is not None:
+            columns = formats.columns_for_run(references.columns)
+            opened = validation.open_run(run, limits.max_depth, columns=columns)
         if isinstance(opened, validation.FileReport):
             yield opened
             continue
@@ -156,6 +157,7 @@ def _check(
             opened,
             qrels=judgments if isinstance(judgments, validation.QrelsView) else None,
             topics=None if isinstance(topics, validation.FileReport) else topics,
+            max_depth=limits.max_depth,
             every_line=every,
             max_tag_length=limits.max_tag_length,
             optional_rules=choices.optional_rules,

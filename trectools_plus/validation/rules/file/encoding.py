@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import codecs
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.facts import guess_encoding
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.text import on, quoted
+from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.shape import has_only_bare_cr, wide_encoding
 from trectools_plus.validation.views.tables import TableView
@@ -55,21 +57,20 @@ def byte_order_mark(table: TableView) -> Hit | None:
     )
 
 
-class _FirstBadByte:
-    """Reports the first invalid byte in all chunks."""
-
-    def __init__(self) -> None:
-        self._found = False
-
-    def add(self, table: TableView) -> Hit | None:
-        """Search a chunk, unless an earlier one had a hit."""
-        hit = None if self._found else not_utf8.check(table)
-        self._found = self._found or hit is not None
-        return hit
-
-    def hit(self, first: str, count: int) -> Hit:  # noqa: ARG002
-        """Return the first hit."""
-        return Hit(first)
+def _bad_bytes(table: TableView) -> Places:
+    """The first byte that is not UTF-8; or the first line of UTF-16 and UTF-32."""
+    columns = table.columns
+    if columns is None:
+        return Places()
+    if wide_encoding(columns) is not None:
+        return Places(1, [1])
+    bad = columns.facts.bad_utf8
+    if bad is None:
+        return Places()
+    after = columns.source.data[bad.offset + 1 : bad.offset + 2]
+    is_surrogate = bad.value == _SURROGATE and after >= b"\xa0"
+    first = {"value": bad.value, "is_surrogate": is_surrogate}
+    return Places(1, [bad.line], bad.column, first=first)
 
 
 @rule(
@@ -86,33 +87,45 @@ class _FirstBadByte:
     "-f latin1 -t utf-8.",
     remedy="Convert: iconv -f latin1 -t utf-8",
     drop_in="scores",
-    chunk_accumulator=_FirstBadByte,
+    collect=_bad_bytes,
 )
-def not_utf8(table: TableView) -> Hit | None:
+def not_utf8(table: TableView, found: Places) -> Hit | None:
     """The bytes are not UTF-8."""
-    columns = table.columns
-    if columns is None:
-        return None
-    wide = wide_encoding(columns)
+    wide = None if table.columns is None else wide_encoding(table.columns)
     if wide is not None:
         remedy = f"Convert: iconv -f {wide} -t utf-8"
         message = f"the text is {wide.upper()}, not UTF-8"
         return Hit(message, [1], remedy=remedy, drop_in="refuses")
-    bad = columns.facts.bad_utf8
-    if bad is None:
-        return None
-    after = columns.source.data[bad.offset + 1 : bad.offset + 2]
-    if bad.value == _SURROGATE and after >= b"\xa0":
-        return Hit(
-            f"byte 0x{bad.value:02X} begins an encoded surrogate, which is not valid in UTF-8",
-            [bad.line],
-            column=bad.column,
+    first = replace(found, count=1, lines=found.lines[:1])
+    byte = f"byte 0x{int(found['value']):02X}"
+    if found["is_surrogate"]:
+        return first.hit(
+            f"{byte} begins an encoded surrogate, which is not valid in UTF-8",
             remedy="Write the file again with a correct UTF-8 encoder",
             fix="no",
         )
-    return Hit(
-        f"byte 0x{bad.value:02X} is not UTF-8 (it may be Latin-1)", [bad.line], column=bad.column
-    )
+    return first.hit(f"{byte} is not UTF-8 (it may be Latin-1)")
+
+
+def _crs(table: TableView) -> Places:
+    """CRs that do not end a line."""
+    return _marks(table, "\r")
+
+
+def _nuls(table: TableView) -> Places:
+    """NUL bytes."""
+    return _marks(table, "\0")
+
+
+def _marks(table: TableView, character: str) -> Places:
+    columns = table.columns
+    if columns is None or wide_encoding(columns):
+        return Places()
+    marks = columns.facts.bare_cr if character == "\r" else columns.facts.nul
+    if not marks:
+        return Places()
+    column = _column_of(table, marks.first, character)
+    return Places(marks.count, marks.lines.tolist(), column, sums={"lines": len(marks.lines)})
 
 
 @rule(
@@ -130,25 +143,15 @@ def not_utf8(table: TableView) -> Hit | None:
     "row. Convert to LF: tr '\\r' '\\n'.",
     remedy="Convert to LF: tr '\\r' '\\n'",
     blocks_fixing=True,
+    collect=_crs,
 )
-def bare_cr(table: TableView) -> Hit | None:
+def bare_cr(table: TableView, found: Places) -> Hit | None:
     """A CR is not followed by LF."""
-    columns = table.columns
-    if columns is None or not columns.facts.bare_cr or wide_encoding(columns):
-        return None
-    marks = columns.facts.bare_cr
-    if has_only_bare_cr(columns):
+    if table.columns is not None and has_only_bare_cr(table.columns):
         who = "trec_eval reads" if table.kind in ("run", "qrels") else "other readers read"
-        return Hit(
-            f"line ends are bare CR; {who} the whole file as one row",
-            [1],
-            marks.count,
-        )
-    return Hit(
-        f"CR inside a line{on(len(marks.lines), 'line')}; some readers end the line here",
-        marks.lines.tolist(),
-        marks.count,
-        _column_of(table, marks.first, "\r"),
+        return Hit(f"line ends are bare CR; {who} the whole file as one row", [1], found.count)
+    return found.hit(
+        f"CR inside a line{on(found.sums['lines'], 'line')}; some readers end the line here",
         remedy="Remove it",
         fix="no",
     )
@@ -168,22 +171,13 @@ def bare_cr(table: TableView) -> Hit | None:
     "Remove it and check how the file was copied.",
     remedy="Remove it and check how the file was copied",
     blocks_fixing=True,
+    collect=_nuls,
 )
-def nul_byte(table: TableView) -> Hit | None:
+def nul_byte(table: TableView, found: Places) -> Hit | None:
     """The file contains a NUL byte."""
-    columns = table.columns
-    if columns is None or not columns.facts.nul or wide_encoding(columns):
-        return None
-    marks = columns.facts.nul
-    column = _column_of(table, marks.first, "\0")
-    several = f" ({marks.count:,} in all)" if marks.count > 1 else ""
+    several = f" ({found.count:,} in all)" if found.count > 1 else ""
     who = "trec_eval aborts or stops" if table.kind in ("run", "qrels") else "some readers stop"
-    return Hit(
-        f"NUL byte at column {column}{several}; {who} reading here",
-        marks.lines.tolist(),
-        marks.count,
-        column,
-    )
+    return found.hit(f"NUL byte at column {found.column}{several}; {who} reading here")
 
 
 def _column_of(table: TableView, line: int | None, character: str) -> int | None:

@@ -11,6 +11,7 @@ import numpy as np
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.text import plural, quoted, visible
+from trectools_plus.validation.places import Kinds, Places, Value
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.views.tables import TableView
 
@@ -94,16 +95,30 @@ _NAMES = {
 }
 
 
-def _find_invisible(table: TableView) -> Hit | None:
-    """A row contains an invisible character."""
+def _invisible_places(table: TableView) -> Kinds:
+    """Lines with a character at which tools split a row (blank), or ids with one (in_id)."""
     columns = table.columns
     if columns is None or not table.shape.has_rows or not _may_contain_invisible(columns):
-        return None
-    hits = _lines_with(columns, INVISIBLE_BLANKS, range(1, columns.n_fields + 1))
-    if hits:
-        return _invisible_hit(table, hits, INVISIBLE_BLANKS, "error")
-    hits = _lines_with(columns, INVISIBLE_IN_IDS, (1, 3))
-    return _invisible_hit(table, hits, INVISIBLE_IN_IDS, "warning") if hits else None
+        return Kinds.of()
+    every = range(1, columns.n_fields + 1)
+    return Kinds.of(
+        blank=_places(table, _lines_with(columns, INVISIBLE_BLANKS, every), INVISIBLE_BLANKS),
+        in_id=_places(table, _lines_with(columns, INVISIBLE_IN_IDS, (1, 3)), INVISIBLE_IN_IDS),
+    )
+
+
+def _find_invisible(table: TableView, found: Kinds) -> Hit:  # noqa: ARG001
+    """A row contains an invisible character."""
+    blank, in_id = found["blank"], found["in_id"]
+    lines = blank if blank.count else in_id
+    rows = f" (on {plural(lines.count, 'line')})" if lines.count > 1 else ""
+    inside = f"{lines['name']} inside {quoted(str(lines['text']))}{rows}"
+    if blank.count:
+        splits = "Python splits here, trec_eval does not"
+        why = splits if lines["is_blank"] else "tools split rows differently here"
+        return lines.hit(f"{inside}; {why}")
+    bare = visible(str(lines["bare"]))
+    return lines.hit(f"{inside}; it looks like '{bare}' but is another id", severity="warning")
 
 
 invisible_character = rule(
@@ -122,6 +137,7 @@ invisible_character = rule(
     "trec_eval does not. Replace it with a plain blank, or remove it from the id.",
     remedy="Replace it with a plain blank, or remove it from the id",
     drop_in="scores",
+    collect=_invisible_places,
 )(_find_invisible)
 
 
@@ -141,6 +157,7 @@ invisible_character_in_qrels = rule(
     "trec_eval does not. Replace it with a plain blank, or remove it from the id.",
     remedy="Replace it with a plain blank, or remove it from the id",
     drop_in="scores",
+    collect=_invisible_places,
 )(_find_invisible)
 
 
@@ -175,38 +192,26 @@ def _lines_with(
     return sorted([*found.values(), *whole])
 
 
-def _invisible_hit(
-    table: TableView, hits: list[tuple[int, int, str]], pattern: re.Pattern[bytes], severity: str
-) -> Hit:
+def _places(
+    table: TableView, hits: list[tuple[int, int, str]], pattern: re.Pattern[bytes]
+) -> Places:
+    """Return some lines as places, with the first match."""
+    if not hits:
+        return Places()
     line, field, text = hits[0]
     match = pattern.search(text.encode())
     assert match is not None
     character, at = match[0].decode(), len(text.encode()[: match.start()].decode())
-    lines = [line for line, _, _ in hits]
     if field == 0:
         text = _word_around(text, at)
-    bare = pattern.sub(b"", text.encode()).decode()
-    name = _NAMES.get(character) or unicodedata.name(character, "control character").lower()
-    rows = f" (on {plural(len(hits), 'line')})" if len(hits) > 1 else ""
-    if severity == "error":
-        why = (
-            "Python splits here, trec_eval does not"
-            if character.isspace()
-            else "tools split rows differently here"
-        )
-        return Hit(
-            f"{name} inside {quoted(text)}{rows}; {why}",
-            lines,
-            len(hits),
-            _column(table, line, field, at),
-        )
-    return Hit(
-        f"{name} inside {quoted(text)}{rows}; it looks like '{visible(bare)}' but is another id",
-        lines,
-        len(hits),
-        _column(table, line, field, at),
-        severity="warning",
-    )
+    first: dict[str, Value] = {
+        "name": _NAMES.get(character) or unicodedata.name(character, "control character").lower(),
+        "text": text,
+        "bare": pattern.sub(b"", text.encode()).decode(),
+        "is_blank": character.isspace(),
+    }
+    lines = [line for line, _, _ in hits]
+    return Places(len(hits), lines, _column(table, line, field, at), first=first)
 
 
 def _word_around(text: str, at: int) -> str:

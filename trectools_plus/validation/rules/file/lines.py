@@ -36,7 +36,7 @@ _NOTHING = {"topics": "no topics", "testset": "no test cases"}
 )
 def empty_file(table: TableView) -> Hit | None:
     """The file has no data."""
-    if table.n_rows or table.shape.first_line is not None or table.is_chunk:
+    if table.n_rows or table.shape.first_line is not None:
         return None
     if table.columns is not None and table.columns.facts.stopped_at is not None:
         return None  # F110 reports it
@@ -70,8 +70,7 @@ def crlf(table: TableView) -> Hit | None:
     """Lines end in CR LF."""
     if table.columns is None or not table.columns.facts.n_crlf:
         return None
-    n_crlf = table.columns.source.data.count(b"\r\n")
-    n_lf = table.columns.source.data.count(b"\n") - n_crlf
+    n_crlf, n_lf = table.columns.facts.n_crlf, table.columns.facts.n_lf
     if n_lf:
         message = f"{n_crlf:,} lines end in CRLF and {n_lf:,} in LF; two files may have been joined"
         return Hit(message, count=n_crlf, severity="warning")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,8 @@ from trectools_plus.formats.clean.words import Ids, Rows
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.id_matching import INVISIBLE, normal_form
-from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED
+from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED, N_SHOWN_IDS
+from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
@@ -51,8 +53,8 @@ def nothing_judged(pair: PairView) -> Hit | None:
         return None  # a small share of judged documents is not an error of the qrels
     if n_judged:
         return few_judged(pair.judged_at_cutoff())
-    run_ids = pair.run.doc_ids.texts(np.flatnonzero(pair.in_shared_query)[:3])
-    qrels_ids = pair.qrels.doc_ids.texts(slice(3))
+    run_ids = pair.run.doc_ids.texts(np.flatnonzero(pair.in_shared_query)[:N_SHOWN_IDS])
+    qrels_ids = pair.qrels.doc_ids.texts(slice(N_SHOWN_IDS))
     of_run = f" of {pair.run.name}" if pair.report_on == "qrels" else ""
     cause = None
     if len(pair.near_documents[0]):
@@ -60,12 +62,34 @@ def nothing_judged(pair: PairView) -> Hit | None:
     elif pair.document_affix is not None:
         affix = pair.document_affix
         cause = f"Ids of the {affix.side} have the {affix}: see P106"
+    hit = none_judged(
+        n_rows, run_ids, qrels_ids, of_run=of_run, blocks_scoring=not pair.has_common_documents
+    )
+    return replace(hit, remedy=cause)
+
+
+def none_judged(
+    n_documents: int,
+    run_ids: list[str],
+    qrels_ids: list[str],
+    *,
+    of_run: str = "",
+    blocks_scoring: bool,
+) -> Hit:
+    """Return the hit of P105 if no document of a judged query is judged.
+
+    Args:
+        n_documents: The number of documents of judged queries.
+        run_ids: The first few of them.
+        qrels_ids: The first few documents of the qrels.
+        of_run: The name of the run, where findings are on the qrels.
+        blocks_scoring: Whether the files have no document id in common.
+    """
     return Hit(
-        f"0 of {plural(n_rows, 'document')}{of_run} are judged (run: {listed(run_ids)}; "
+        f"0 of {plural(n_documents, 'document')}{of_run} are judged (run: {listed(run_ids)}; "
         f"qrels: {listed(qrels_ids)})",
-        count=n_rows,
-        remedy=cause,
-        blocks_scoring=not pair.has_common_documents,
+        count=n_documents,
+        blocks_scoring=blocks_scoring,
     )
 
 
@@ -239,6 +263,12 @@ def document_not_in_collection(pair: PairView) -> Hit | None:
     )
 
 
+def _results_that_are_the_query(pair: PairView) -> Places:
+    """Rows whose document id is the query id."""
+    rows = _retrieving_themselves(pair.run)
+    return pair.run.places(rows, 3)
+
+
 @rule(
     "P110",
     "self-retrieval",
@@ -257,21 +287,17 @@ def document_not_in_collection(pair: PairView) -> Hit | None:
     example="run.txt:1: info P110: query 1 retrieves document 1. Remove such rows if the queries "
     "are documents.",
     remedy="Remove such rows if the queries are documents",
+    collect=_results_that_are_the_query,
 )
-def self_retrieval(pair: PairView) -> Hit | None:
+def self_retrieval(pair: PairView, found: Places) -> Hit | None:
     """A query retrieves a document with the id of the query."""
     if pair.report_on != "run":
         return None
-    rows = _retrieving_themselves(pair.run)
-    if len(rows) == 0:
-        return None
-    query_id = pair.run.query_id(rows[0])
-    more = f" ({len(rows):,} such rows)" if len(rows) > 1 else ""
-    return pair.run.hit(
-        f"query {visible(query_id)} retrieves document {visible(query_id)}{more}",
-        rows,
-        3,
-        effect=f"deletes {plural(len(rows), 'result')}; the results below them move up",
+    query_id = visible(str(found.query_id))
+    more = f" ({found.count:,} such rows)" if found.count > 1 else ""
+    return found.hit(
+        f"query {query_id} retrieves document {query_id}{more}",
+        effect=f"deletes {plural(found.count, 'result')}; the results below them move up",
     )
 
 

@@ -40,11 +40,9 @@ def duplicate_agrees(qrels: QrelsView) -> Hit | None:
         return None
     row = int(again.row[0])
     more = f" ({len(again):,} such rows)" if len(again) > 1 else ""
-    return qrels.hit(
+    return qrels.places(again.row, 3).hit(
         f"{visible(qrels.doc_id(row))} is judged again for query {visible(qrels.query_id(row))} "
         f"with grade {number(qrels.grade[row])}{more}",
-        again.row,
-        3,
     )
 
 
@@ -75,11 +73,9 @@ def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
     row, first = int(again.row[0]), int(again.first[0])
     more = f" ({len(again):,} such rows)" if len(again) > 1 else ""
     here, there = number(qrels.grade[row]), number(qrels.grade[first])
-    return qrels.hit(
+    return qrels.places(again.row, 4).hit(
         f"{visible(qrels.doc_id(row))} has grade {here} here but {there} on "
         f"{qrels.at_line(first)}, in query {visible(qrels.query_id(row))}{more}",
-        again.row,
-        4,
         effect=f"deletes {plural(len(again), 'judgment')}; the remaining grade decides the gain "
         "of a document",
     )
@@ -132,12 +128,10 @@ def looks_diversity(qrels: QrelsView) -> Hit | None:
     row, first = int(again.row[0]), int(again.first[0])
     subtopics = qrels.rows.iterations
     more = f" ({len(again):,} such rows)" if len(again) > 1 else ""
-    return qrels.hit(
+    return qrels.places(again.row, 2).hit(
         f"column 2 contains subtopics: {visible(qrels.doc_id(row))} is judged for "
         f"{visible(subtopics.text(first))} and {visible(subtopics.text(row))} in query "
         f"{visible(qrels.query_id(row))}{more}",
-        again.row,
-        2,
     )
 
 

@@ -58,10 +58,8 @@ def grade_not_integer(qrels: QrelsView) -> Hit | None:
         return None
     text = qrels.text(rows[0], GRADE_FIELD)
     digits = _leading_integer(text)
-    return qrels.hit(
+    return qrels.places(rows, GRADE_FIELD).hit(
         f"grade {quoted(text)} is not a whole number{on(len(rows))}; trec_eval reads {digits}",
-        rows,
-        GRADE_FIELD,
         remedy=conversion_remedy(qrels) if _has_ntcir_grades(qrels) else None,
     )
 
@@ -113,10 +111,8 @@ def fractional_grade(qrels: QrelsView) -> Hit | None:
     kind = "not written as an integer" if is_whole else "not a whole number"
     if not is_whole:
         text = qrels.text(rows[int(np.argmin(integral))], GRADE_FIELD)
-    return qrels.hit(
+    return qrels.places(rows, GRADE_FIELD).hit(
         f"grade {visible(text)} is {kind}{on(len(rows))}; trec_eval reads {_leading_integer(text)}",
-        rows,
-        GRADE_FIELD,
         remedy=f"Write {_leading_integer(text)}" if is_whole else None,
         fix=None if integral.any() else "no",
         blocks_scoring=not is_whole,
@@ -176,10 +172,8 @@ def negative_grade(qrels: QrelsView) -> Hit | None:
     each = ", ".join(
         f"{plural(count, 'row')} with grade {number(grade)}" for grade, count in pairs[:4]
     )
-    return qrels.hit(
+    return qrels.places(rows, GRADE_FIELD).hit(
         f"{each}; they count as not relevant, and trec_eval -J drops them",
-        rows,
-        GRADE_FIELD,
     )
 
 
@@ -214,10 +208,8 @@ def grade_range(qrels: QrelsView) -> Hit | None:
                 if qrels.columns is not None
                 else number(qrels.grade[rows[0]])
             )
-            return qrels.hit(
+            return qrels.places(rows, GRADE_FIELD).hit(
                 f"grade {visible(text)}{on(len(rows))}; {why}",
-                rows,
-                GRADE_FIELD,
                 severity=severity,
                 blocks_scoring=limit >= HIGHEST_SCORED,
             )

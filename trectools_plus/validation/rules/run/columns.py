@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -10,10 +12,10 @@ import numpy as np
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.clean.words import Rows
 from trectools_plus.formats.writing import tag_of_path, valid_tag
 from trectools_plus.text import on, quoted
-from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.places import Places
+from trectools_plus.validation.registry import LINES_KEPT, Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
@@ -34,6 +36,12 @@ def may_hold_documents(run: RunView) -> bool:
     return not {"Q0", "q0", "0"}.issuperset(second.texts(second.numbered()[1]))
 
 
+def _other_words(run: RunView) -> Places:
+    """Rows with another word than Q0 in column 2."""
+    rows = run.rows.second.differ_from("Q0")
+    return run.places(rows, 2, word=run.rows.second.text(rows[0])) if len(rows) else Places()
+
+
 @rule(
     "R107",
     "second-column",
@@ -47,21 +55,17 @@ def may_hold_documents(run: RunView) -> bool:
     example="run.txt:1: warning R107: column 2 is '0', not 'Q0'; TREC checkers reject it and "
     "pyserini reads such a run as MS MARCO. Write Q0 in column 2.",
     remedy="Write Q0 in column 2",
+    collect=_other_words,
 )
-def second_column(run: RunView) -> Hit | None:
+def second_column(run: RunView, found: Places) -> Hit | None:
     """Column 2 is not Q0."""
-    if run.columns is None or run.n_rows == 0 or run.documents_in_column_2:
+    if run.documents_in_column_2:
         return None
-    rows = run.rows.second.differ_from("Q0")
-    if len(rows) == 0:
-        return None
-    found = quoted(run.rows.second.text(rows[0]))
-    return Hit(
-        f"column 2 is {found}, not 'Q0'{on(len(rows))}; TREC checkers reject it and "
-        "pyserini reads such a run as MS MARCO",
-        run.lines(rows),
-        len(rows),
-        run.column(rows[0], 2),
+    return found.hit(
+        f"column 2 is {quoted(str(found['word']))}, not 'Q0'{on(found.count)}; TREC checkers "
+        "reject it and pyserini reads such a run as MS MARCO",
+        query_id=None,
+        doc_id=None,
     )
 
 
@@ -84,16 +88,11 @@ def write_q0(draft: Draft, job: Job) -> Draft:
     return draft.with_fields(c2=pl.repeat("Q0", run.n_rows, eager=True))
 
 
-class _SwappedRows:
-    """Reports swapped columns with the message of the first chunk."""
-
-    def add(self, run: RunView) -> Hit | None:
-        """Return the hit of a chunk."""
-        return columns_swapped.check(run)
-
-    def hit(self, first: str, count: int) -> Hit:  # noqa: ARG002
-        """Return a hit with the message of the first chunk."""
-        return Hit(first)
+def _all_rows(run: RunView) -> Places:
+    """All rows, if the documents may be in column 2 of the whole file."""
+    if len(run.document_swap_signs.third) != 1:
+        return Places()
+    return run.places(np.arange(run.n_rows), 2, second=run.rows.second.text(0))
 
 
 @rule(
@@ -110,20 +109,14 @@ class _SwappedRows:
     "docid rank score tag'.",
     remedy="Write 'qid Q0 docid rank score tag'",
     drop_in="permissive",
-    chunk_accumulator=_SwappedRows,
+    collect=_all_rows,
 )
-def columns_swapped(run: RunView) -> Hit | None:
+def columns_swapped(run: RunView, found: Places) -> Hit | None:
     """The document ids are in column 2."""
     if not run.documents_in_column_2:
         return None
-    second, third = run.rows.second.text(0), run.doc_id(0)
-    return Hit(
-        f"columns 2 and 3 look swapped: {quoted(second)} and {quoted(third)}",
-        run.lines(range(run.n_rows)),
-        run.n_rows,
-        run.column(0, 2),
-        run.query_id(0),
-    )
+    words = f"{quoted(str(found['second']))} and {quoted(str(found.doc_id))}"
+    return found.hit(f"columns 2 and 3 look swapped: {words}", doc_id=None)
 
 
 @fix_step("R108", order=40)
@@ -134,6 +127,55 @@ def swap_q0(draft: Draft, job: Job) -> Draft:
     job.done("R108", draft.run.n_rows)
     fields = draft.fields
     return draft.with_fields(c2=fields["c3"], c3=fields["c2"])
+
+
+@dataclass(frozen=True, slots=True)
+class TagPlaces:
+    """The tags of a file, or of a part of one.
+
+    Attributes:
+        counts: The number of rows of each tag, by first appearance.
+        places: The rows of the first few tags: enough for the first lines of all but one tag.
+    """
+
+    counts: Mapping[str, int]
+    places: Mapping[str, Places]
+
+    @classmethod
+    def of(cls, run: RunView) -> TagPlaces:
+        """Return the tags of some rows."""
+        number, first = run.rows.tags.numbered()
+        tags = run.rows.tags.texts(first)
+        counts = np.bincount(number, minlength=len(tags)).tolist() if len(tags) else []
+        kept = tags if run.every_line else tags[: LINES_KEPT + 1]
+        if len(tags) < 2:
+            places = {tag: run.places(np.arange(min(LINES_KEPT, run.n_rows)), 6) for tag in kept}
+        else:
+            places = {
+                tag: run.places(np.flatnonzero(number == at), 6) for at, tag in enumerate(kept)
+            }
+        return cls(dict(zip(tags, counts, strict=True)), places)
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return sum(self.counts.values())
+
+    def __add__(self, later: TagPlaces) -> TagPlaces:
+        """Return the tags of two parts of a file, given in the order of the file."""
+        counts = dict(self.counts)
+        for tag, count in later.counts.items():
+            counts[tag] = counts.get(tag, 0) + count
+        known, new = self.places, later.places
+        places = {
+            tag: known.get(tag, Places()) + new.get(tag, Places())
+            for tag in list(counts)[: LINES_KEPT + 1]
+        }
+        return TagPlaces(counts, places)
+
+    def moved(self, n_lines: int) -> TagPlaces:
+        """Return the tags in a file with ``n_lines`` lines before this part."""
+        return replace(self, places={tag: one.moved(n_lines) for tag, one in self.places.items()})
 
 
 @rule(
@@ -151,22 +193,26 @@ def swap_q0(draft: Draft, job: Job) -> Draft:
     example="run.txt:5: warning R151: tag 'other' after 'base'; two runs may have been joined. "
     "Keep one run per file, with one tag.",
     remedy="Keep one run per file, with one tag",
+    collect=TagPlaces.of,
 )
-def several_tags(run: RunView) -> Hit | None:
+def several_tags(run: RunView, found: TagPlaces) -> Hit | None:
     """The last column has more than one value."""
-    if run.columns is None or run.n_rows == 0:
+    if run.columns is not None and run.columns.origin is not None:
+        systems = run.columns.origin.systems
+        if systems is not None:
+            return _several_systems(run, systems)
+    first, *others = found.counts
+    if not others:
         return None
-    if run.columns.origin is not None and run.columns.origin.systems is not None:
-        return _several_systems(run, run.columns.origin.systems)
-    tags = run.rows.tags
-    rows = tags.differ_from(tags.text(0))
-    if len(rows) == 0:
-        return None
-    n_tags = len(tags.numbered()[1])
-    first, other = quoted(tags.text(0)), quoted(tags.text(rows[0]))
-    several = f" ({n_tags:,} tags in all)" if n_tags > 2 else on(len(rows))
-    message = f"tag {other} after {first}{several}; two runs may have been joined"
-    return Hit(message, run.lines(rows), len(rows), run.column(rows[0], 6))
+    n_rows = sum(found.counts.values()) - found.counts[first]
+    parts = [places for tag, places in found.places.items() if tag != first]
+    rows = replace(
+        parts[0], count=n_rows, lines=sorted(line for part in parts for line in part.lines)
+    )
+    several = f" ({len(found.counts):,} tags in all)" if len(others) > 1 else on(n_rows)
+    tags = f"tag {quoted(others[0])} after {quoted(first)}"
+    message = f"{tags}{several}; two runs may have been joined"
+    return rows.hit(message, query_id=None, doc_id=None)
 
 
 def _several_systems(run: RunView, systems: Systems) -> Hit:
@@ -185,6 +231,19 @@ def _several_systems(run: RunView, systems: Systems) -> Hit:
 _NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_.\-]")
 
 
+def _bad_tags(run: RunView) -> Places:
+    """Rows with a tag that is too long, or has characters that tools do not accept."""
+    if not run.n_rows:
+        return Places()
+    number, first = run.rows.tags.numbered()
+    is_bad = [
+        len(tag) > run.max_tag_length or _NOT_IN_TAGS.search(tag) is not None
+        for tag in run.rows.tags.texts(first)
+    ]
+    rows = np.flatnonzero(np.array(is_bad)[number])
+    return run.places(rows, 6, tag=run.rows.tags.text(rows[0])) if len(rows) else Places()
+
+
 @rule(
     "R152",
     "tag-form",
@@ -198,35 +257,21 @@ _NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_.\-]")
     example="run.txt:1: warning R152: tag of 80 characters with '+', '/'. Use letters, digits, "
     "'_', '.', '-', at most 64 characters.",
     remedy="Use letters, digits, '_', '.', '-'",
+    collect=_bad_tags,
 )
-def tag_form(run: RunView) -> Hit | None:
+def tag_form(run: RunView, found: Places) -> Hit | None:
     """A tag is too long or has characters that tools do not accept."""
-    if run.columns is None or run.n_rows == 0:
-        return None
-    rows = _rows_of_bad_tags(run)
-    if len(rows) == 0:
-        return None
-    tag = run.rows.tags.text(rows[0])
+    tag = str(found["tag"])
     invalid = list(dict.fromkeys(_NOT_IN_TAGS.findall(tag)))
     length = f" of {len(tag):,} characters" if len(tag) > run.max_tag_length else f" {quoted(tag)}"
     marks = f" with {', '.join(quoted(mark) for mark in invalid[:5])}" if invalid else ""
     more = ", …" if len(invalid) > 5 else ""
-    return Hit(
-        f"tag{length}{marks}{more}{on(len(rows))}",
-        run.lines(rows),
-        len(rows),
-        run.column(rows[0], 6),
+    return found.hit(
+        f"tag{length}{marks}{more}{on(found.count)}",
+        query_id=None,
+        doc_id=None,
         remedy=f"Use letters, digits, '_', '.', '-', at most {run.max_tag_length} characters",
     )
-
-
-def _rows_of_bad_tags(run: RunView) -> Rows:
-    number, first = run.rows.tags.numbered()
-    is_bad = [
-        len(tag) > run.max_tag_length or _NOT_IN_TAGS.search(tag) is not None
-        for tag in run.rows.tags.texts(first)
-    ]
-    return np.flatnonzero(np.array(is_bad)[number])
 
 
 @fix_step("R151", "R152", order=80)

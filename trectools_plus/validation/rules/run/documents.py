@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ from trectools_plus.formats.clean.words import Rows
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.limits import TREC_MAX_DEPTH
+from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.columns import may_hold_documents
 from trectools_plus.validation.views.order import places_in_query
@@ -18,6 +19,23 @@ from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     from trectools_plus.validation.draft import Draft, Job
+
+
+def _repeated_documents(run: RunView) -> Places:
+    """Rows whose document occurred before in their query."""
+    repeats = run.repeats
+    if not len(repeats):
+        return Places()
+    row, first = int(repeats.row[0]), int(repeats.first[0])
+    found = run.places(
+        repeats.row,
+        3,
+        other=run.place(first),
+        other_score=_score(run, first),
+        score=_score(run, row),
+    )
+    n_queries = len(np.unique(run.blocks.query[repeats.row]))
+    return replace(found, sums={"queries": n_queries, "copies": _count_copies(run)})
 
 
 @rule(
@@ -39,38 +57,37 @@ if TYPE_CHECKING:
     example="run.txt:5: error R131: d01 is repeated in query 1 (line 1: score 9.5; here: 0.5). "
     "Keep one row per document, the one with the highest score.",
     remedy="Keep one row per document, the one with the highest score",
+    collect=_repeated_documents,
 )
-def duplicate_document(run: RunView) -> Hit | None:
+def duplicate_document(run: RunView, found: Places) -> Hit | None:
     """A document occurs twice in a query."""
-    repeats = run.repeats
-    if not len(repeats):
+    if run.documents_in_column_2 or run.ids_are_unknown:
         return None
-    row, first = int(repeats.row[0]), int(repeats.first[0])
     systems = run.unclear_systems
-    n_queries = len(np.unique(run.blocks.query[repeats.row]))
-    queries = f" in {plural(n_queries, 'query', 'queries')}"
-    more = f" ({len(repeats):,} rows{queries})" if len(repeats) > 1 else ""
-    return run.hit(
-        f"{visible(run.doc_id(row))} is repeated in query {visible(run.query_id(row))} "
-        f"({run.at_line(first)}: score {_score(run, first)}; here: {_score(run, row)}){more}",
-        repeats.row,
-        3,
+    queries = f" in {plural(found.sums['queries'], 'query', 'queries')}"
+    more = f" ({found.count:,} rows{queries})" if found.count > 1 else ""
+    document, query = visible(str(found.doc_id)), visible(str(found.query_id))
+    return found.hit(
+        f"{document} is repeated in query {query} ({found['other']}: score "
+        f"{found['other_score']}; here: {found['score']}){more}",
         remedy=None if systems is None else f"See R151: {systems.shown} may name systems",
-        fix="no" if systems else "safe" if _are_copies(run) else None,
-        effect=f"deletes {len(repeats):,} of {plural(run.n_rows, 'row')}; the remaining row "
+        fix="no" if systems else "safe" if found.sums["copies"] == found.count else None,
+        effect=f"deletes {found.count:,} of {plural(run.n_rows, 'row')}; the remaining row "
         "decides the rank of a document",
     )
 
 
-def _are_copies(run: RunView) -> bool:
-    """Return whether each repeated row equals the first one in every field."""
+def _count_copies(run: RunView) -> int:
+    """Count the repeated rows that equal the first one in every field."""
     if run.columns is None:
-        return False
+        return 0
     rows, firsts = run.repeats.row, run.repeats.first
     # A row without a score may be the header of another file that was appended.
-    return not bool(np.isnan(run.score[rows]).any()) and all(
-        run.texts(field, rows) == run.texts(field, firsts) for field in range(1, RUN_FIELDS + 1)
-    )
+    equal = ~np.isnan(run.score[rows])
+    for field in range(1, RUN_FIELDS + 1):
+        pairs = zip(run.texts(field, rows), run.texts(field, firsts), strict=True)
+        equal &= np.array([one == other for one, other in pairs])
+    return int(np.count_nonzero(equal))
 
 
 def _score(run: RunView, row: int) -> str:
@@ -145,6 +162,14 @@ def _keep_one(draft: Draft, job: Job) -> Draft:
     return draft.without_rows(dropped)
 
 
+def _rows_beyond_limit(run: RunView) -> Places:
+    """The first row beyond the limit of each query that exceeds it."""
+    if run.max_depth is None or run.blocks.sizes.max(initial=0) <= run.max_depth:
+        return Places()
+    places = np.flatnonzero(places_in_query(run.grouped.query) == run.max_depth)
+    return run.places(np.sort(run.grouped.rows(places)))
+
+
 @rule(
     "R161",
     "depth",
@@ -165,46 +190,28 @@ def _keep_one(draft: Draft, job: Job) -> Draft:
     example="run.txt:101: error R161: query 303 has 1,000 results, but the limit is 100. If "
     "the task allows deeper runs, set --profile trec or --max-depth 1000.",
     remedy="If the task allows deeper runs, set --profile trec (1,000 results) or --max-depth",
+    collect=_rows_beyond_limit,
 )
-def depth(run: RunView) -> Hit | None:
+def depth(run: RunView, found: Places) -> Hit | None:
     """A query has more results than allowed."""
-    limit, sizes = run.max_depth, run.blocks.sizes
-    if limit is None or sizes.max(initial=0) <= limit:
-        return None
-    return deep_queries(run.query_ids, sizes, limit, run.lines(_first_beyond(run, limit)))
-
-
-def deep_queries(query_ids: Sequence[str], sizes: Rows, limit: int, lines: Sequence[int]) -> Hit:
-    """Return the hit for a run in which some queries have more results than allowed.
-
-    Args:
-        query_ids: The queries.
-        sizes: The number of results of each query.
-        limit: The number of results allowed.
-        lines: The line of the first result beyond it of each deep query.
-    """
+    limit, sizes, query_ids = run.max_depth, run.blocks.sizes, run.query_ids
+    assert limit is not None
     deep = np.flatnonzero(sizes > limit)
     deepest = int(sizes.max())
     profile = "--profile trec or " if deepest <= TREC_MAX_DEPTH else ""
     first = int(deep[0])
     of = f" ({len(deep):,} of {len(query_ids):,} queries are deeper)" if len(deep) > 1 else ""
     n_left = int(np.minimum(sizes, limit).sum())
-    return Hit(
+    return found.hit(
         f"query {visible(query_ids[first])} has {int(sizes[first]):,} results, but the limit is "
         f"{limit:,}{of}",
-        lines,
-        len(deep),
         query_id=query_ids[first],
+        doc_id=None,
+        column=None,
         remedy=f"If the task allows deeper runs, set {profile}--max-depth {deepest}",
         effect=f"cuts {int(sizes.sum()):,} rows to {n_left:,}; AP@{deepest} and all other figures "
         f"beyond rank {limit:,} change",
     )
-
-
-def _first_beyond(run: RunView, limit: int) -> Rows:
-    """Return the first row beyond the limit of each query that exceeds it, ascending."""
-    places = np.flatnonzero(places_in_query(run.grouped.query) == limit)
-    return np.sort(run.grouped.rows(places))
 
 
 @fix_step("R161", order=140)

@@ -7,8 +7,21 @@ import numpy as np
 from trectools_plus.formats.clean.words import Ids, Rows
 from trectools_plus.text import number, on, quoted, visible
 from trectools_plus.validation.fragile_ids import READ_AS_MISSING, is_fragile, may_be_fragile
+from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.views.runs import RunView
+
+
+def _fragile_places(run: RunView) -> Places:
+    """Rows with a document id, or the first with a query id, that other programs change."""
+    queries = np.array([is_fragile(one) for one in run.query_ids], np.bool_)
+    of_query = run.blocks.first_rows[queries]
+    rows = np.union1d(of_query, _fragile_rows(run.doc_ids))
+    if not len(rows):
+        return Places()
+    is_query = bool(rows[0] in of_query)
+    text = run.query_id(rows[0]) if is_query else run.doc_id(rows[0])
+    return run.places(rows, 1 if is_query else 3, text=text, is_query=is_query)
 
 
 @rule(
@@ -24,27 +37,16 @@ from trectools_plus.validation.views.runs import RunView
     example="run.txt:4: info R115: document id 'NA' is read as missing by pandas-based tools. "
     "Read the columns of ids as text in such tools.",
     remedy="Read the columns of ids as text in such tools",
+    collect=_fragile_places,
 )
-def fragile_id(run: RunView) -> Hit | None:
+def fragile_id(run: RunView, found: Places) -> Hit | None:  # noqa: ARG001
     """Other programs change an id."""
-    if run.columns is None or run.n_rows == 0:
-        return None
-    queries = np.array([is_fragile(one) for one in run.query_ids], np.bool_)
-    of_query = np.sort(run.blocks.first_rows[queries])
-    of_document = _fragile_rows(run.doc_ids)
-    if len(of_query) == 0 and len(of_document) == 0:
-        return None
-    rows = np.union1d(of_query, of_document)
-    row = int(rows[0])
-    is_query = row in of_query
-    text = run.query_id(row) if is_query else run.doc_id(row)
-    return Hit(
-        f"{'query' if is_query else 'document'} id {quoted(text)} {_read_as(text)}{on(len(rows))}",
-        run.lines(rows),
-        len(rows),
-        run.column(row, 1 if is_query else 3),
-        run.query_id(row),
-        None if is_query else text,
+    text = str(found["text"])
+    is_query = bool(found["is_query"])
+    return found.hit(
+        f"{'query' if is_query else 'document'} id {quoted(text)} {_read_as(text)}"
+        f"{on(found.count)}",
+        doc_id=None if is_query else text,
     )
 
 

@@ -137,10 +137,9 @@ def _kind(field: str) -> str:
 
 def _is_cut_off(run: RunView, line: int) -> bool:
     """Return whether a short line is the last one of the file, without a newline."""
-    if run.columns is None or run.columns.source.data.endswith(b"\n"):
+    if run.columns is None or run.columns.facts.final_newline:
         return False
-    last_row = int(run.columns.lines[-1]) if run.columns.n_rows else 0
-    return line > last_row > 0 and line == run.columns.misshapen.line[-1]
+    return run.columns.n_rows > 0 and line == run.columns.facts.n_lines
 
 
 @fix_step("R101", order=20)
@@ -197,7 +196,8 @@ def too_many_columns(run: RunView) -> Hit | None:
     """Rows with more fields than a run has."""
     if run.columns is not None and run.columns.origin is not None:
         return too_many_values(run, run.columns.origin)
-    long = run.misshapen.filter(run.misshapen.n_fields > RUN_FIELDS) + run.words_after_tag
+    too_long = run.misshapen.filter(run.misshapen.n_fields > RUN_FIELDS)
+    long = too_long + run.words_after_tag
     if not len(long):
         return None
     guess = _blank_inside(fields_of(long.text[0]))
@@ -206,7 +206,7 @@ def too_many_columns(run: RunView) -> Hit | None:
         long.line.tolist(),
         len(long),
         fix=None if "run tag" in guess else "no",
-        blocks_scoring=not len(run.words_after_tag),
+        blocks_scoring=len(too_long) > 0,
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from trectools_plus.formats.clean.words import Rows
 from trectools_plus.text import in_all, visible
+from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.ranks import (
     duplicate_rank,
@@ -40,6 +41,12 @@ _RANK_RULES = (
 )
 
 
+def _falling_ranks(run: RunView) -> Places:
+    """Rows after one of the query with a higher rank."""
+    places = np.flatnonzero(run.grouped.rank_steps < 0) + 1
+    return run.places(np.sort(run.grouped.rows(places)))
+
+
 @rule(
     "R126",
     "row-order",
@@ -55,18 +62,20 @@ _RANK_RULES = (
     example="run.txt:2: info R126: rows are not in rank order. Nothing to do for evaluation; sort "
     "by rank for tools that read from the top.",
     remedy="Nothing to do for evaluation; sort by rank for tools that read from the top",
+    collect=_falling_ranks,
 )
-def row_order(run: RunView) -> Hit | None:
+def row_order(run: RunView, found: Places) -> Hit | None:  # noqa: ARG001
     """A row comes after one with a higher rank."""
-    if run.columns is None:
-        return None
-    places = np.flatnonzero(run.grouped.rank_steps < 0) + 1
-    if len(places) == 0:
-        return None
-    rows = np.sort(run.grouped.rows(places))
-    return Hit(
-        f"rows are not in rank order{in_all(len(rows), 'place')}", run.lines(rows), len(rows)
-    )
+    message = f"rows are not in rank order{in_all(found.count, 'place')}"
+    return found.hit(message, query_id=None, doc_id=None)
+
+
+def _returning_queries(run: RunView) -> Places:
+    """The first rows of queries that continue after another."""
+    if not run.blocks.interleaved:
+        return Places()
+    rows = run.blocks.repeated_starts
+    return run.places(rows, before=run.query_id(rows[0] - 1))
 
 
 @rule(
@@ -82,20 +91,15 @@ def row_order(run: RunView) -> Hit | None:
     example="run.txt:4: warning R127: query 1 continues after query 3; streaming checkers miss "
     "duplicates here. Group the rows by query.",
     remedy="Group the rows by query",
+    collect=_returning_queries,
 )
-def interleaved_queries(run: RunView) -> Hit | None:
+def interleaved_queries(run: RunView, found: Places) -> Hit | None:  # noqa: ARG001
     """The rows of a query are not adjacent."""
-    if run.columns is None or not run.blocks.interleaved:
-        return None
-    rows = run.blocks.repeated_starts
-    row = int(rows[0])
-    query_id, before = visible(run.query_id(row)), visible(run.query_id(row - 1))
-    return Hit(
-        f"query {query_id} continues after query {before}{in_all(len(rows), 'such place')}; "
+    query_id, before = visible(str(found.query_id)), visible(str(found["before"]))
+    return found.hit(
+        f"query {query_id} continues after query {before}{in_all(found.count, 'such place')}; "
         "streaming checkers miss duplicates here",
-        run.lines(rows),
-        len(rows),
-        query_id=run.query_id(row),
+        doc_id=None,
     )
 
 

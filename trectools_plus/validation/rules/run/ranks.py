@@ -12,6 +12,7 @@ import numpy as np
 
 from trectools_plus.formats.clean.words import Rows
 from trectools_plus.text import in_all, number, on, plural, quoted, visible
+from trectools_plus.validation.places import Kinds, Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.order import Ordered
 from trectools_plus.validation.views.runs import RunView
@@ -29,6 +30,21 @@ def _cannot_be_numbered(run: RunView) -> bool:
     return run.cannot_be_ordered() or scores_reversed.check(run) is not None
 
 
+def _odd_ranks(run: RunView) -> Kinds:
+    """Ranks that are not whole numbers, or negative (wrong), and those like ``1.0`` (pointed)."""
+
+    def places(rows: Rows) -> Places:
+        if not len(rows):
+            return Places()
+        text, is_negative = run.text(rows[0], RANK_FIELD), bool(run.rank[rows[0]] < 0)
+        return run.places(rows, RANK_FIELD, text=text, is_negative=is_negative)
+
+    return Kinds.of(
+        wrong=places(np.flatnonzero(np.isnan(run.rank) | (run.rank < 0))),
+        pointed=places(np.flatnonzero(run.rows.ranks.has_point)),
+    )
+
+
 @rule(
     "R120",
     "rank-not-integer",
@@ -43,32 +59,19 @@ def _cannot_be_numbered(run: RunView) -> bool:
     example="run.txt:2: error R120: rank '-' is not an integer. Number the ranks 1, 2, 3, … by "
     "score.",
     remedy="Number the ranks 1, 2, 3, … by score",
+    collect=_odd_ranks,
 )
-def rank_not_integer(run: RunView) -> Hit | None:
+def rank_not_integer(run: RunView, found: Kinds) -> Hit | None:
     """A rank is not a whole number, or is below 0."""
-    if run.columns is None or run.swapped_columns:
+    if run.swapped_columns:
         return None
-    rows = np.flatnonzero(np.isnan(run.rank) | (run.rank < 0))
-    if len(rows) == 0:
-        return _rank_with_fraction(run)
-    what = "is negative" if run.rank[rows[0]] < 0 else "is not an integer"
-    return run.hit(
-        f"rank {quoted(run.text(rows[0], RANK_FIELD))} {what}{on(len(rows))}",
-        rows,
-        RANK_FIELD,
-    )
-
-
-def _rank_with_fraction(run: RunView) -> Hit | None:
-    """Ranks like ``1.0``: whole, but not written as whole numbers."""
-    rows = np.flatnonzero(run.rows.ranks.has_point)
-    if len(rows) == 0:
-        return None
-    return run.hit(
-        f"rank {quoted(run.text(rows[0], RANK_FIELD))} is not written as an integer"
-        f"{on(len(rows))}; some readers reject it",
-        rows,
-        RANK_FIELD,
+    wrong, pointed = found["wrong"], found["pointed"]
+    if wrong.count:
+        what = "is negative" if wrong["is_negative"] else "is not an integer"
+        return wrong.hit(f"rank {quoted(str(wrong['text']))} {what}{on(wrong.count)}")
+    return pointed.hit(
+        f"rank {quoted(str(pointed['text']))} is not written as an integer{on(pointed.count)}; "
+        "some readers reject it",
         severity="warning",
     )
 
@@ -79,32 +82,37 @@ MIN_REVERSED = 0.9
 """Minimum share of such queries in a run whose scores are reversed."""
 
 
-class _ReversedQueries:
-    """Counts queries whose scores rise with rank, or detects swapped columns."""
+def rising_scores(run: RunView) -> Kinds:
+    """Rows with a higher score than the row with the previous rank.
 
-    def __init__(self) -> None:
-        self._n_comparable = self._n_reversed = 0
-        self._swapped: Hit | None = None
-
-    def add(self, run: RunView) -> Hit | None:
-        """Count the queries of a chunk."""
-        if run.swapped_columns:
-            if self._swapped is not None:
-                return None
-            self._swapped = scores_reversed.check(run)
-            return self._swapped
-        self._n_comparable += _count_comparable(run)
-        rows, n_reversed = _rising_queries(run)
-        self._n_reversed += n_reversed
-        if len(rows) == 0:
-            return None
-        return Hit("", run.lines(rows), len(rows), query_id=run.query_id(rows[0]))
-
-    def hit(self, first: str, count: int) -> Hit | None:
-        """Return the hit of the whole run, if scores rise in most queries."""
-        if self._swapped is not None:
-            return Hit(first)
-        return _reversal(count, self._n_reversed, self._n_comparable)
+    Returns:
+        All such ``rows``; the first one of each query in which scores rise with rank rather than
+        fall, with the number of ``queries`` that are almost completely reversed; and the first row.
+    """
+    if run.columns is None:
+        return Kinds.of()
+    first = run.places(np.arange(min(1, run.n_rows)))
+    ranked = run.ranked
+    if ranked is run.grouped and ranked.scores_fall:
+        return Kinds.of(first=first)
+    rises = ranked.rises
+    if not len(rises):
+        return Kinds.of(first=first)
+    rows, places = _in_file_order(ranked, rises)
+    at = places[0]
+    rising = run.places(
+        rows,
+        5,
+        rank=number(ranked.rank[at]),
+        score=number(ranked.score[at]),
+        rank_before=number(ranked.rank[at - 1]),
+        score_before=number(ranked.score[at - 1]),
+    )
+    is_below = ranked.taus[ranked.query[places]] < 0
+    _, firsts = np.unique(ranked.query[places[is_below]], return_index=True)
+    n_reversed = int(np.count_nonzero(ranked.taus <= REVERSED))
+    queries = replace(run.places(rows[is_below][np.sort(firsts)]), sums={"reversed": n_reversed})
+    return Kinds.of(first=first, rows=rising, queries=queries)
 
 
 @rule(
@@ -127,27 +135,29 @@ class _ReversedQueries:
     "distances, or rank and score may be swapped; evaluators sort by score. Negate the scores or "
     "swap the columns.",
     remedy="Negate the scores or swap the columns",
-    chunk_accumulator=_ReversedQueries,
+    collect=rising_scores,
     drop_in="permissive",
     notes={"warning": "figures follow the scores"},
 )
-def scores_reversed(run: RunView) -> Hit | None:
+def scores_reversed(run: RunView, found: Kinds) -> Hit | None:
     """The order of the scores is the reverse of the order of the ranks."""
     if run.swapped_columns:
-        return Hit("columns 4 and 5 look swapped: decimals, then 1, 2, 3", run.lines([0]))
-    rises = _rises(run)
-    if len(rises) == 0:
+        first = replace(found["first"], lines=found["first"].lines[:1])
+        message = "columns 4 and 5 look swapped: decimals, then 1, 2, 3"
+        return first.hit(message, count=1, query_id=None, doc_id=None)
+    n_comparable = int(np.count_nonzero(run.blocks.sizes >= 2))
+    queries = found["queries"]
+    if 2 * queries.count <= n_comparable:
         return None
-    n_comparable = _count_comparable(run)
-    # In a query without a rising score, tau is not below 0.
-    if not _is_most(len(np.unique(run.ranked.query[rises])), n_comparable):
-        return None
-    rows, n_reversed = _rising_queries(run)
-    hit = _reversal(len(rows), n_reversed, n_comparable)
-    if hit is None:
-        return None
-    query_id = run.query_id(rows[0])
-    return replace(hit, lines=run.lines(rows), count=len(rows), query_id=query_id)
+    is_reversed = queries.sums["reversed"] >= MIN_REVERSED * n_comparable
+    cause = "they may be distances, or rank and score may be swapped; " if is_reversed else ""
+    return queries.hit(
+        f"scores rise with rank in {queries.count:,} of "
+        f"{plural(n_comparable, 'query', 'queries')}; {cause}evaluators sort by score",
+        doc_id=None,
+        severity="error" if is_reversed else "warning",
+        remedy=None if is_reversed else "Check that higher scores are better",
+    )
 
 
 @fix_step("R121", order=60)
@@ -169,54 +179,15 @@ def reverse_scores(draft: Draft, job: Job) -> Draft:
     return draft.with_fields(c5=score.zip_with(keep, negated))
 
 
-def _reversal(n_rising: int, n_reversed: int, n_comparable: int) -> Hit | None:
-    """Return the hit, without its place, of a run in which scores rise in some queries.
-
-    Args:
-        n_rising: Queries whose scores rise with rank rather than fall.
-        n_reversed: Queries among them that are almost completely reversed.
-        n_comparable: Queries of two or more documents.
-    """
-    if not _is_most(n_rising, n_comparable):
-        return None
-    is_reversed = n_reversed >= MIN_REVERSED * n_comparable
-    cause = "they may be distances, or rank and score may be swapped; " if is_reversed else ""
-    return Hit(
-        f"scores rise with rank in {n_rising:,} of {plural(n_comparable, 'query', 'queries')}; "
-        f"{cause}evaluators sort by score",
-        severity="error" if is_reversed else "warning",
-        remedy=None if is_reversed else "Check that higher scores are better",
-    )
-
-
-def _is_most(n_rising: int, n_comparable: int) -> bool:
-    """Return whether scores rise in most queries."""
-    return 2 * n_rising > n_comparable
-
-
-def _count_comparable(run: RunView) -> int:
-    """Count the queries of two or more documents."""
-    return int(np.count_nonzero(run.blocks.sizes >= 2))
-
-
-def _rising_queries(run: RunView) -> tuple[Rows, int]:
-    """Find the queries whose scores rise with rank rather than fall: tau is below 0.
-
-    A row is rising if its score is higher than that of the row with the previous rank.
-
-    Returns:
-        The first rising row of each such query, and the number of queries that are almost
-        completely reversed.
-    """
-    rises = _rises(run)
-    if len(rises) == 0:
-        return rises, 0
-    ranked = run.ranked
-    taus = ranked.taus
-    rises = rises[taus[ranked.query[rises]] < 0]
-    rows, places = _in_file_order(ranked, rises)
-    _, firsts = np.unique(ranked.query[places], return_index=True)
-    return rows[np.sort(firsts)], int(np.count_nonzero(taus <= REVERSED))
+def _repeated_ranks(run: RunView) -> Places:
+    """Rows with the rank of an earlier row of the query."""
+    places = np.flatnonzero(run.ranked.rank_steps == 0) + 1
+    if not len(places):
+        return Places()
+    rows, place = _in_file_order(run.ranked, places)
+    first = int(run.ranked.rows(place - 1)[0])
+    rank = number(run.rank[rows[0]])
+    return run.places(rows, RANK_FIELD, rank=rank, other=run.place(first))
 
 
 @rule(
@@ -233,23 +204,23 @@ def _rising_queries(run: RunView) -> tuple[Rows, int]:
     example="run.txt:2: error R122: rank 1 occurs twice in query 1 (first: line 1). Number the "
     "ranks 1, 2, 3, … by score.",
     remedy="Number the ranks 1, 2, 3, … by score",
+    collect=_repeated_ranks,
 )
-def duplicate_rank(run: RunView) -> Hit | None:
+def duplicate_rank(run: RunView, found: Places) -> Hit | None:  # noqa: ARG001
     """A rank occurs twice in a query."""
-    if run.columns is None:
-        return None
-    places = np.flatnonzero(run.ranked.rank_steps == 0) + 1
-    if len(places) == 0:
-        return None
-    rows, place = _in_file_order(run.ranked, places)
-    row, first = int(rows[0]), int(run.ranked.rows(place - 1)[0])
-    where = visible(run.query_id(row))
-    return run.hit(
-        f"rank {number(run.rank[row])} occurs twice in query {where} (first: {run.at_line(first)})"
-        f"{on(len(rows))}",
-        rows,
-        RANK_FIELD,
+    return found.hit(
+        f"rank {found['rank']} occurs twice in query {visible(str(found.query_id))} (first: "
+        f"{found['other']}){on(found.count)}"
     )
+
+
+def _other_starts(run: RunView) -> Places:
+    """The first row of each query, in rank order, whose rank is not 1."""
+    ranked = run.ranked
+    heads = ranked.heads
+    heads = heads[~np.isnan(ranked.rank[heads]) & (ranked.rank[heads] != 1)]
+    rows = np.sort(ranked.rows(heads))
+    return run.places(rows, rank=number(run.rank[rows[0]])) if len(rows) else Places()
 
 
 @rule(
@@ -265,26 +236,30 @@ def duplicate_rank(run: RunView) -> Hit | None:
     example="run.txt:1: info R123: ranks start at 0 in 100 of 100 queries. Nothing to do for "
     "evaluation; some checkers require 1.",
     remedy="Nothing to do for evaluation; some checkers require 1",
+    collect=_other_starts,
 )
-def rank_start(run: RunView) -> Hit | None:
+def rank_start(run: RunView, found: Places) -> Hit | None:
     """The lowest rank of a query is not 1."""
-    if run.columns is None or run.n_rows == 0 or run.rows_are_missing:
+    if run.rows_are_missing:
         return None
+    of = plural(len(run.query_ids), "query", "queries")
+    message = f"ranks start at {found['rank']} in {found.count:,} of {of}"
+    return found.hit(message, doc_id=None)
+
+
+def _gaps(run: RunView) -> Places:
+    """Rows whose rank is more than 1 above that of the previous row in rank order."""
+    if bool((run.grouped.rank_steps == 1).all()):
+        return Places()
     ranked = run.ranked
-    heads = np.flatnonzero(np.concatenate([[True], ~ranked.same_query]))
-    heads = heads[~np.isnan(ranked.rank[heads]) & (ranked.rank[heads] != 1)]
-    if len(heads) == 0:
-        return None
-    rows = np.sort(ranked.rows(heads))
-    row = int(rows[0])
-    n_queries = len(run.query_ids)
-    of = plural(n_queries, "query", "queries")
-    return Hit(
-        f"ranks start at {number(run.rank[row])} in {len(heads):,} of {of}",
-        run.lines(rows),
-        len(heads),
-        query_id=run.query_id(row),
-    )
+    unreadable = np.unique(ranked.query[np.isnan(ranked.rank)])
+    places = np.flatnonzero(ranked.rank_steps > 1) + 1
+    places = places[~np.isin(ranked.query[places], unreadable)]
+    if not len(places):
+        return Places()
+    rows, place = _in_file_order(ranked, places)
+    before = number(ranked.rank[place[0] - 1])
+    return run.places(rows, RANK_FIELD, rank=number(run.rank[rows[0]]), before=before)
 
 
 @rule(
@@ -299,24 +274,15 @@ def rank_start(run: RunView) -> Hit | None:
     example="run.txt:4: warning R124: rank 7 follows 3 in query 1; rows may be missing. Look for "
     "the missing rows, or number the ranks again.",
     remedy="Look for the missing rows, or number the ranks again",
+    collect=_gaps,
 )
-def rank_gap(run: RunView) -> Hit | None:
+def rank_gap(run: RunView, found: Places) -> Hit | None:
     """Ranks of a query are not consecutive."""
-    if run.rows_are_missing or bool((run.grouped.rank_steps == 1).all()):
+    if run.rows_are_missing:
         return None
-    ranked = run.ranked
-    unreadable = np.unique(ranked.query[np.isnan(ranked.rank)])
-    places = np.flatnonzero(ranked.rank_steps > 1) + 1
-    places = places[~np.isin(ranked.query[places], unreadable)]
-    if len(places) == 0:
-        return None
-    rows, place = _in_file_order(ranked, places)
-    row, before = int(rows[0]), number(ranked.rank[place[0] - 1])
-    return run.hit(
-        f"rank {number(run.rank[row])} follows {before} in query {visible(run.query_id(row))}"
-        f"{in_all(len(places), 'gap')}; rows may be missing",
-        rows,
-        RANK_FIELD,
+    return found.hit(
+        f"rank {found['rank']} follows {found['before']} in query {visible(str(found.query_id))}"
+        f"{in_all(found.count, 'gap')}; rows may be missing"
     )
 
 
@@ -333,21 +299,16 @@ def rank_gap(run: RunView) -> Hit | None:
     example="run.txt:2: warning R125: rank 2 has score 9.9, but rank 1 has 9.5; evaluation uses "
     "the scores. Number the ranks by score, or write scores that fall with rank.",
     remedy="Number the ranks by score, or write scores that fall with rank",
+    collect=rising_scores,
 )
-def rank_score_conflict(run: RunView) -> Hit | None:
+def rank_score_conflict(run: RunView, found: Kinds) -> Hit | None:
     """A document has a higher score than a document with a better rank."""
-    rises = _rises(run)
-    if len(rises) == 0 or scores_reversed.check(run) is not None:
+    rows = found["rows"]
+    if run.swapped_columns or not rows.count or scores_reversed.decide(run, found) is not None:
         return None
-    ranked = run.ranked
-    rows, places = _in_file_order(ranked, rises)
-    place = places[0]
-    return run.hit(
-        f"rank {number(ranked.rank[place])} has score {number(ranked.score[place])}, but rank "
-        f"{number(ranked.rank[place - 1])} has {number(ranked.score[place - 1])}"
-        f"{in_all(len(rises), 'such pair')}; evaluation uses the scores",
-        rows,
-        5,
+    return rows.hit(
+        f"rank {rows['rank']} has score {rows['score']}, but rank {rows['rank_before']} has "
+        f"{rows['score_before']}{in_all(rows.count, 'such pair')}; evaluation uses the scores"
     )
 
 
@@ -356,13 +317,3 @@ def _in_file_order(ordered: Ordered, places: Rows) -> tuple[Rows, Rows]:
     rows = ordered.rows(places)
     order = np.argsort(rows, kind="stable")
     return rows[order], places[order]
-
-
-def _rises(run: RunView) -> Rows:
-    """Return places in rank order with a higher score than the previous one of the query."""
-    if run.columns is None or run.swapped_columns:
-        return np.empty(0, np.int64)
-    ranked: Ordered = run.ranked
-    if ranked is run.grouped and ranked.scores_fall:
-        return np.empty(0, np.int64)
-    return ranked.rises

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.formats.clean.words import Rows
 from trectools_plus.text import number, on, quoted
+from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import NOT_FINITE
@@ -36,6 +38,21 @@ _PERCENT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)%")
 _NOT_ZERO = re.compile("[^eE]*[1-9]")
 
 
+def _other_scores(run: RunView) -> Places:
+    """Rows whose score is neither a decimal number nor a word for NaN or infinity."""
+    if run.columns is None:
+        return Places()
+    rows = np.flatnonzero(np.isnan(run.score))
+    rows = rows[~_is_not_finite(run, rows)]
+    if not len(rows):
+        return Places()
+    text = run.text(rows[0], SCORE_FIELD)
+    may_be_fixed = len(rows) == run.n_rows or _COMMA_DECIMAL.fullmatch(text)
+    is_fixable = may_be_fixed and _fixed_scores(run.texts(SCORE_FIELD, np.arange(run.n_rows)))
+    found = run.places(rows, SCORE_FIELD, text=text)
+    return replace(found, sums={"fixable": run.n_rows if is_fixable else 0})
+
+
 @rule(
     "R110",
     "score-not-decimal",
@@ -56,22 +73,18 @@ _NOT_ZERO = re.compile("[^eE]*[1-9]")
     "stop. Use '9.5'.",
     remedy="Write scores as decimal numbers with a point",
     drop_in="permissive",
+    collect=_other_scores,
 )
-def score_not_decimal(run: RunView) -> Hit | None:
+def score_not_decimal(run: RunView, found: Places) -> Hit | None:
     """A score is not a decimal number."""
-    rows = _not_a_number(run)
-    rows = rows[~_is_not_finite(run, rows)]
-    if len(rows) == 0:
+    if run.swapped_columns:
         return None
-    text = run.text(rows[0], SCORE_FIELD)
-    all_rows = len(rows) == run.n_rows or _COMMA_DECIMAL.fullmatch(text)
-    can_be_fixed = all_rows and _fixed_scores(run.texts(SCORE_FIELD, np.arange(run.n_rows)))
+    text = str(found["text"])
+    can_be_fixed = found.sums["fixable"] == run.n_rows
     fixed = text.replace(",", ".") if _COMMA_DECIMAL.fullmatch(text) else text.removesuffix("%")
-    return run.hit(
-        f"score {quoted(text)} is not a number{on(len(rows))}; "
+    return found.hit(
+        f"score {quoted(text)} is not a number{on(found.count)}; "
         f"trec_eval reads {_as_c_reads(text)}, other readers stop",
-        rows,
-        SCORE_FIELD,
         remedy=f"Use '{fixed}'" if fixed != text and _C_NUMBER.fullmatch(fixed) else None,
         fix=None if can_be_fixed else "no",
     )
@@ -114,6 +127,16 @@ def write_decimal_numbers(draft: Draft, job: Job) -> Draft:
     return draft.with_fields(c5=pl.Series(scores))
 
 
+def _infinite_scores(run: RunView) -> Places:
+    """Rows whose score is NaN or infinite."""
+    rows = np.flatnonzero(~np.isfinite(run.score))
+    if run.columns is not None and len(rows):
+        rows = rows[np.isinf(run.score[rows]) | _is_not_finite(run, rows)]
+    if not len(rows):
+        return Places()
+    return run.places(rows, SCORE_FIELD, message=_not_finite_message(run, int(rows[0])))
+
+
 @rule(
     "R111",
     "score-not-finite",
@@ -128,19 +151,11 @@ def write_decimal_numbers(draft: Draft, job: Job) -> Draft:
     example="run.txt:5: error R111: score NaN has no order; evaluators may put this document "
     "at any rank. Compute the score again, or remove the row.",
     remedy="Compute the score again, or remove the row",
+    collect=_infinite_scores,
 )
-def score_not_finite(run: RunView) -> Hit | None:
+def score_not_finite(run: RunView, found: Places) -> Hit | None:  # noqa: ARG001
     """A score is NaN, infinite, or too large for a float64."""
-    rows = np.flatnonzero(~np.isfinite(run.score))
-    if run.columns is not None and len(rows):
-        rows = rows[np.isinf(run.score[rows]) | _is_not_finite(run, rows)]
-    if len(rows) == 0:
-        return None
-    return run.hit(
-        _not_finite_message(run, int(rows[0])) + on(len(rows)),
-        rows,
-        SCORE_FIELD,
-    )
+    return found.hit(str(found["message"]) + on(found.count))
 
 
 def _not_finite_message(run: RunView, row: int) -> str:
@@ -150,6 +165,16 @@ def _not_finite_message(run: RunView, row: int) -> str:
     if re.match(NOT_FINITE, text):
         return f"score {quoted(text)} is infinite; all such documents tie"
     return f"score {quoted(text)} is beyond float64 and becomes infinite; all such documents tie"
+
+
+def _lost_scores(run: RunView) -> Places:
+    """Rows whose score is 0, but not as written."""
+    rows = np.flatnonzero(run.score == 0)
+    is_lost = [_NOT_ZERO.match(text) is not None for text in run.texts(SCORE_FIELD, rows)]
+    rows = rows[np.array(is_lost, np.bool_)]
+    if not len(rows):
+        return Places()
+    return run.places(rows, SCORE_FIELD, text=run.text(rows[0], SCORE_FIELD))
 
 
 @rule(
@@ -165,30 +190,11 @@ def _not_finite_message(run: RunView, row: int) -> str:
     example="run.txt:1: warning R113: score 9.5e-400 becomes 0. Write the logarithms of the "
     "scores.",
     remedy="Write the logarithms of the scores",
+    collect=_lost_scores,
 )
-def score_underflow(run: RunView) -> Hit | None:
+def score_underflow(run: RunView, found: Places) -> Hit | None:  # noqa: ARG001
     """A score is too small for a float64 and becomes 0."""
-    if run.columns is None:
-        return None
-    rows = np.flatnonzero(run.score == 0)
-    if len(rows) == 0:
-        return None
-    is_lost = [_NOT_ZERO.match(text) is not None for text in run.texts(SCORE_FIELD, rows)]
-    rows = rows[np.array(is_lost)]
-    if len(rows) == 0:
-        return None
-    return run.hit(
-        f"score {run.text(rows[0], SCORE_FIELD)} becomes 0{on(len(rows))}",
-        rows,
-        SCORE_FIELD,
-    )
-
-
-def _not_a_number(run: RunView) -> Rows:
-    """Return rows whose score could not be read as a number; none for a table."""
-    if run.columns is None or run.swapped_columns:
-        return np.empty(0, np.int64)
-    return np.flatnonzero(np.isnan(run.score))
+    return found.hit(f"score {found['text']} becomes 0{on(found.count)}")
 
 
 def _is_not_finite(run: RunView, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -6,7 +6,7 @@ pytrec_eval and ir_measures, compares scores as 32-bit floats; version 10 and ra
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from trectools_plus.formats.clean.words import Flags, Rows
 from trectools_plus.text import number, plural, visible
+from trectools_plus.validation.places import Kinds, Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.order import by_score
 from trectools_plus.validation.views.runs import RunView
@@ -26,6 +27,24 @@ if TYPE_CHECKING:
 _LOWERED = "lowered tied scores so that they fall with rank"
 COMPARED_EXACTLY = 10_000
 """Maximum number of pairs equal in float64 whose texts are compared digit by digit."""
+
+
+def _ties(run: RunView) -> Kinds:
+    """Rows with the score of the previous one; those that the ranks order against the ids."""
+    if run.columns is None or not len(run.ties32):
+        return Kinds.of()
+    scored = run.scored
+    places = run.ties32[scored.score[run.ties32] == scored.score[run.ties32 - 1]]
+    places = places[~_is_tied_query(run)[scored.query[places]] & _other_document(run, places)]
+    ties = run.places(np.sort(scored.rows(places)))
+    against = places[_against_doc_id(run, places) & _rank_increases(run, places)]
+    if not len(against):
+        return Kinds.of(all=ties)
+    rows = scored.rows(against)
+    at = int(np.argmin(rows))
+    before = run.doc_id(scored.rows(against - 1)[at])
+    pairs = run.places(np.sort(rows), 5, before=before, score=run.text(rows[at], 5))
+    return Kinds.of(all=replace(ties, column=None), against=pairs)
 
 
 @rule(
@@ -46,70 +65,36 @@ COMPARED_EXACTLY = 10_000
     example="run.txt:9: warning R141: d08 and d09 tie at 3.0; trec_eval puts d09 first, the "
     "rank column d08. Write scores that fall with rank.",
     remedy="Write scores that fall with rank",
+    collect=_ties,
 )
-def tied_scores(run: RunView) -> Hit | None:
+def tied_scores(run: RunView, found: Kinds) -> Hit | None:  # noqa: ARG001
     """Documents of a query have the same score."""
-    if run.columns is None or len(run.ties32) == 0:
-        return None
-    scored = run.scored
-    places = run.ties32[scored.score[run.ties32] == scored.score[run.ties32 - 1]]
-    places = places[~_is_tied_query(run)[scored.query[places]] & _other_document(run, places)]
-    if len(places) == 0:
-        return None
-    against = places[_against_doc_id(run, places) & _rank_increases(run, places)]
-    if len(against) == 0:
-        rows = scored.rows(places)
-        return Hit(
-            f"{plural(len(places), 'document')} tied with the previous one; tools order them "
-            "differently",
-            run.lines(np.sort(rows)),
-            len(places),
-            query_id=run.query_id(rows[0]),
-            severity="info",
-        )
-    return _conflict(run, against, len(places))
-
-
-def _conflict(run: RunView, against: Rows, n_ties: int) -> Hit:
-    rows = run.scored.rows(against)
-    at = int(np.argmin(rows))
-    row, before = int(rows[at]), int(run.scored.rows(against - 1)[at])
-    first, second = visible(run.doc_id(before)), visible(run.doc_id(row))
-    more = f" ({len(rows):,} such pairs, {n_ties:,} ties in all)" if n_ties > 1 else ""
-    return run.hit(
-        f"{first} and {second} tie at {run.text(row, 5)}; trec_eval puts {second} first, "
+    n_ties, against = found["all"].count, found["against"]
+    if not against.count:
+        message = f"{plural(n_ties, 'document')} tied with the previous one; tools order them "
+        return found["all"].hit(message + "differently", doc_id=None, severity="info")
+    first, second = visible(str(against["before"])), visible(str(against.doc_id))
+    more = f" ({against.count:,} such pairs, {n_ties:,} ties in all)" if n_ties > 1 else ""
+    return against.hit(
+        f"{first} and {second} tie at {against['score']}; trec_eval puts {second} first, "
         f"the rank column {first}{more}",
-        np.sort(rows),
-        5,
         effect=f"rewrites {plural(n_ties, 'tied score')}; the rank column decides the order of "
         "the ties",
     )
 
 
-class _TiedQueries:
-    """Counts the queries with a single score, and all queries."""
-
-    def __init__(self) -> None:
-        self._n_queries = self._n_larger = 0
-        self._scores: set[float] = set()
-
-    def add(self, run: RunView) -> Hit | None:
-        """Count the queries of a chunk."""
-        self._n_queries += len(run.query_ids)
-        self._n_larger += int((run.blocks.sizes >= 2).sum())
-        tied = _tied_queries(run)
-        if len(tied) == 0:
-            return None
-        rows = run.blocks.first_rows[tied]
-        if len(self._scores) < 2:
-            self._scores.update(run.score[rows].tolist())
-        query_id = run.query_id(rows[0])
-        return Hit("", run.lines(rows), len(tied), query_id=query_id, severity="error")
-
-    def hit(self, first: str, count: int) -> Hit | None:  # noqa: ARG002
-        """Return the hit of a run in which every query is tied."""
-        is_every = _is_every_query_tied(count, self._n_larger, self._n_queries)
-        return Hit(_only_ties(self._scores), severity="error") if is_every else None
+def _tied_queries(run: RunView) -> Kinds:
+    """The first and second rows of queries with two or more documents that all score the same."""
+    tied = np.flatnonzero(_is_tied_query(run))
+    if not len(tied):
+        return Kinds.of()
+    rows, sizes = run.blocks.first_rows[tied], run.blocks.sizes
+    score = number(run.score[rows[0]])
+    first = run.places(rows, score=score, n_documents=int(sizes[tied[0]]))
+    n_same = int(np.count_nonzero(run.score[rows] == run.score[rows[0]]))
+    seconds = run.grouped.rows((np.cumsum(sizes) - sizes)[tied[:10]] + 1)
+    first = replace(first, column=None, sums={score: n_same})
+    return Kinds.of(first=first, second=run.places(np.sort(seconds)))
 
 
 @rule(
@@ -132,47 +117,28 @@ class _TiedQueries:
     remedy="Write scores that fall with rank",
     may_be_error=True,
     drop_in="scores",
-    chunk_accumulator=_TiedQueries,
+    collect=_tied_queries,
 )
-def all_tied(run: RunView) -> Hit | None:
+def all_tied(run: RunView, found: Kinds) -> Hit | None:
     """All documents of a query have the same score."""
-    tied = _tied_queries(run)
-    if len(tied) == 0:
-        return None
+    first, second = found["first"], found["second"]
     n_queries = len(run.query_ids)
     n_larger = int((run.blocks.sizes >= 2).sum())
-    first_rows = run.blocks.first_rows[tied]
-    query_id = run.query_id(first_rows[0])
-    score = number(run.score[first_rows[0]])
-    if _is_every_query_tied(len(tied), n_larger, n_queries) and run.columns is not None:
-        return Hit(
-            _only_ties(run.score[first_rows]),
-            run.lines(first_rows),
-            len(tied),
-            query_id=query_id,
+    if _is_every_query_tied(first.count, n_larger, n_queries) and run.columns is not None:
+        shown = f" ({first['score']})" if first.sums[str(first["score"])] == first.count else ""
+        return first.hit(
+            f"every query has a single score{shown}; only the rank column orders the documents",
+            doc_id=None,
             severity="error",
         )
-    of = f" ({len(tied):,} of {n_queries:,} queries)" if len(tied) > 1 else ""
-    second_rows = _second_rows(run, tied)
-    return Hit(
-        f"all {int(run.blocks.sizes[tied[0]]):,} documents of query {visible(query_id)} score "
-        f"{score}{of}; trec_eval orders them by document id",
-        run.lines(second_rows),
-        len(tied),
-        query_id=query_id,
+    of = f" ({first.count:,} of {n_queries:,} queries)" if first.count > 1 else ""
+    return second.hit(
+        f"all {first['n_documents']:,} documents of query {visible(str(first.query_id))} score "
+        f"{first['score']}{of}; trec_eval orders them by document id",
+        count=first.count,
+        query_id=first.query_id,
+        doc_id=None,
     )
-
-
-def _tied_queries(run: RunView) -> Rows:
-    """Return the numbers of the queries with two or more documents that all score the same."""
-    return np.flatnonzero(_is_tied_query(run))
-
-
-def _only_ties(scores: Iterable[float]) -> str:
-    """Return the message for a run in which each query has only one of these scores."""
-    first, *others = set(scores)
-    shown = "" if others else f" ({number(first)})"
-    return f"every query has a single score{shown}; only the rank column orders the documents"
 
 
 def _is_every_query_tied(n_tied: int, n_larger: int, n_queries: int) -> bool:
@@ -186,12 +152,6 @@ def _is_every_query_tied(n_tied: int, n_larger: int, n_queries: int) -> bool:
     return n_tied == n_larger and 2 * n_larger > n_queries
 
 
-def _second_rows(run: RunView, queries: Rows) -> Rows:
-    grouped = run.grouped
-    ends = np.cumsum(run.blocks.sizes)
-    return np.sort(grouped.rows((ends - run.blocks.sizes)[queries[:10]] + 1))
-
-
 def _is_tied_query(run: RunView) -> Flags:
     """Return, for each query, whether it has two or more documents that all score the same."""
     n_queries = len(run.query_ids)
@@ -202,6 +162,23 @@ def _is_tied_query(run: RunView) -> Flags:
     n_equal = np.bincount(grouped.query[1:][equal], minlength=n_queries)
     tied: Flags = (n_equal == run.blocks.sizes - 1) & (run.blocks.sizes >= 2)
     return tied
+
+
+def _ties_of_other_scores(run: RunView) -> Kinds:
+    """Rows whose score equals the previous one in 32 bits, or in 64, but not as written."""
+    if not len(run.ties32):
+        return Kinds.of()
+    scored = run.scored
+    places = run.ties32[scored.score[run.ties32] != scored.score[run.ties32 - 1]]
+    if not len(places):
+        return Kinds.of(in_64=_ties_in_64_bits(run))
+    rows = scored.rows(places)
+    at = int(np.argmin(rows))
+    before = int(scored.rows(places - 1)[at])
+    texts = {"before": _score_text(run, before), "score": _score_text(run, int(rows[at]))}
+    changed = int(_against_doc_id(run, places).sum())
+    found = replace(run.places(np.sort(rows), 5, **texts), sums={"changed": changed})
+    return Kinds.of(in_32=found)
 
 
 @rule(
@@ -224,32 +201,27 @@ def _is_tied_query(run: RunView) -> Flags:
     "pytrec_eval and ir_measures tie them, trec_eval 10 and ranx do not. Write scores that differ "
     "within 7 digits, for example 1000 minus the rank.",
     remedy="Write scores that differ within 7 digits, for example 1000 minus the rank",
+    collect=_ties_of_other_scores,
 )
-def tie_in_float32(run: RunView) -> Hit | None:
+def tie_in_float32(run: RunView, found: Kinds) -> Hit | None:  # noqa: ARG001
     """Scores of a query differ in 64 bits or as text, but not in 32 bits."""
-    if len(run.ties32) == 0:
-        return None
-    scored = run.scored
-    places = run.ties32[scored.score[run.ties32] != scored.score[run.ties32 - 1]]
-    if len(places) == 0:
-        return _tie_in_float64(run)
-    rows = scored.rows(places)
-    at = int(np.argmin(rows))
-    row, before = int(rows[at]), int(scored.rows(places - 1)[at])
-    changed = int(_against_doc_id(run, places).sum())
-    more = f" ({len(rows):,} pairs, {changed:,} change their order)" if len(rows) > 1 else ""
-    return run.hit(
-        f"{_score_text(run, before)} and {_score_text(run, row)} are equal in float32{more}: "
-        "trec_eval 9, pytrec_eval and ir_measures tie them, trec_eval 10 and ranx do not",
-        np.sort(rows),
-        5,
-    )
+    in_32 = found["in_32"]
+    if in_32.count:
+        changed = f"{in_32.count:,} pairs, {in_32.sums['changed']:,} change their order"
+        more = f" ({changed})" if in_32.count > 1 else ""
+        return in_32.hit(
+            f"{in_32['before']} and {in_32['score']} are equal in float32{more}: "
+            "trec_eval 9, pytrec_eval and ir_measures tie them, trec_eval 10 and ranx do not"
+        )
+    in_64 = found["in_64"]
+    scores = f"{visible(str(in_64['above']))} and {visible(str(in_64['below']))}"
+    return in_64.hit(f"{scores} are equal even in float64; every tool ties them")
 
 
-def _tie_in_float64(run: RunView) -> Hit | None:
+def _ties_in_64_bits(run: RunView) -> Places:
     """Scores that differ as text, but not in 64 bits."""
     if run.columns is None:
-        return None
+        return Places()
     places = run.ties32[~_is_tied_query(run)[run.scored.query[run.ties32]]]
     rows, before = run.scored.rows(places), run.scored.rows(places - 1)
     is_short = run.rows.scores.is_short
@@ -263,13 +235,9 @@ def _tie_in_float64(run: RunView) -> Hit | None:
         if _differ(texts[at], texts_before[at])
     ]
     if not pairs:
-        return None
+        return Places()
     _, above, below = min(pairs)
-    return run.hit(
-        f"{visible(above)} and {visible(below)} are equal even in float64; every tool ties them",
-        np.array(sorted(pair[0] for pair in pairs)),
-        5,
-    )
+    return run.places(np.array(sorted(pair[0] for pair in pairs)), 5, above=above, below=below)
 
 
 def _differ(left: str, right: str) -> bool:

@@ -1,0 +1,203 @@
+"""A run that is read in parts of any size has the findings that it has as a whole."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.columns.rows import RUN_FIELDS
+from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.source import source_of
+from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark, iter_query_chunks
+from trectools_plus.validation import CATALOGUE, Finding, Severity, parts
+from trectools_plus.validation.engine import check_pair_view, check_view, open_run
+from trectools_plus.validation.findings import FileReport
+from trectools_plus.validation.parts import (
+    NotInPartsError,
+    SplitQueryError,
+    ViewSettings,
+    read_in_parts,
+)
+from trectools_plus.validation.registry import SCOPES, Rule
+from trectools_plus.validation.views.pairs import PairView
+
+LONGEST_LINE = 3000
+ROW = "{q} Q0 d{r} {r} {s}.5 tag"
+
+BREAKS: dict[str, str] = {
+    "F103": "{q} Q0 d\xe9{r} {r} {s}.5 tag",
+    "F105": "{q} Q0 d\r{r} {r} {s}.5 tag",
+    "F106": "{q} Q0 d\0{r} {r} {s}.5 tag",
+    "F110": "{q} Q0 d{r} {r} {s}.5 tag" + " x" * LONGEST_LINE,
+    "R101": "{q} Q0 d{r} {r} {s}.5",
+    "R102": "{q} Q0 d {r} {r} {s}.5 tag",
+    "R102 ": "{q} Q0 d{r} {r} {s}.5 tag of words",
+    "R103": "{q},Q0,d{r},{r},{s}.5,tag",
+    "R104": "{q} 0 d{r} 1",
+    "R105": "qid Q0 docno rank score tag",
+    "R108": "{q} d{r} Q0 {r} {s}.5 tag",
+    "R110": "{q} Q0 d{r} {r} {s},5 tag",
+    "R111": "{q} Q0 d{r} {r} nan tag",
+    "R112": "#{q} Q0 d{r} {r} {s}.5 tag",
+    "R114": "{q} Q0 d\xc2\xa0{r} {r} {s}.5 tag",
+    "R120": "{q} Q0 d{r} -{r} {s}.5 tag",
+    "R121": "{q} Q0 d{r} {r} -{s}.5 tag",
+    "R122": "{q} Q0 d{r} 1 {s}.5 tag",
+    "R131": "{q} Q0 d {r} {s}.5 tag",
+    "R142": "{q} Q0 d{r} {r} 7 tag",
+}
+"""A form of a row that breaks a rule, if one row, some or all have it."""
+
+ELSEWHERE = {
+    "F101": "a file without rows, below",
+    "F111": "a stream that is damaged, reported by the engine",
+    "R161": "a query deeper than the limit, below",
+}
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Call short lines endless, and look for the form of a file in a single row of it."""
+    monkeypatch.chdir(tmp_path)
+    Path("run").touch()
+    monkeypatch.setattr(limits, "MAX_LINE_BYTES", LONGEST_LINE)
+    monkeypatch.setattr(parts, "SNIFFED_BYTES", 1)
+
+
+ODD_FIELDS = ["0", "-", "1.0", "7", "nan", "NA", "007", "d1", "Q0", "x y", "9,5", "t+t", "\xe9"]
+
+
+def rule_id(rule: Rule) -> str:
+    return rule.code
+
+
+@pytest.mark.parametrize("rule", list(CATALOGUE), ids=rule_id)
+def test_every_rule_has_a_scope(rule: Rule) -> None:
+    assert rule.scope in SCOPES
+    assert (rule.scope == "pair") >= (rule.on == "pair")
+    assert rule.collect is None or rule.on != "testset"
+
+
+def test_every_error_is_broken_here() -> None:
+    errors = {
+        rule.code
+        for rule in CATALOGUE
+        if rule.on in ("file", "run") and (rule.severity is Severity.ERROR or rule.may_be_error)
+    }
+    assert errors == {*(code.strip() for code in BREAKS), *ELSEWHERE}
+
+
+def in_parts(lines: list[bytes], n_queries: int, settings: ViewSettings) -> list[Finding] | None:
+    """The findings of a run in parts of so many queries; ``None`` if it is read as a whole."""
+    queries = [list(group) for _, group in groupby(lines, lambda line: line.split(b" ")[:1])]
+    starts = range(0, len(queries), n_queries)
+    texts = [
+        b"".join(line + b"\n" for query in queries[start : start + n_queries] for line in query)
+        for start in starts
+    ]
+    chunks = [
+        partial(double_byte_order_mark, text) if at else partial(bytes, text)
+        for at, text in enumerate(texts)
+    ]
+    try:
+        view, _ = read_in_parts("run", chunks, settings, lambda _: None)
+    except NotInPartsError:
+        return None
+    return [*check_view(view), *check_pair_view(PairView(view))]
+
+
+def whole(lines: list[bytes], settings: ViewSettings) -> list[Finding]:
+    data = b"".join(line + b"\n" for line in lines)
+    view = settings.view(scan_columns(source_of("run", data), RUN_FIELDS))
+    return [*check_view(view), *check_pair_view(PairView(view))]
+
+
+def compare(lines: list[bytes], n_queries: int) -> None:
+    """Compare all findings, with all of their attributes."""
+    for settings in (ViewSettings(4), ViewSettings(4, for_scoring=True, max_tag_length=2)):
+        found = in_parts(lines, n_queries, settings)
+        if found is not None:
+            assert found == whole(lines, settings)
+
+
+@st.composite
+def broken_runs(draw: st.DrawFn) -> list[bytes]:
+    """Rows of some queries, of which all or some queries break a rule or two."""
+    sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=8))
+    forms = draw(st.lists(st.sampled_from([ROW, *BREAKS.values()]), min_size=1, max_size=2))
+    sound = draw(st.sets(st.integers(0, len(sizes))))
+    return [
+        row(ROW if query in sound else forms[query % len(forms)], query, rank)
+        for query, size in enumerate(sizes)
+        for rank in range(1, size + 1)
+    ]
+
+
+def row(form: str, query: int, rank: int) -> bytes:
+    return form.format(q=query, r=rank, s=20 - rank).encode("latin-1")
+
+
+def rows(form: str) -> list[bytes]:
+    return [row(form, query, rank) for query in range(5) for rank in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("n_queries", [1, 2, 5])
+@pytest.mark.parametrize("code", BREAKS)
+def test_each_rule_has_the_same_finding_in_parts(code: str, n_queries: int) -> None:
+    lines = rows(BREAKS[code])
+    if code == "R105":
+        lines = [BREAKS[code].encode(), *rows(ROW)]
+    assert code.strip() in {one.code for one in whole(lines, ViewSettings(4))}
+    compare(lines, n_queries)
+
+
+@given(broken_runs(), st.integers(1, 4), st.data())
+@example([b"# a comment", b"", b"#1 Q0 a 1 2 t"], 1, None)
+@example([b"# a comment", b""], 1, None)
+@example([b"#1 Q0 a 1 2 t"], 1, None)
+def test_random_runs_have_the_same_findings_in_parts(
+    lines: list[bytes], n_queries: int, data: st.DataObject | None
+) -> None:
+    for _ in range(data.draw(st.integers(0, 3)) if data else 0):
+        at = data.draw(st.integers(0, len(lines) - 1))
+        fields = lines[at].split(b" ")
+        field = data.draw(st.integers(1, len(fields) - 1)) if len(fields) > 1 else 0
+        fields[field] = data.draw(st.sampled_from(ODD_FIELDS)).encode("latin-1")
+        lines[at] = data.draw(st.sampled_from([b" ", b"\t", b"  "])).join(fields)
+    queries = [query for query, _ in groupby(line.split()[:1] for line in lines)]
+    assume(len(queries) == len({*map(tuple, queries)}))
+    compare(lines, n_queries)
+
+
+def test_a_query_in_two_parts_is_not_read_in_parts() -> None:
+    lines = [*rows(ROW), row(ROW, 0, 9)]
+    with pytest.raises(SplitQueryError):
+        read_in_parts("run", chunks_of(lines), ViewSettings(4), lambda _: None)
+
+
+def chunks_of(lines: list[bytes]) -> list[Chunk]:
+    return [partial(bytes, b"".join(line + b"\n" for line in lines[at : at + 4])) for at in (0, 4)]
+
+
+def test_malformed_runs_have_the_same_findings_in_parts(shared_data: Path) -> None:
+    compared = 0
+    for path in sorted((shared_data / "malformed").glob("r*")):
+        opened = open_run(path, 4)
+        for size in (1, 200):
+            try:
+                view, _ = read_in_parts(
+                    str(path), iter_query_chunks(path, size), ViewSettings(4), lambda _: None
+                )
+            except (NotInPartsError, FormatError):
+                continue
+            assert not isinstance(opened, FileReport)
+            assert check_view(view) == check_view(opened), path
+            compared += 1
+    assert compared > 60

@@ -1,0 +1,368 @@
+"""Check a run in parts of whole queries, without its rows in memory.
+
+Each part shows what the rules need to know of it (:class:`RunPart`). The parts together make a view
+of the run, on which the rules decide as on a run that was read at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from trectools_plus.choices import MAX_TAG_LENGTH
+from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.odd_lines import OddLines
+from trectools_plus.formats.columns.rows import RUN_FIELDS, QueryBlocks, RunRows
+from trectools_plus.formats.files.binary import find_binary
+from trectools_plus.formats.files.content import BOM
+from trectools_plus.formats.files.opening import (
+    can_be_read_twice,
+    compression_of,
+    file_size,
+    is_plain_file,
+)
+from trectools_plus.formats.files.source import source_of
+from trectools_plus.formats.lexing import lex_run
+from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks, regroup_queries
+from trectools_plus.processes import map_in_processes
+from trectools_plus.validation.catalogue import RULES
+from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.views.runs import DocumentSwapSigns, RunView, ScoreSwapSigns
+from trectools_plus.validation.views.shape import SNIFFED_BYTES, Shape, wide_encoding
+
+_BYTES_PER_PROCESS = 4 << 20
+"""The smallest share of a file for which starting a process saves time."""
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+class NotInPartsError(Exception):
+    """Only the whole file shows what kind of file it is, for example JSON, UTF-16 or no rows."""
+
+
+class SplitQueryError(NotInPartsError):
+    """A query is in two parts, or its rows are not together in one."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunPart:
+    """What the rules need to know of a part of a run, or of all parts together.
+
+    Attributes:
+        columns: The lines that are not rows, and the facts; of the first part also its content.
+        words_after_tag: As in the view.
+        blocks: The queries.
+        tags: The tags of the first and the last row; empty without rows.
+        document_swap_signs: As in the view.
+        score_swap_signs: As in the view.
+        has_unreadable_scores: As in the view.
+        collected: What the rules collected, by code.
+    """
+
+    columns: Columns
+    words_after_tag: OddLines
+    blocks: QueryBlocks
+    tags: Sequence[str]
+    document_swap_signs: DocumentSwapSigns
+    score_swap_signs: ScoreSwapSigns
+    has_unreadable_scores: bool
+    collected: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, view: RunView, *, is_first: bool = True) -> RunPart:
+        """Return what a view shows; if it is not that of the first part, without its content."""
+        assert view.columns is not None
+        subjects = {"file": view, "run": view, "pair": PairView(view)}
+        collected = {
+            rule.code: rule.collect(subjects[rule.on])
+            for rule in RULES
+            if rule.collect is not None and rule.on in subjects
+        }
+        return cls(
+            view.columns.without_rows(keep_content=is_first),
+            view.words_after_tag,
+            view.blocks,
+            view.rows.tags.texts(np.array([0, -1])) if view.n_rows else (),
+            view.document_swap_signs,
+            view.score_swap_signs,
+            view.has_unreadable_scores,
+            {code: found for code, found in collected.items() if found.count},
+        )
+
+    @property
+    def query_ids(self) -> list[str]:
+        """The distinct query ids, in the order of their first rows."""
+        return self.blocks.query_ids
+
+    @classmethod
+    def joined(cls, parts: Sequence[RunPart]) -> RunPart:
+        """Return what some parts show together, given in the order of the file.
+
+        Raises:
+            SplitQueryError: If a query is in two parts.
+        """
+        if len(parts) == 1:
+            return parts[0]
+        blocks = QueryBlocks.joined([part.blocks for part in parts])
+        if len(blocks.query_ids) < sum(len(part.query_ids) for part in parts):
+            raise SplitQueryError
+        n_lines = [part.columns.facts.n_lines for part in parts]
+        lines_before = list(itertools.accumulate(n_lines[:-1], initial=0))
+        collected: dict[str, Any] = {}
+        for part, before in zip(parts, lines_before, strict=True):
+            for code, found in part.collected.items():
+                moved = found.moved(before)
+                collected[code] = collected[code] + moved if code in collected else moved
+        return cls(
+            Columns.joined([part.columns for part in parts]),
+            OddLines.joined([part.words_after_tag for part in parts], lines_before),
+            blocks,
+            [tag for part in parts for tag in part.tags],
+            functools.reduce(operator.add, (part.document_swap_signs for part in parts)),
+            functools.reduce(operator.add, (part.score_swap_signs for part in parts)),
+            any(part.has_unreadable_scores for part in parts),
+            collected,
+        )
+
+    def view(self, shape: Shape, max_depth: int | None) -> RunView:
+        """Return the view of a run of which only this is known.
+
+        Args:
+            shape: The shape of the file.
+            max_depth: Results allowed per query; ``None`` for no limit.
+        """
+        path, rows = self.columns.source.path, RunRows.of_blocks(self.blocks)
+        view = RunView(path, self.columns, shape, rows, max_depth)
+        view.collected = self.collected
+        view.words_after_tag = self.words_after_tag
+        view.document_swap_signs = self.document_swap_signs
+        view.score_swap_signs = self.score_swap_signs
+        view.swapped_columns = self.score_swap_signs.are_swapped
+        view.has_unreadable_scores = self.has_unreadable_scores
+        view.tag, view.last_tag = (self.tags[0], self.tags[-1]) if self.tags else ("", "")
+        return view
+
+
+@dataclass(frozen=True, eq=False)
+class ViewSettings:
+    """How the views of parts are made.
+
+    Attributes:
+        max_depth: Results allowed per query; ``None`` for no limit.
+        max_tag_length: Characters allowed in the run tag.
+        optional_rules: Also run the rules that are off by default.
+        for_scoring: Ignore words after the tag, as :meth:`RunView.for_scoring` does.
+        has_known_lines: False if the parts are not in the order of the file.
+    """
+
+    max_depth: int | None
+    max_tag_length: int = MAX_TAG_LENGTH
+    optional_rules: bool = False
+    for_scoring: bool = False
+    has_known_lines: bool = True
+
+    def apply_to(self, view: RunView) -> RunView:
+        """Set the properties of a view."""
+        view.max_tag_length = self.max_tag_length
+        view.optional_rules = self.optional_rules
+        view.has_known_lines = self.has_known_lines
+        return view
+
+    def view(self, columns: Columns, shape: Shape | None = None) -> RunView:
+        """Return the view of a file, or of a part of one."""
+        make = RunView.for_scoring if self.for_scoring else RunView.of_file
+        return self.apply_to(make(columns, self.max_depth, shape))
+
+
+def view_part(path: str, data: bytes, settings: ViewSettings, *, is_first: bool) -> RunView:
+    """Return the view of a part of a run.
+
+    Args:
+        path: The run.
+        data: Lines of whole queries.
+        settings: How the view is made.
+        is_first: Whether the file begins with it.
+
+    Raises:
+        NotInPartsError: If the whole file must be read.
+    """
+    source = source_of(path, data)
+    if source.overlong is not None:
+        raise NotInPartsError
+    if not is_first:
+        columns = scan_columns(source, RUN_FIELDS)
+        # The whole file has another encoding than UTF-16 or UTF-32.
+        guess = None if columns.facts.bad_utf8 is None else "latin-1"
+        facts = replace(columns.facts, encoding_guess=guess)
+        view = settings.view(replace(columns, facts=facts), Shape())
+    else:
+        if find_binary(data) is not None:
+            raise NotInPartsError
+        columns = lex_run(replace(source, compression=compression_of(path)))
+        if columns.origin is not None or columns.n_rows < 2 or wide_encoding(columns) is not None:
+            raise NotInPartsError
+        view = settings.view(columns)
+        if view.shape.verdict != "rows":
+            raise NotInPartsError
+    return view
+
+
+@dataclass(frozen=True, eq=False)
+class ReadPart(Generic[_T]):
+    """A part of a run that was read.
+
+    Attributes:
+        part: What it shows.
+        shape: The shape of the file, known from the first part.
+        result: The result of the work on it.
+    """
+
+    part: RunPart
+    shape: Shape
+    result: _T
+
+
+def read_part(
+    path: str,
+    chunk: Chunk,
+    settings: ViewSettings,
+    work: Callable[[RunView], _T],
+    *,
+    is_first: bool,
+) -> ReadPart[_T]:
+    """Read a part of a run.
+
+    Args:
+        path: The run.
+        chunk: Whole queries of it.
+        settings: How its view is made.
+        work: Called with the view; its result must be picklable.
+        is_first: Whether the file begins with it.
+
+    Raises:
+        SplitQueryError: If the rows of a query are not together.
+        NotInPartsError: If the whole file must be read.
+    """
+    view = view_part(path, chunk(), settings, is_first=is_first)
+    if view.blocks.interleaved:
+        raise SplitQueryError
+    return ReadPart(RunPart.of(view, is_first=is_first), view.shape, work(view))
+
+
+def join_parts(parts: Sequence[ReadPart[Any]], settings: ViewSettings) -> RunView:
+    """Return the view of a run whose parts, in order, were read; its rows are unknown.
+
+    Raises:
+        SplitQueryError: If a query is in two parts.
+        NotInPartsError: If the rows of only some parts have words after the tag, so that an id of
+            the others may contain a blank.
+    """
+    joined = RunPart.joined([one.part for one in parts])
+    view = settings.apply_to(joined.view(parts[0].shape, settings.max_depth))
+    if len(view.words_after_tag) and (view.misshapen.n_fields > RUN_FIELDS).any():
+        raise NotInPartsError
+    return view
+
+
+def read_in_parts(
+    path: str, chunks: Iterable[Chunk], settings: ViewSettings, work: Callable[[RunView], _T]
+) -> tuple[RunView, list[_T]]:
+    """Read a run in parts, in this process and in copies of it.
+
+    Args:
+        path: The run.
+        chunks: Its content, in order, in chunks of whole queries.
+        settings: How the views of the parts are made.
+        work: Called with the view of each part; its result must be picklable.
+
+    Returns:
+        The view of the whole run, whose rows are unknown; and the results of ``work``, in order.
+
+    Raises:
+        SplitQueryError: If the rows of a query are not together.
+        NotInPartsError: If the whole file must be read.
+        InputError: If the file cannot be read.
+    """
+
+    def read(item: tuple[int, Chunk]) -> ReadPart[_T]:
+        number, chunk = item
+        return read_part(path, chunk, settings, work, is_first=number == 0)
+
+    parts = _map_chunks(read, path, enumerate(_with_start(chunks)))
+    if not parts:
+        raise NotInPartsError
+    return join_parts(parts, settings), [one.result for one in parts]
+
+
+def read_regrouped(
+    path: str, folder: Path, settings: ViewSettings, work: Callable[[RunView], _T]
+) -> tuple[RunView, list[_T]]:
+    """Read a run whose queries are not together in parts, as :func:`read_in_parts` does.
+
+    Args:
+        path: The run.
+        folder: A folder for temporary files, which are as large as the decompressed run.
+        settings: How the views of the parts are made.
+        work: As for :func:`read_in_parts`.
+    """
+    settings = replace(settings, has_known_lines=False)
+    data = next(_with_start(iter_query_chunks(path)))()
+    shape = view_part(path, data, settings, is_first=True).shape
+    head = _head(data, shape)
+
+    def read(chunk: Chunk) -> ReadPart[_T]:
+        view = view_part(path, chunk(), settings, is_first=False)
+        return ReadPart(RunPart.of(view, is_first=False), shape, work(view))
+
+    parts = _map_chunks(read, path, regroup_queries(path, folder, start=len(head)))
+    view_of_head = settings.view(scan_columns(source_of(path, head), RUN_FIELDS), shape)
+    first = ReadPart(RunPart.of(view_of_head), shape, None)
+    return join_parts([first, *parts], settings), [one.result for one in parts]
+
+
+def _head(data: bytes, shape: Shape) -> bytes:
+    """Return the start of a file up to its first row: a header line, or a byte order mark."""
+    if shape.header is None:
+        return BOM if data.startswith(BOM) else b""
+    n_lines = shape.header[0]
+    return b"".join(line + b"\n" for line in data.split(b"\n", n_lines)[:n_lines])
+
+
+def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
+    """Return the view of a run that is read in parts; ``None`` if it must be read as a whole."""
+    if not can_be_read_twice(path):
+        return None
+    try:
+        return read_in_parts(path, iter_query_chunks(path), settings, lambda _: None)[0]
+    except (NotInPartsError, TrectoolsPlusError):
+        return None
+
+
+def _map_chunks(read: Callable[[_T], _R], path: str, items: Iterable[_T]) -> list[_R]:
+    """Call a function with each chunk of a file, in several processes if that saves time."""
+    if not is_plain_file(path):
+        return list(map(read, items))
+    n_processes = max(1, file_size(path) // _BYTES_PER_PROCESS)
+    return map_in_processes(read, list(items), max_processes=n_processes)
+
+
+def _with_start(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Yield chunks, the first of them so large that it shows what kind of file it is."""
+    chunks = iter(chunks)
+    start = b""
+    for chunk in chunks:
+        start += chunk()
+        if len(start) >= SNIFFED_BYTES and start.count(b"\n") > 2:
+            break
+    if start:
+        yield functools.partial(bytes, start)
+    yield from chunks
