@@ -25,7 +25,7 @@ HEAVY |= {"wordllama", "pyhpo", "jinja2", "pyarrow", "lxml", "requests", "httpx"
 HEAVY |= {"distributed", "dask", "fsspec"}
 TABLES = {"polars", "pydantic"}
 """Packages that clean files do not need."""
-SLOW = {"importlib.metadata", "xml.sax", "trectools_plus.validation.catalogue"}
+SLOW = {"importlib.metadata", "xml.sax"}
 """Modules that take long to import, and that clean files do not need."""
 MOST_MODULES = 400
 """The number of modules, most of them of Python, Typer and NumPy, that clean files may need."""
@@ -111,7 +111,6 @@ def test_large_clean_files_load_no_polars(tmp_path: Path, thorough: bool) -> Non
         packages = {name.partition(".")[0] for name in modules}
         assert "numpy" in packages
         assert packages & {*HEAVY, "polars", "pytrec_eval", "ir_measures"} == set(), words
-        assert "trectools_plus.validation.catalogue" not in modules, words
 
 
 def test_commands_on_reports_load_what_they_use(tmp_path: Path) -> None:

@@ -391,6 +391,10 @@ class Registry:
         except KeyError:
             raise self._unknown(code, f"unknown rule {code}") from None
 
+    def place(self, code: str) -> int:
+        """Return the position of a rule in the order in which the rules run."""
+        return list(self._rules).index(code)
+
     def fixable(self, kind: str) -> list[Rule]:
         """The rules with a fix for a kind of file: ``run``, ``qrels`` or ``topics``."""
         return [one for one in self if kind in one.fixed_kinds]

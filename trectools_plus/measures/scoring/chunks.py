@@ -349,9 +349,10 @@ def score_regrouped_file(
     with tempfile.TemporaryDirectory(prefix="trectools-plus-") as folder:
         view, results = read_regrouped(path, Path(folder), SETTINGS, judge)
     findings, scored = judge.join(view, results)
-    unsorted = RULES["R127"].finding(Hit("the rows are not grouped by query"), path)
     refuse_errors(findings, strict_input=strict_input)
-    return ScoredFile.of_parts(view, view.tag, scored, qrels, measures), [*findings, unsorted]
+    unsorted = RULES["R127"].finding(Hit("the rows are not grouped by query"), path)
+    findings = sorted([unsorted, *findings], key=lambda finding: RULES.place(finding.code))
+    return ScoredFile.of_parts(view, view.tag, scored, qrels, measures), findings
 
 
 def judge_for(qrels: Judgments, measures: Sequence[Measure]) -> PartJudge[ScoredPart]:

@@ -148,6 +148,9 @@ class TableView:
         self.columns = columns
         self.shape = shape
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path!r})"
+
     @property
     def is_arranged(self) -> bool:
         """Return whether the file is not in TREC form, and its values were arranged."""
