@@ -10,15 +10,15 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from trectools_plus.errors import FormatError
+from trectools_plus.formats.clean.words import Ids, Rows, Text
+from trectools_plus.formats.columns.line_shapes import CR, LineShapes
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM, iter_content
 from trectools_plus.formats.files.opening import is_plain_file
-
-if TYPE_CHECKING:
-    import polars as pl
 
 CHUNK_BYTES = 2 << 20
 """The approximate size of a chunk: large enough for NumPy, small enough for CPU caches."""
@@ -178,18 +178,17 @@ def regroup_queries(
         InputError: If the file does not exist, is a folder or is not readable.
         FormatError: If a compressed stream ends early, is damaged or expands too much.
     """
-    import polars as pl  # only runs with unsorted queries need it
-
     size = CHUNK_BYTES if size is None else size
     n_bytes = sum(len(content) for content in iter_content(path))
     n_parts = min(MAX_PARTS, n_bytes // size + 1)
     parts = [folder / f"{number:03}" for number in range(n_parts)]
     with ExitStack() as stack:
         files = [stack.enter_context(part.open("wb")) for part in parts]
-        for lines in _iter_line_blocks(path, start):
-            frame = _split_lines(lines).with_columns(part=pl.col("query").hash() % n_parts)
-            for (number,), rows in frame.group_by("part"):
-                files[int(str(number))].write(_join_lines(rows["line"]))
+        for block in _iter_line_blocks(path, start):
+            lines = block.split(b"\n")
+            part_of = _queries_of(block).hashes() % np.uint64(n_parts)
+            for number in np.unique(part_of).tolist():
+                files[number].write(_join(lines, np.flatnonzero(part_of == number)))
     for part in parts:
         if part.stat().st_size:
             yield functools.partial(_read_sorted, part)
@@ -212,20 +211,24 @@ def _iter_line_blocks(path: str | Path, start: int) -> Iterator[bytes]:
         yield rest + b"\r" if rest.endswith(b"\r") else rest
 
 
-def _split_lines(lines: bytes) -> pl.DataFrame:
-    """Return ``line, query``: each line, decoded as Latin-1 without loss, and its first field."""
-    import polars as pl
+def _queries_of(block: bytes) -> Ids:
+    """Return the first field of each line, empty if it has none."""
+    lines = LineShapes.of(block + b"\n")
+    is_first = np.diff(lines.line[lines.fields], prepend=-1) > 0
+    first = lines.fields[is_first]
+    starts, ends = lines.starts.copy(), lines.starts.copy()
+    line = lines.line[first]
+    starts[line] = np.where(first > 0, lines.breaks[first - 1] + 1, 0)
+    ends[line] = lines.breaks[first]
+    ends[line] -= lines.text[ends[line] - 1] == CR  # of a line that ends in CR LF
+    return Ids.of(Text.of(block + b"\n"), starts, ends)
 
-    text = pl.Series("line", [lines.decode("latin-1")]).str.split("\n").explode()
-    query = text.str.extract(r"^[ \t\x0b\x0c]*([^ \t\x0b\x0c\r]*)", 1).fill_null("")
-    return pl.DataFrame({"line": text, "query": query})
 
-
-def _join_lines(lines: pl.Series) -> bytes:
-    text: str = lines.str.join("\n").item()
-    return f"{text}\n".encode("latin-1")
+def _join(lines: list[bytes], places: Rows) -> bytes:
+    return b"".join([lines[place] + b"\n" for place in places.tolist()])
 
 
 def _read_sorted(part: Path) -> bytes:
-    frame = _split_lines(part.read_bytes().removesuffix(b"\n"))
-    return double_byte_order_mark(_join_lines(frame.sort("query", maintain_order=True)["line"]))
+    block = part.read_bytes().removesuffix(b"\n")
+    number, _ = _queries_of(block).numbered()
+    return double_byte_order_mark(_join(block.split(b"\n"), np.argsort(number, kind="stable")))
