@@ -6,7 +6,7 @@ from trectools_plus.validation.conversion import Converted as Converted
 from trectools_plus.validation.conversion import convert_qrels as convert_qrels
 from trectools_plus.validation.conversion import convert_run as convert_run
 from trectools_plus.validation.conversion import convert_runs as convert_runs
-from trectools_plus.validation.description import describe_view as describe_view
+from trectools_plus.validation.description import describe_file as describe_file
 from trectools_plus.validation.draft import FixOptions as FixOptions
 from trectools_plus.validation.engine import check_pair as check_pair
 from trectools_plus.validation.engine import check_qrels as check_qrels
@@ -32,7 +32,6 @@ from trectools_plus.validation.inputs import validate as validate
 from trectools_plus.validation.loading import load_qrels as load_qrels
 from trectools_plus.validation.loading import load_run as load_run
 from trectools_plus.validation.loading import load_topics as load_topics
-from trectools_plus.validation.loading import open_valid_run as open_valid_run
 from trectools_plus.validation.profiles import Choices as Choices
 from trectools_plus.validation.profiles import resolve_choices as resolve_choices
 from trectools_plus.validation.registry import Rule as Rule

@@ -2,25 +2,113 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.formats.files.opening import can_be_read_twice
+from trectools_plus.formats.query_chunks import iter_query_chunks
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
+from trectools_plus.validation.loading import RunLoader, open_valid_run
+from trectools_plus.validation.parts import NotInPartsError, ViewSettings, read_in_parts
 from trectools_plus.validation.views.runs import RunView
 
 
-def describe_view(run: RunView) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class RowFacts:
+    """Facts about the rows of a run, or of a part of one; see ``retrieval.RunInfo``."""
+
+    lowest_score: float
+    highest_score: float
+    ties_64: int
+    ties_32: int
+    first_rank: int
+    ranks_follow_scores: bool
+    rows_follow_ranks: bool
+
+    @classmethod
+    def of(cls, run: RunView) -> RowFacts:
+        """Return the facts about a run with rows."""
+        scored, ranks = run.scored, run.usable_ranks
+        same_query = run.grouped.same_query
+        in_order, evaluated = run.grouped.rows(np.arange(run.n_rows)), run.order(32)
+        equal = (scored.score[1:] == scored.score[:-1]) & scored.same_query
+        return cls(
+            lowest_score=float(run.score.min()),
+            highest_score=float(run.score.max()),
+            ties_64=int(np.count_nonzero(equal)),
+            ties_32=len(run.ties32),
+            first_rank=int(ranks.min()),
+            ranks_follow_scores=not (np.diff(ranks[evaluated])[same_query] < 0).any(),
+            rows_follow_ranks=not (np.diff(ranks[in_order])[same_query] < 0).any(),
+        )
+
+    def __add__(self, later: RowFacts) -> RowFacts:
+        """Return the facts about two parts of a run."""
+        return RowFacts(
+            min(self.lowest_score, later.lowest_score),
+            max(self.highest_score, later.highest_score),
+            self.ties_64 + later.ties_64,
+            self.ties_32 + later.ties_32,
+            min(self.first_rank, later.first_rank),
+            self.ranks_follow_scores and later.ranks_follow_scores,
+            self.rows_follow_ranks and later.rows_follow_ranks,
+        )
+
+
+def describe_file(path: str | Path) -> dict[str, Any]:
     """Return the fields of :class:`~trectools_plus.retrieval.RunInfo` of a run as JSON values.
 
-    Args:
-        run: A run with rows, whose scores are finite.
+    Raises:
+        FindingsError: If the file has an error that blocks scoring.
+        InputError: If it cannot be read, or is a table of several systems.
     """
-    sizes, scored = run.blocks.sizes, run.scored
-    ranks = run.usable_ranks
-    in_order, evaluated = run.grouped.rows(np.arange(run.n_rows)), run.order(32)
-    same_query = run.grouped.same_query
-    n_ties_32 = len(run.ties32)
-    equal = (scored.score[1:] == scored.score[:-1]) & scored.same_query
+    try:
+        return _describe_in_parts(str(path))
+    except NotInPartsError:
+        return describe_view(open_valid_run(path))
+
+
+def _describe_in_parts(path: str) -> dict[str, Any]:
+    """Describe a run without its rows in memory.
+
+    Raises:
+        NotInPartsError: If it must be read as a whole.
+        FindingsError: If it has an error that blocks scoring.
+    """
+    if not can_be_read_twice(path):
+        raise NotInPartsError
+
+    def describe(view: RunView) -> tuple[dict[str, Any], RowFacts | None]:
+        # If a rank is not a whole number, all ranks are positions in the file.
+        has_facts = view.n_rows and view.rows.ranks.are_numbers
+        return {}, RowFacts.of(view) if has_facts else None
+
+    settings = ViewSettings(DEFAULT_MAX_DEPTH, for_scoring=True)
+    try:
+        view, found = read_in_parts(path, iter_query_chunks(path), settings, describe)
+    except TrectoolsPlusError as error:
+        raise NotInPartsError from error
+    RunLoader().check(view)
+    total: RowFacts | None = None
+    for facts in found:
+        if facts is None:
+            raise NotInPartsError
+        total = facts if total is None else total + facts
+    assert total is not None
+    return _described(view, total)
+
+
+def describe_view(run: RunView) -> dict[str, Any]:
+    """Describe a run with rows, whose scores are finite; see :func:`describe_file`."""
+    return _described(run, RowFacts.of(run))
+
+
+def _described(run: RunView, facts: RowFacts) -> dict[str, Any]:
+    sizes = run.blocks.sizes
     return {
         "path": None if run.columns is None and run.path is None else run.path,
         "tag": run.tag,
@@ -31,11 +119,5 @@ def describe_view(run: RunView) -> dict[str, Any]:
             "median": float(np.median(sizes)),
             "max": int(sizes.max()),
         },
-        "lowest_score": float(run.score.min()),
-        "highest_score": float(run.score.max()),
-        "ties_64": int(np.count_nonzero(equal)),
-        "ties_32": n_ties_32,
-        "first_rank": int(ranks.min()),
-        "ranks_follow_scores": not (np.diff(ranks[evaluated])[same_query] < 0).any(),
-        "rows_follow_ranks": not (np.diff(ranks[in_order])[same_query] < 0).any(),
+        **{name: getattr(facts, name) for name in RowFacts.__slots__},
     }

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterable
+from dataclasses import replace
 from os import PathLike, fsdecode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns.rows import QrelsRows, RunRows
+from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.files.binary import BinaryFileError
 from trectools_plus.formats.files.remote import is_catalogue_name
 from trectools_plus.formats.files.source import read_source
@@ -22,7 +22,6 @@ from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
 from trectools_plus.validation.registry import SCOPES, FixName, Hit, Rule, Scope, Subject
-from trectools_plus.validation.rules.pair.documents import few_judged, none_judged
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -64,23 +63,28 @@ def validate_run(
     Raises:
         InputError: If a file cannot be read at all: missing, a folder, no permission.
     """
-    settings = ViewSettings(max_depth, max_tag_length, optional_rules=optional_rules)
+    other = None if qrels is None else as_qrels_view(qrels)
+    settings = ViewSettings(
+        max_depth,
+        max_tag_length,
+        optional_rules=optional_rules,
+        qrels=other if isinstance(other, QrelsView) and _has_ids(other) else None,
+        collection=collection,
+    )
     in_parts = None
-    if isinstance(path, str | PathLike) and qrels is None and collection is None and not every_line:
+    if isinstance(path, str | PathLike) and not every_line:
         in_parts = view_in_parts(fsdecode(path), settings)
     run = in_parts or as_run_view(path, max_depth)
     if isinstance(run, FileReport):
         return run
     settings.apply_to(run)
     run.every_line = every_line
-    other = None if qrels is None else as_qrels_view(qrels)
 
     def check(one: RunView) -> list[Finding]:
         findings = check_view(one)
         if _has_ids(one) and not isinstance(other, FileReport):
-            qrels_view = other if other is None or _has_ids(other) else None
             ids = None if topics is None else topics.query_ids
-            findings += check_pair_view(PairView(one, qrels_view, ids, collection=collection))
+            findings += check_pair_view(PairView(one, settings.qrels, ids, collection=collection))
         return findings
 
     return _report(run, check_systems(run, check) if run.systems else check(run))
@@ -272,44 +276,6 @@ def _without_impossible_fixes(view: TableView, findings: list[Finding]) -> list[
 def check_pair_view(pair: PairView) -> list[Finding]:
     """Run the rules on a run with its qrels or topics; see :func:`check_view`."""
     return run_rules(pair, ("pair",), pair.reported_view)
-
-
-@dataclass(frozen=True, slots=True)
-class IdFacts:
-    """Facts about the ids of a run that is read in parts, and of its qrels.
-
-    Attributes:
-        qrels_ids: The query ids of the qrels.
-        judged: The share of judged documents in the first ``JUDGED_CUTOFF``, from 0 to 1; ``None``
-            if no document is judged for its query, but the files have document ids in common.
-        n_documents: The number of results of judged queries.
-        documents: The first few document ids of the run and of the qrels.
-        n_other_spellings: The number of unjudged documents that are judged in another spelling.
-    """
-
-    qrels_ids: Sequence[str]
-    judged: float | None
-    n_documents: int
-    documents: tuple[list[str], list[str]]
-    n_other_spellings: int
-
-
-def check_ids(run: RunView, ids: IdFacts) -> list[Finding]:
-    """Return the findings on the ids of a run and its qrels that do not block scoring.
-
-    The rules on queries are those of :func:`check_pair_view`.
-    """
-    qrels = QrelsView("qrels", None, Shape(), QrelsRows.of_queries(ids.qrels_ids))
-    pair = PairView(run, qrels)
-    hits = {code: RULES[code].check(pair) for code in ("P102", "P103")}
-    if ids.judged is None:
-        hits["P105"] = none_judged(ids.n_documents, *ids.documents, blocks_scoring=False)
-    else:
-        hits["P105"] = few_judged(ids.judged)
-    if n_other := ids.n_other_spellings:
-        hits["P106"] = Hit(f"{n_other:,} ids match qrels only in another spelling")
-    hits["P110"] = RULES["P110"].check(pair)
-    return [RULES[code].finding(hit, run.path) for code, hit in hits.items() if hit is not None]
 
 
 def run_rules(

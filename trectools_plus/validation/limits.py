@@ -14,6 +14,3 @@ JUDGED_CUTOFF = 10
 MIN_JUDGED = 0.2
 """Minimum share of judged documents in the first ``JUDGED_CUTOFF``; scores with fewer are
 unreliable."""
-
-N_SHOWN_IDS = 3
-"""Number of document ids of a file that are shown if no document is judged."""

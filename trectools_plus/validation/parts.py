@@ -34,7 +34,8 @@ from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks, regroup_queries
 from trectools_plus.processes import map_in_processes
 from trectools_plus.validation.catalogue import RULES
-from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.views.pairs import DocumentIds, PairView
+from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import DocumentSwapSigns, RunView, ScoreSwapSigns
 from trectools_plus.validation.views.shape import SNIFFED_BYTES, Shape, wide_encoding
 
@@ -43,6 +44,10 @@ _BYTES_PER_PROCESS = 4 << 20
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
+
+
+Work = Callable[["RunView"], tuple[Mapping[str, Any], _T]]
+"""Work on a part: returns what it collected for rules, by code, and a result to be pickled."""
 
 
 class NotInPartsError(Exception):
@@ -78,10 +83,11 @@ class RunPart:
     collected: Mapping[str, Any]
 
     @classmethod
-    def of(cls, view: RunView, *, is_first: bool = True) -> RunPart:
+    def of(cls, pair: PairView, *, is_first: bool = True) -> RunPart:
         """Return what a view shows; if it is not that of the first part, without its content."""
+        view = pair.run
         assert view.columns is not None
-        subjects = {"file": view, "run": view, "pair": PairView(view)}
+        subjects = {"file": view, "run": view, "pair": pair}
         collected = {
             rule.code: rule.collect(subjects[rule.on])
             for rule in RULES
@@ -162,6 +168,8 @@ class ViewSettings:
         optional_rules: Also run the rules that are off by default.
         for_scoring: Ignore words after the tag, as :meth:`RunView.for_scoring` does.
         has_known_lines: False if the parts are not in the order of the file.
+        qrels: The qrels with which the documents of the run are compared, if any.
+        collection: The document ids of the collection, if known.
     """
 
     max_depth: int | None
@@ -169,6 +177,12 @@ class ViewSettings:
     optional_rules: bool = False
     for_scoring: bool = False
     has_known_lines: bool = True
+    qrels: QrelsView | None = None
+    collection: DocumentIds | None = None
+
+    def pair(self, view: RunView) -> PairView:
+        """Return the view of a run, or of a part of one, with its qrels."""
+        return PairView(view, self.qrels, collection=self.collection)
 
     def apply_to(self, view: RunView) -> RunView:
         """Set the properties of a view."""
@@ -235,7 +249,7 @@ def read_part(
     path: str,
     chunk: Chunk,
     settings: ViewSettings,
-    work: Callable[[RunView], _T],
+    work: Work[_T],
     *,
     is_first: bool,
 ) -> ReadPart[_T]:
@@ -245,7 +259,7 @@ def read_part(
         path: The run.
         chunk: Whole queries of it.
         settings: How its view is made.
-        work: Called with the view; its result must be picklable.
+        work: Called with the view.
         is_first: Whether the file begins with it.
 
     Raises:
@@ -255,7 +269,16 @@ def read_part(
     view = view_part(path, chunk(), settings, is_first=is_first)
     if view.blocks.interleaved:
         raise SplitQueryError
-    return ReadPart(RunPart.of(view, is_first=is_first), view.shape, work(view))
+    return _read_view(view, settings, work, is_first=is_first)
+
+
+def _read_view(
+    view: RunView, settings: ViewSettings, work: Work[_T], *, is_first: bool
+) -> ReadPart[_T]:
+    part = RunPart.of(settings.pair(view), is_first=is_first)
+    collected, result = work(view)
+    part = replace(part, collected={**part.collected, **collected})
+    return ReadPart(part, view.shape, result)
 
 
 def join_parts(parts: Sequence[ReadPart[Any]], settings: ViewSettings) -> RunView:
@@ -274,7 +297,7 @@ def join_parts(parts: Sequence[ReadPart[Any]], settings: ViewSettings) -> RunVie
 
 
 def read_in_parts(
-    path: str, chunks: Iterable[Chunk], settings: ViewSettings, work: Callable[[RunView], _T]
+    path: str, chunks: Iterable[Chunk], settings: ViewSettings, work: Work[_T]
 ) -> tuple[RunView, list[_T]]:
     """Read a run in parts, in this process and in copies of it.
 
@@ -282,7 +305,7 @@ def read_in_parts(
         path: The run.
         chunks: Its content, in order, in chunks of whole queries.
         settings: How the views of the parts are made.
-        work: Called with the view of each part; its result must be picklable.
+        work: Called with the view of each part.
 
     Returns:
         The view of the whole run, whose rows are unknown; and the results of ``work``, in order.
@@ -304,7 +327,7 @@ def read_in_parts(
 
 
 def read_regrouped(
-    path: str, folder: Path, settings: ViewSettings, work: Callable[[RunView], _T]
+    path: str, folder: Path, settings: ViewSettings, work: Work[_T]
 ) -> tuple[RunView, list[_T]]:
     """Read a run whose queries are not together in parts, as :func:`read_in_parts` does.
 
@@ -321,11 +344,11 @@ def read_regrouped(
 
     def read(chunk: Chunk) -> ReadPart[_T]:
         view = view_part(path, chunk(), settings, is_first=False)
-        return ReadPart(RunPart.of(view, is_first=False), shape, work(view))
+        return _read_view(view, settings, work, is_first=False)
 
     parts = _map_chunks(read, path, regroup_queries(path, folder, start=len(head)))
     view_of_head = settings.view(scan_columns(source_of(path, head), RUN_FIELDS), shape)
-    first = ReadPart(RunPart.of(view_of_head), shape, None)
+    first = ReadPart(RunPart.of(settings.pair(view_of_head)), shape, None)
     return join_parts([first, *parts], settings), [one.result for one in parts]
 
 
@@ -341,10 +364,15 @@ def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
     """Return the view of a run that is read in parts; ``None`` if it must be read as a whole."""
     if not can_be_read_twice(path):
         return None
+    if settings.qrels is not None:
+        _ = settings.qrels.pairs  # made once for all processes
     try:
-        return read_in_parts(path, iter_query_chunks(path), settings, lambda _: None)[0]
+        view, _ = read_in_parts(path, iter_query_chunks(path), settings, lambda _: ({}, None))
     except (NotInPartsError, TrectoolsPlusError):
         return None
+    counts = (view.collected or {}).get("P105")
+    # Rule P106 looks for a prefix or suffix of all ids.
+    return None if counts is not None and not counts.has_common_documents else view
 
 
 def _map_chunks(read: Callable[[_T], _R], path: str, items: Iterable[_T]) -> list[_R]:

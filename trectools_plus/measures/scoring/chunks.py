@@ -7,12 +7,10 @@ grows with the run.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -23,10 +21,10 @@ from trectools_plus.measures.judged import Grades, IntArray, JudgedRun
 from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.ranking import deepest_rank_needed, score_judged
 from trectools_plus.validation.catalogue import RULES
-from trectools_plus.validation.engine import IdFacts, check_ids, check_view
+from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.findings import Finding, refuse_errors
 from trectools_plus.validation.id_matching import near_matches
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF, N_SHOWN_IDS
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF
 from trectools_plus.validation.parts import (
     NotInPartsError,
     ViewSettings,
@@ -34,6 +32,8 @@ from trectools_plus.validation.parts import (
     read_regrouped,
 )
 from trectools_plus.validation.registry import Hit
+from trectools_plus.validation.rules.pair.documents import other_spellings
+from trectools_plus.validation.views.pairs import N_SHOWN_IDS, JudgedCounts, PairView
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
@@ -50,40 +50,6 @@ class IdMismatchError(NotInPartsError):
     """Run and qrels share too few ids, or spell them differently."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedCounts:
-    """Counts of documents, which decide whether, and with which notes, a run is scored.
-
-    Attributes:
-        n_documents: The number of documents of judged queries.
-        n_judged: The number of judged documents, down to the depth that is needed.
-        n_shown: The number of documents of judged queries in the first ``JUDGED_CUTOFF``.
-        n_judged_shown: The number of judged documents among these.
-        n_other_spellings: The number of unjudged documents that are judged in another spelling.
-        has_common_documents: Whether a document is judged for any query.
-        unjudged: The first few documents of judged queries, if none is judged.
-    """
-
-    n_documents: int
-    n_judged: int
-    n_shown: int
-    n_judged_shown: int
-    n_other_spellings: int
-    has_common_documents: bool
-    unjudged: list[str]
-
-    def __add__(self, other: JudgedCounts) -> JudgedCounts:
-        return JudgedCounts(
-            self.n_documents + other.n_documents,
-            self.n_judged + other.n_judged,
-            self.n_shown + other.n_shown,
-            self.n_judged_shown + other.n_judged_shown,
-            self.n_other_spellings + other.n_other_spellings,
-            self.has_common_documents or other.has_common_documents,
-            [*self.unjudged, *other.unjudged][:N_SHOWN_IDS],
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class JudgedPart:
     """The ranks of judged documents in a run, or in a part of one.
@@ -93,14 +59,14 @@ class JudgedPart:
         lengths: For each query, its number of documents.
         judgments: The judgments of retrieved documents.
         ranks: The rank of each of these documents.
-        counts: Counts of documents.
+        collected: What the rules on documents need to know of them, by code.
     """
 
     number: IntArray
     lengths: IntArray
     judgments: IntArray
     ranks: IntArray
-    counts: JudgedCounts
+    collected: Mapping[str, Any]
 
     def judged_run(self, qrels: Grades) -> tuple[IntArray, JudgedRun]:
         """Return the numbers of the judged queries, and the ranks of their judged documents."""
@@ -198,16 +164,19 @@ def judge_view(
     lengths = view.blocks.sizes
     of_judged = lengths[number >= 0]
     has_judged = len(judgments) > 0
+    spelled, others = qrels.other_spellings(query, doc_ids, places)
     counts = JudgedCounts(
         n_documents=int(of_judged.sum()),
         n_judged=len(judgments),
         n_shown=int(np.minimum(of_judged, JUDGED_CUTOFF).sum()),
         n_judged_shown=int(np.count_nonzero(ranks <= JUDGED_CUTOFF)),
-        n_other_spellings=qrels.count_other_spellings(query, doc_ids, places),
+        n_other_spellings=len(spelled),
         has_common_documents=has_judged or qrels.has_any(view.doc_ids),
-        unjudged=[] if has_judged else doc_ids.texts(slice(N_SHOWN_IDS)),
+        unjudged=() if has_judged else doc_ids.texts(slice(N_SHOWN_IDS)),
     )
-    return JudgedPart(number, lengths, judgments, ranks, counts)
+    theirs = qrels.doc_ids.text(int(others[0])) if len(others) else ""
+    near = other_spellings(view, rows[spelled], theirs, counts)
+    return JudgedPart(number, lengths, judgments, ranks, {"P105": counts, "P106": near})
 
 
 def _rows_to_look_up(
@@ -254,16 +223,14 @@ class PartJudge(Generic[_T]):
     precision: ScorePrecision = 32
     depth: int | None = None
 
-    def __call__(self, view: RunView) -> tuple[JudgedCounts, _T] | None:
-        """Return the result for a part; ``None`` if an error of the run leaves no ranking."""
+    def __call__(self, view: RunView) -> tuple[Mapping[str, Any], _T | None]:
+        """Return what was collected, and the result; ``None`` if an error leaves no ranking."""
         if not np.isfinite(view.score).all() or len(view.repeats):
-            return None
+            return {}, None
         judged = judge_view(view, self.qrels, precision=self.precision, depth=self.depth)
-        return judged.counts, self.use(judged)
+        return judged.collected, self.use(judged)
 
-    def join(
-        self, run: RunView, results: Sequence[tuple[JudgedCounts, _T] | None]
-    ) -> tuple[list[Finding], list[_T]]:
+    def join(self, run: RunView, results: Sequence[_T | None]) -> tuple[list[Finding], list[_T]]:
         """Return the findings on a run and its ids, and the results for its parts.
 
         There are no results if a finding blocks scoring.
@@ -281,21 +248,14 @@ class PartJudge(Generic[_T]):
         if any(finding.blocks_scoring for finding in findings):
             return findings, []
         found = [result for result in results if result is not None]
-        if len(found) < len(results):
+        if len(found) < len(results) or run.collected is None:
             raise NotInPartsError
-        counts = reduce(add, (counts for counts, _ in found))
+        counts = run.collected.get("P105", JudgedCounts())
         if not counts.has_common_documents or counts.n_other_spellings > counts.n_judged:
             raise IdMismatchError
-        if not counts.n_documents or near_matches(run.query_ids, self.qrels.query_ids):
+        if near_matches(run.query_ids, self.qrels.query_ids):
             raise IdMismatchError
-        ids = IdFacts(
-            self.qrels.query_ids,
-            judged=counts.n_judged_shown / counts.n_shown if counts.n_judged else None,
-            n_documents=counts.n_documents,
-            documents=(counts.unjudged, self.qrels.doc_ids.texts(slice(N_SHOWN_IDS))),
-            n_other_spellings=counts.n_other_spellings,
-        )
-        return findings + check_ids(run, ids), [result for _, result in found]
+        return findings + check_pair_view(PairView(run, self.qrels.view)), found
 
 
 def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding], list[_T]]:
@@ -347,7 +307,10 @@ def score_regrouped_file(
     """Score a run whose queries are not together like :func:`score_file`, with temporary files."""
     judge = judge_for(qrels, measures)
     with tempfile.TemporaryDirectory(prefix="trectools-plus-") as folder:
-        view, results = read_regrouped(path, Path(folder), SETTINGS, judge)
+        try:
+            view, results = read_regrouped(path, Path(folder), SETTINGS, judge)
+        except TrectoolsPlusError as error:  # for example, a damaged stream
+            raise NotInPartsError from error
     findings, scored = judge.join(view, results)
     refuse_errors(findings, strict_input=strict_input)
     unsorted = RULES["R127"].finding(Hit("the rows are not grouped by query"), path)

@@ -22,7 +22,6 @@ from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.scoring.chunks import (
     SETTINGS,
-    JudgedCounts,
     PartJudge,
     ScoredFile,
     ScoredPart,
@@ -37,7 +36,7 @@ from trectools_plus.validation.views.qrels import QrelsView
 if TYPE_CHECKING:
     from trectools_plus.measures.scoring.files import Opened, RunOpener
 
-_Read = ReadPart[tuple[JudgedCounts, ScoredPart] | None]
+_Read = ReadPart[ScoredPart | None]
 
 SPLIT_BYTES = 64 << 20
 """Run files larger than this are scored in chunks."""

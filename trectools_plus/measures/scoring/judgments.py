@@ -25,9 +25,11 @@ class Judgments(Grades):
 
     Attributes:
         doc_ids: The document of each judgment.
+        view: The qrels as the rules check them.
     """
 
     doc_ids: Ids
+    view: QrelsView
 
     @classmethod
     def of(cls, qrels: Qrels) -> Judgments:
@@ -48,7 +50,7 @@ class Judgments(Grades):
         starts = np.r_[0, np.cumsum(np.bincount(query, minlength=len(blocks.query_ids)))]
         is_whole = len(order) == qrels.n_rows and not blocks.interleaved
         doc_ids = rows.doc_ids if is_whole else rows.doc_ids.take(order)
-        return cls(blocks.query_ids, rows.grades.values[order], starts, doc_ids)
+        return cls(blocks.query_ids, rows.grades.values[order], starts, doc_ids, qrels)
 
     @cached_property
     def _number_of(self) -> dict[str, int]:
@@ -84,15 +86,21 @@ class Judgments(Grades):
         is_plain = doc_ids.is_ascii and not doc_ids.has_upper
         return is_plain and self._folded_table is self._table
 
-    def count_other_spellings(self, query: IntArray, doc_ids: Ids, judged: IntArray) -> int:
-        """Count unjudged documents that are judged in another spelling.
+    def other_spellings(
+        self, query: IntArray, doc_ids: Ids, judged: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Find unjudged documents that are judged in another spelling.
 
         Args:
             query: Query numbers.
             doc_ids: Documents.
             judged: Positions of the judged pairs.
+
+        Returns:
+            Positions of such pairs, ascending, and the judgment of each.
         """
         if self.has_no_other_spelling(doc_ids):
-            return 0
-        rows, _ = self._folded_table.find(folded(doc_ids), query)
-        return int(np.isin(rows, judged, invert=True).sum())
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        rows, judgments = self._folded_table.find(folded(doc_ids), query)
+        is_unjudged = np.isin(rows, judged, invert=True)
+        return rows[is_unjudged], judgments[is_unjudged]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,54 @@ from trectools_plus.validation.views.tables import TableView
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+N_SHOWN_IDS = 3
+"""Number of document ids of a file that are shown if no document is judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCounts:
+    """Counts of the documents of judged queries, in a run or in a part of one.
+
+    Attributes:
+        n_documents: Their number.
+        n_judged: The number of judged ones, for scoring only down to the depth that is needed.
+        n_shown: The number of documents in the first ``JUDGED_CUTOFF`` of their queries.
+        n_judged_shown: The number of judged ones among these.
+        n_other_spellings: The number of unjudged ones that are judged in another spelling.
+        has_common_documents: Whether a document of the run is judged for any query.
+        unjudged: The first few documents, if none is judged.
+    """
+
+    n_documents: int = 0
+    n_judged: int = 0
+    n_shown: int = 0
+    n_judged_shown: int = 0
+    n_other_spellings: int = 0
+    has_common_documents: bool = False
+    unjudged: Sequence[str] = ()
+
+    @property
+    def count(self) -> int:
+        """The number of documents of judged queries."""
+        return self.n_documents
+
+    def __add__(self, later: JudgedCounts) -> JudgedCounts:
+        """Return the counts of two parts of a run."""
+        return JudgedCounts(
+            self.n_documents + later.n_documents,
+            self.n_judged + later.n_judged,
+            self.n_shown + later.n_shown,
+            self.n_judged_shown + later.n_judged_shown,
+            self.n_other_spellings + later.n_other_spellings,
+            self.has_common_documents or later.has_common_documents,
+            [*self.unjudged, *later.unjudged][:N_SHOWN_IDS],
+        )
+
+    def moved(self, n_lines: int) -> JudgedCounts:  # noqa: ARG002
+        """Return the same: counts have no lines."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,15 +238,23 @@ class PairView:
         assert self.qrels is not None
         return self.qrels.pairs.has_any(self.run.doc_ids)
 
-    def judged_at_cutoff(self) -> float:
-        """Return Judged@10: the share of judged documents in the first 10 results, from 0 to 1.
-
-        The mean is over all these results of the judged queries.
-        """
-        scored = self.run.scored
-        rows = scored.rows(scored.first_places(JUDGED_CUTOFF))
-        rows = rows[self.in_shared_query[rows]]
-        return float(self.judged[rows].mean()) if len(rows) else 0.0
+    @cached_property
+    def judged_counts(self) -> JudgedCounts:
+        """Counts of the documents of judged queries."""
+        if self.qrels is None:
+            return JudgedCounts()
+        rows, _ = self.judgments
+        sizes = np.bincount(self.run.blocks.query[self.in_shared_query])
+        of_shared = np.flatnonzero(self.in_shared_query)
+        return JudgedCounts(
+            n_documents=len(of_shared),
+            n_judged=len(rows),
+            n_shown=int(np.minimum(sizes, JUDGED_CUTOFF).sum()),
+            n_judged_shown=int((self.run.evaluated_ranks(rows) <= JUDGED_CUTOFF).sum()),
+            n_other_spellings=len(self.near_documents[0]),
+            has_common_documents=len(rows) > 0 or self.has_common_documents,
+            unjudged=() if len(rows) else self.run.doc_ids.texts(of_shared[:N_SHOWN_IDS]),
+        )
 
     @cached_property
     def near_documents(self) -> tuple[Rows, Rows]:
@@ -218,7 +274,9 @@ class PairView:
     @cached_property
     def document_affix(self) -> DocumentAffix | None:
         """A prefix or suffix that only the ids of one file have, if they have no id in common."""
-        if self.qrels is None or len(self.judgments[0]) or self.has_common_documents:
+        if self.qrels is None or self.run.collected is not None:
+            return None  # a run that is read in parts has ids in common
+        if len(self.judgments[0]) or self.has_common_documents:
             return None
         rows = np.flatnonzero(self.in_shared_query)
         run_ids, judged_ids = _distinct(self.run.doc_ids.take(rows)), _distinct(self.qrels.doc_ids)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.scoring.bounds import tie_bounds
 from trectools_plus.validation.engine import open_qrels, open_run, validate_run
-from trectools_plus.validation.rules.pair.ties import Bounds, find_bounds
+from trectools_plus.validation.rules.pair.ties import MEASURES, find_sums
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -36,11 +36,12 @@ SCORES = st.dictionaries(
 GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_size=1)
 
 
-def _bounds(run: Run, qrels: Qrels) -> dict[str, Bounds]:
-    pair = PairView(RunView.of_table(run), QrelsView.of_table(qrels))
-    assert pair.qrels is not None
-    found = find_bounds(pair)
-    return {bounds.measure: bounds for bounds in found}
+def _bounds(pair: PairView) -> dict[str, tuple[float, float, int]]:
+    """The lowest and highest mean of each measure, and the number of queries that change it."""
+    n_queries = len(pair.qrels_ids)
+    low, high, n_changed = find_sums(pair)
+    found = zip(low / n_queries, high / n_queries, n_changed.tolist(), strict=True)
+    return dict(zip(MEASURES, found, strict=True))
 
 
 def _orders(scores: dict[str, float]) -> Iterator[dict[str, float]]:
@@ -69,13 +70,14 @@ def test_bounds_are_the_extremes_of_all_orders(
         for measure, name in (("AP", "map"), ("nDCG", "ndcg")):
             values = [result[name] for result in results]
             extremes[measure].append((min(values), max(values)))
-    found = _bounds(Run.from_dict(scores), Qrels.from_dict(grades))
-    assert set(found) == ({"AP", "nDCG"} if relevant else set())
-    for measure, bounds in found.items():
-        low, high = np.sum(extremes[measure], axis=0) / len(grades)  # 0 for the other queries
-        assert bounds.low == pytest.approx(low, abs=1e-9)
-        assert bounds.high == pytest.approx(high, abs=1e-9)
-        assert bounds.n_queries == sum(most - least > 1e-9 for least, most in extremes[measure])
+    run, qrels = Run.from_dict(scores), Qrels.from_dict(grades)
+    found = _bounds(PairView(RunView.of_table(run), QrelsView.of_table(qrels)))
+    for measure, (low, high, n_changed) in found.items():
+        values = np.array(extremes[measure] or [(0.0, 0.0)])
+        lowest, highest = values.sum(axis=0) / len(grades)  # 0 for the other queries
+        assert low == pytest.approx(lowest, abs=1e-9)
+        assert high == pytest.approx(highest, abs=1e-9)
+        assert n_changed == sum(most - least > 1e-9 for least, most in extremes[measure])
 
 
 def test_bounds_agree_with_the_measures_on_a_submitted_run(shared_data: Path) -> None:
@@ -84,12 +86,11 @@ def test_bounds_agree_with_the_measures_on_a_submitted_run(shared_data: Path) ->
     qrels = open_qrels(folder / "qrels.txt.gz")
     assert isinstance(run, RunView)
     assert isinstance(qrels, QrelsView)
-    found = {bounds.measure: bounds for bounds in find_bounds(PairView(run, qrels))}
     table = tie_bounds(Qrels(qrels.frame), Run(run.frame), ["AP", "nDCG"])
-    for measure, bounds in found.items():
+    for measure, (low, high, _) in _bounds(PairView(run, qrels)).items():
         of_measure = table.filter(table["measure"] == measure)
-        assert bounds.low == pytest.approx(of_measure["worst"].mean(), abs=1e-6)
-        assert bounds.high == pytest.approx(of_measure["best"].mean(), abs=1e-6)
+        assert low == pytest.approx(of_measure["worst"].mean(), abs=1e-6)
+        assert high == pytest.approx(of_measure["best"].mean(), abs=1e-6)
 
 
 def test_the_rule_names_the_bounds(tmp_path: Path) -> None:
@@ -102,7 +103,10 @@ def test_the_rule_names_the_bounds(tmp_path: Path) -> None:
 
 
 def test_ndcg_tells_where_ap_does_not() -> None:
-    run = Run.from_dict({"1": {"a": 1.0, "b": 1.0}})
-    found = _bounds(run, Qrels.from_dict({"1": {"a": 3, "b": 1}}))
-    assert found["AP"].low == found["AP"].high == 1.0
-    assert found["nDCG"].low < found["nDCG"].high == pytest.approx(1.0)
+    run, qrels = Run.from_dict({"1": {"a": 1.0, "b": 1.0}}), {"1": {"a": 3, "b": 1}}
+    pair = PairView(RunView.of_table(run), QrelsView.of_table(Qrels.from_dict(qrels)))
+    found = _bounds(pair)
+    assert found["AP"] == (1.0, 1.0, 0)
+    low, high, n_changed = found["nDCG"]
+    assert low < high == pytest.approx(1.0)
+    assert n_changed == 1

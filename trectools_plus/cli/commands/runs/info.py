@@ -25,7 +25,7 @@ def runs_info(
       runs info lexical.run
       runs info lexical.run --format json
     """
-    info = validation.describe_view(validation.open_valid_run(run))
+    info = validation.describe_file(run)
     if output_format == "json":
         write_json(info)
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,10 +11,10 @@ from trectools_plus.formats.clean.words import Ids, Rows
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.id_matching import INVISIBLE, normal_form
-from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED, N_SHOWN_IDS
-from trectools_plus.validation.places import Places
+from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED
+from trectools_plus.validation.places import Kinds, Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.views.pairs import N_SHOWN_IDS, JudgedCounts, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
@@ -23,6 +22,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from trectools_plus.validation.draft import Draft, Job
+
+
+def _judged_counts(pair: PairView) -> JudgedCounts:
+    """Counts of the documents of judged queries."""
+    return pair.judged_counts
 
 
 @rule(
@@ -42,59 +46,35 @@ if TYPE_CHECKING:
     remedy="Check that the run is from the same collection as the qrels",
     drop_in="permissive",
     notes={"error": UNJUDGED},
+    collect=_judged_counts,
 )
-def nothing_judged(pair: PairView) -> Hit | None:
+def nothing_judged(pair: PairView, found: JudgedCounts) -> Hit | None:
     """No document of the run is judged, or few are."""
     if pair.qrels is None or not pair.shared_ids:
         return None
-    n_rows = int(pair.in_shared_query.sum())
-    n_judged = int(pair.judged.sum())
-    if n_judged and pair.report_on == "qrels":
-        return None  # a small share of judged documents is not an error of the qrels
-    if n_judged:
-        return few_judged(pair.judged_at_cutoff())
-    run_ids = pair.run.doc_ids.texts(np.flatnonzero(pair.in_shared_query)[:N_SHOWN_IDS])
+    if found.n_judged:
+        # A small share of judged documents is not an error of the qrels.
+        return None if pair.report_on == "qrels" else _few_judged(found)
     qrels_ids = pair.qrels.doc_ids.texts(slice(N_SHOWN_IDS))
     of_run = f" of {pair.run.name}" if pair.report_on == "qrels" else ""
     cause = None
-    if len(pair.near_documents[0]):
+    if found.n_other_spellings:
         cause = "They differ in case, Unicode normal form or invisible characters: see P106"
     elif pair.document_affix is not None:
         affix = pair.document_affix
         cause = f"Ids of the {affix.side} have the {affix}: see P106"
-    hit = none_judged(
-        n_rows, run_ids, qrels_ids, of_run=of_run, blocks_scoring=not pair.has_common_documents
-    )
-    return replace(hit, remedy=cause)
-
-
-def none_judged(
-    n_documents: int,
-    run_ids: list[str],
-    qrels_ids: list[str],
-    *,
-    of_run: str = "",
-    blocks_scoring: bool,
-) -> Hit:
-    """Return the hit of P105 if no document of a judged query is judged.
-
-    Args:
-        n_documents: The number of documents of judged queries.
-        run_ids: The first few of them.
-        qrels_ids: The first few documents of the qrels.
-        of_run: The name of the run, where findings are on the qrels.
-        blocks_scoring: Whether the files have no document id in common.
-    """
     return Hit(
-        f"0 of {plural(n_documents, 'document')}{of_run} are judged (run: {listed(run_ids)}; "
-        f"qrels: {listed(qrels_ids)})",
-        count=n_documents,
-        blocks_scoring=blocks_scoring,
+        f"0 of {plural(found.n_documents, 'document')}{of_run} are judged "
+        f"(run: {listed(found.unjudged)}; qrels: {listed(qrels_ids)})",
+        count=found.n_documents,
+        remedy=cause,
+        blocks_scoring=not found.has_common_documents,
     )
 
 
-def few_judged(share: float) -> Hit | None:
-    """Return the hit of P105 for a low share of judged documents in the first 10, from 0 to 1."""
+def _few_judged(found: JudgedCounts) -> Hit | None:
+    """Return the hit for a low share of judged documents in the first 10."""
+    share = found.n_judged_shown / found.n_shown
     if share >= MIN_JUDGED:
         return None
     return Hit(
@@ -103,6 +83,28 @@ def few_judged(share: float) -> Hit | None:
         severity="warning",
         remedy="Judge more documents, or report Judged@10 with every figure",
     )
+
+
+def other_spellings(run: RunView, rows: Rows, theirs: str, counts: JudgedCounts) -> Kinds:
+    """Return the places of P106.
+
+    Args:
+        run: The run.
+        rows: Its unjudged rows whose document is judged in another spelling.
+        theirs: The first of these documents as the qrels spell it.
+        counts: Counts of all documents.
+    """
+    documents = Places(counts.n_documents, sums={"judged": counts.n_judged})
+    return Kinds.of(documents=documents, near=run.places(rows, theirs=theirs))
+
+
+def _near_documents(pair: PairView) -> Kinds:
+    """Unjudged documents that are judged in another spelling."""
+    if pair.qrels is None:
+        return Kinds.of()
+    rows, judgments = pair.near_documents
+    theirs = pair.qrels.doc_id(judgments[0]) if len(rows) else ""
+    return other_spellings(pair.run, rows, theirs, pair.judged_counts)
 
 
 @rule(
@@ -121,28 +123,24 @@ def few_judged(share: float) -> Hit | None:
     remedy="Write the document ids identically in both files",
     may_be_error=True,
     drop_in="scores",
+    collect=_near_documents,
 )
-def document_id_near_match(pair: PairView) -> Hit | None:
+def document_id_near_match(pair: PairView, found: Kinds) -> Hit | None:
     """A document id of the run is spelled differently in the qrels."""
     if pair.qrels is None or not pair.shared_ids:
         return None
-    rows, judgments = pair.near_documents
-    if not len(rows):
+    documents, near = found["documents"], found["near"]
+    if not near.count:
         return _affix(pair)
-    is_most = len(rows) > int(pair.judged.sum())
+    is_most = near.count > documents.sums["judged"]
     if pair.report_on == "qrels":
         # A few different ids are reported on the run, where they can be fixed.
         return _near_judgments(pair) if is_most else None
-    ours, theirs = pair.run.doc_id(rows[0]), pair.qrels.doc_id(judgments[0])
-    n_rows = int(pair.in_shared_query.sum())
-    match = "matches" if len(rows) == 1 else "match"
-    return Hit(
-        f"{len(rows):,} of {n_rows:,} ids {match} qrels only after {_difference(ours, theirs)} "
-        f"({visible(ours, marks=True)}, {visible(theirs, marks=True)})",
-        pair.run.lines(rows),
-        len(rows),
-        query_id=pair.run.query_id(rows[0]),
-        doc_id=ours,
+    ours, theirs = str(near.doc_id), str(near["theirs"])
+    match = "matches" if near.count == 1 else "match"
+    return near.hit(
+        f"{near.count:,} of {documents.count:,} ids {match} qrels only after "
+        f"{_difference(ours, theirs)} ({visible(ours, marks=True)}, {visible(theirs, marks=True)})",
         severity="error" if is_most else None,
     )
 
@@ -228,6 +226,14 @@ def _without_affix(pair: PairView) -> pl.Series:
     return ids.zip_with(bare == "", bare)
 
 
+def _unknown_documents(pair: PairView) -> Places:
+    """Rows whose document is not in the collection."""
+    if pair.collection is None:
+        return Places()
+    rows = np.flatnonzero(pair.collection.lacks(pair.run.doc_ids.series()))
+    return pair.run.places(rows, 3)
+
+
 @rule(
     "P109",
     "document-not-in-collection",
@@ -242,25 +248,16 @@ def _without_affix(pair: PairView) -> pl.Series:
     "version of the collection, or a row number.",
     example="run.txt:4: error P109: d10 is not in the collection. Use the ids of the collection.",
     remedy="Use the ids of the collection",
+    collect=_unknown_documents,
 )
-def document_not_in_collection(pair: PairView) -> Hit | None:
+def document_not_in_collection(pair: PairView, found: Places) -> Hit | None:
     """A retrieved document does not exist."""
-    if pair.collection is None or pair.report_on != "run":
+    if pair.report_on != "run":
         return None
-    rows = np.flatnonzero(pair.collection.lacks(pair.run.doc_ids.series()))
-    if len(rows) == 0:
-        return None
-    doc_id = pair.run.doc_id(rows[0])
-    of = f" ({len(rows):,} of {plural(pair.run.n_rows, 'row')})" if len(rows) > 1 else ""
-    return Hit(
-        f"{visible(doc_id, marks=True)} is not in the collection{of}",
-        pair.run.lines(rows),
-        len(rows),
-        pair.run.column(rows[0], 3),
-        pair.run.query_id(rows[0]),
-        doc_id,
-        total=pair.run.n_rows,
-    )
+    n_rows = pair.run.n_rows
+    of = f" ({found.count:,} of {plural(n_rows, 'row')})" if found.count > 1 else ""
+    doc_id = visible(str(found.doc_id), marks=True)
+    return found.hit(f"{doc_id} is not in the collection{of}", total=n_rows)
 
 
 def _results_that_are_the_query(pair: PairView) -> Places:

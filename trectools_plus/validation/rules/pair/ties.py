@@ -7,21 +7,75 @@ relevant documents contribute to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from trectools_plus.formats.clean.words import Rows
 from trectools_plus.text import plural
+from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import Numbers
 
+MEASURES = ("AP", "nDCG")
 MIN_REPORTED_CHANGE = 0.0001
 """Minimum change of a mean that is reported, because it is visible in four decimals."""
+
+
+@dataclass(frozen=True, slots=True)
+class TieSums:
+    """Sums of measures over the queries of a run, or of a part of one.
+
+    Attributes:
+        lowest: The sum of each measure in the worst order of the ties.
+        highest: The sum of each measure in the best order.
+        n_changed: The number of queries in which the two differ, for each measure.
+        has_ties: Whether there are ties.
+        is_defined: False with repeated documents or scores that are not finite.
+    """
+
+    lowest: Numbers
+    highest: Numbers
+    n_changed: Rows
+    has_ties: bool
+    is_defined: bool
+
+    @property
+    def count(self) -> int:
+        """1, so that sums without ties are kept, too."""
+        return 1
+
+    def __add__(self, later: TieSums) -> TieSums:
+        """Return the sums of two parts of a run."""
+        return TieSums(
+            self.lowest + later.lowest,
+            self.highest + later.highest,
+            self.n_changed + later.n_changed,
+            self.has_ties or later.has_ties,
+            self.is_defined and later.is_defined,
+        )
+
+    def moved(self, n_lines: int) -> TieSums:  # noqa: ARG002
+        """Return the same: sums have no lines."""
+        return self
+
+
+def _tie_sums(pair: PairView) -> TieSums | Places:
+    """Sums of AP and of nDCG."""
+    if pair.qrels is None or pair.report_on != "run":
+        return Places()
+    run = pair.run
+    has_ties = len(run.ties32) > 0
+    is_defined = not len(run.repeats) and bool(np.isfinite(run.score).all())
+    zeros = np.zeros(len(MEASURES))
+    if not is_defined:
+        return TieSums(zeros, zeros, zeros.astype(np.int64), has_ties, is_defined=False)
+    lowest, highest, n_changed = find_sums(pair)
+    return TieSums(lowest, highest, n_changed, has_ties, is_defined=True)
 
 
 @rule(
@@ -38,85 +92,80 @@ MIN_REPORTED_CHANGE = 0.0001
     example="run.txt: warning P111: the order of ties changes AP from 0.6389 to 0.8056. Write "
     "scores that fall with rank.",
     remedy="Write scores that fall with rank",
+    collect=_tie_sums,
 )
-def tie_sensitive(pair: PairView) -> Hit | None:
+def tie_sensitive(pair: PairView, found: TieSums) -> Hit | None:
     """The order within ties changes a measure."""
-    if pair.qrels is None or pair.report_on != "run" or not pair.shared_ids:
+    if pair.qrels is None or not pair.shared_ids:
         return None
-    run = pair.run
     # Other rules report unordered scores and repeated documents; they have no bounds.
-    if len(run.ties32) == 0 or len(run.repeats):
+    if not found.has_ties or not found.is_defined:
         return None
-    if not bool(np.isfinite(run.score).all()):
-        return None
-    for bounds in find_bounds(pair):
-        if bounds.high - bounds.low > MIN_REPORTED_CHANGE:
-            return _hit(bounds)
+    means = zip(MEASURES, found.lowest, found.highest, found.n_changed.tolist(), strict=True)
+    for measure, lowest, highest, n_changed in means:
+        low, high = lowest / len(pair.qrels_ids), highest / len(pair.qrels_ids)
+        if high - low > MIN_REPORTED_CHANGE:
+            queries = f" (in {plural(n_changed, 'query', 'queries')})" if n_changed > 1 else ""
+            return Hit(
+                f"the order of ties changes {measure} from {low:.4f} to {high:.4f}{queries}",
+                count=n_changed,
+            )
     return None
 
 
-def _hit(bounds: Bounds) -> Hit:
-    queries = (
-        f" (in {plural(bounds.n_queries, 'query', 'queries')})" if bounds.n_queries > 1 else ""
-    )
-    return Hit(
-        f"the order of ties changes {bounds.measure} from {bounds.low:.4f} to {bounds.high:.4f}"
-        f"{queries}",
-        count=bounds.n_queries,
-    )
+def find_sums(pair: PairView) -> tuple[Numbers, Numbers, Rows]:
+    """Return sums of :data:`MEASURES` over all judged queries, from the bounds of each query.
 
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """The lowest and the highest value of a measure over all orders of the ties.
-
-    Attributes:
-        measure: Its name.
-        low: Its mean in the worst order, from 0 to 1, over all judged queries.
-        high: Its mean in the best order, over the same queries.
-        n_queries: Number of queries in which the two differ.
-    """
-
-    measure: str
-    low: float
-    high: float
-    n_queries: int
-
-
-def find_bounds(pair: PairView) -> Iterator[Bounds]:
-    """Yield the bounds of AP and of nDCG; scores are compared in 32 bits, as trec_eval 9 does.
+    Scores are compared in 32 bits, as trec_eval 9 does.
 
     Args:
         pair: A run with finite scores, each document once in its query, and its judgments.
+
+    Returns:
+        The sums in the worst and in the best order of the ties, and the number of queries in which
+        the two differ, for each measure.
     """
     qrels = pair.qrels
     assert qrels is not None
     n_queries = len(qrels.query_ids)
-    gains = _gains(qrels)
-    relevant = np.flatnonzero(gains)
-    if not len(relevant):
-        return
-    query = qrels.blocks.query.astype(np.int64)
-    best_order = relevant[np.lexsort((-gains[relevant], query[relevant]))]
-    ideal = _sums(query[best_order], gains[best_order], n_queries)
+    gains, ideal = _ideal(qrels)
     has_relevant = ideal[0] > 0
     rows, judgments = pair.judgments
     grade = np.zeros(pair.run.n_rows)
     grade[rows] = gains[judgments]
     of_row = pair.judged_query
-    rows = np.flatnonzero((of_row >= 0) & has_relevant[of_row])
-    with np.errstate(over="ignore", under="ignore"):
-        score = pair.run.score[rows].astype(np.float32)
-    low, high = (
-        _sums(of_row[rows][order], grade[rows][order], n_queries)
-        for order in (np.lexsort((sign * grade[rows], -score, of_row[rows])) for sign in (1, -1))
-    )
-    for measure, worst, best, highest in zip(("AP", "nDCG"), low, high, ideal, strict=True):
-        # A query without a relevant document counts 0.
-        worst, best = (one / np.where(has_relevant, highest, 1) for one in (worst, best))
-        n_changed = int((best - worst > 1e-9).sum())
-        low_mean, high_mean = (float(one.sum()) / n_queries for one in (worst, best))
-        yield Bounds(measure, low_mean, high_mean, n_changed)
+    if not len(pair.run.ties32):  # only relevant documents count, and their ranks are known
+        rows = np.flatnonzero(grade)
+        low = high = _sums_of_ranks(
+            of_row[rows], grade[rows], pair.run.evaluated_ranks(rows), n_queries
+        )
+    else:
+        rows = np.flatnonzero((of_row >= 0) & has_relevant[of_row])
+        with np.errstate(over="ignore", under="ignore"):
+            score = pair.run.score[rows].astype(np.float32)
+        low, high = (
+            _sums(of_row[rows][order], grade[rows][order], n_queries)
+            for order in (
+                np.lexsort((sign * grade[rows], -score, of_row[rows])) for sign in (1, -1)
+            )
+        )
+    # A query without a relevant document counts 0.
+    highest = [np.where(has_relevant, one, 1) for one in ideal]
+    worst = [one / most for one, most in zip(low, highest, strict=True)]
+    best = [one / most for one, most in zip(high, highest, strict=True)]
+    changed = [int((more - less > 1e-9).sum()) for less, more in zip(worst, best, strict=True)]
+    lowest = np.array([one.sum() for one in worst])
+    return lowest, np.array([one.sum() for one in best]), np.array(changed)
+
+
+@lru_cache(maxsize=1)  # all parts of a run have the same qrels
+def _ideal(qrels: QrelsView) -> tuple[Numbers, tuple[Numbers, Numbers]]:
+    """Return the gain of each judgment, and the sums of the best possible ranking of each query."""
+    gains = _gains(qrels)
+    relevant = np.flatnonzero(gains)
+    query = qrels.blocks.query.astype(np.int64)
+    best_order = relevant[np.lexsort((-gains[relevant], query[relevant]))]
+    return gains, _sums(query[best_order], gains[best_order], len(qrels.query_ids))
 
 
 def _gains(qrels: QrelsView) -> Numbers:
@@ -136,9 +185,17 @@ def _sums(query: Rows, gain: Numbers, n_queries: int) -> tuple[Numbers, Numbers]
     """
     relevant = np.flatnonzero(gain)
     rank = places_in_query(query)[relevant] + 1
-    query = query[relevant]
+    return _sums_of_ranks(query[relevant], gain[relevant], rank, n_queries)
+
+
+def _sums_of_ranks(
+    query: Rows, gain: Numbers, rank: Rows, n_queries: int
+) -> tuple[Numbers, Numbers]:
+    """Return the same for the relevant documents alone, given their ranks."""
+    order = np.lexsort((rank, query))
+    query, gain, rank = query[order], gain[order], rank[order]
     nth = places_in_query(query) + 1
-    for_ap, for_ndcg = nth / rank, gain[relevant] / np.log2(rank + 1)
+    for_ap, for_ndcg = nth / rank, gain / np.log2(rank + 1)
     for_ap, for_ndcg = (
         np.bincount(query, values, n_queries).astype(np.float64) for values in (for_ap, for_ndcg)
     )
