@@ -313,6 +313,15 @@ class Ids:
             high |= word
         return np.flatnonzero(high)
 
+    def rows_that_fold(self) -> Rows:
+        """Return the rows of :meth:`rows_beyond_ascii`, and those with a letter from A to Z."""
+        high = np.zeros(len(self), np.uint64)
+        for word in self.words[:MAX_WORDS]:
+            high |= (word & _HIGH) | _upper(word)
+        for word in self.words[MAX_WORDS:]:
+            high |= word
+        return np.flatnonzero(high)
+
     @cached_property
     def has_upper(self) -> bool:
         """True if one of the ASCII texts contains a letter from A to Z."""

@@ -239,8 +239,9 @@ class Lexer:
         self._blank.add(blank, first_line)
         self._loose.add(row & (lines.n_breaks != self.n_fields), first_line)
         self._form_feeds.add(lines.has(VT, FF) & ~lines.is_comment, first_line)
-        self._spaced += int(np.count_nonzero(row & lines.has_between(SPACE)))
-        self._tabbed += int(np.count_nonzero(row & lines.has_between(TAB)))
+        n_spaced, n_tabbed = lines.count_with_between(row, SPACE, TAB)
+        self._spaced += n_spaced
+        self._tabbed += n_tabbed
         wrong = ~(row | blank | lines.is_comment)
         for collected, which in ((self.misshapen, wrong), (self.comments, lines.is_comment)):
             if which.any():

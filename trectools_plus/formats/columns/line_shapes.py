@@ -91,13 +91,18 @@ class LineShapes:
             flags[self.line[self.marks == mark]] = True
         return flags
 
-    def has_between(self, mark: int) -> Flags:
-        """Flag the lines in which the last blank between two fields is ``mark``."""
-        flags = np.zeros(len(self.ends), np.bool_)
+    def count_with_between(self, which: Flags, *marks: int) -> list[int]:
+        """Count the flagged lines with each of ``marks`` right before a field, except the first."""
         line = self.line[self.fields]
-        later = self.fields[1:][line[1:] == line[:-1]]
-        flags[self.line[later[self.marks[later - 1] == mark]]] = True
-        return flags
+        is_later = line[1:] == line[:-1]
+        blanks = self.marks[self.fields[1:] - 1][is_later]
+        line = line[1:][is_later]
+        counts = []
+        for mark in marks:
+            flags = np.zeros(len(self.ends), np.bool_)
+            flags[line[blanks == mark]] = True
+            counts.append(int(np.count_nonzero(flags & which)))
+        return counts
 
     def count(self, byte: int) -> Counts:
         """Count the occurrences of a byte on each line."""

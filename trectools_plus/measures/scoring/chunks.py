@@ -164,7 +164,8 @@ def judge_view(
     lengths = view.blocks.sizes
     of_judged = lengths[number >= 0]
     has_judged = len(judgments) > 0
-    spelled, others = qrels.other_spellings(query, doc_ids, places)
+    of_row = query if is_whole else number[view.blocks.query]
+    spelled, others = qrels.other_spellings(of_row, view.doc_ids, rows[places])
     counts = JudgedCounts(
         n_documents=int(of_judged.sum()),
         n_judged=len(judgments),
@@ -175,7 +176,7 @@ def judge_view(
         unjudged=() if has_judged else doc_ids.texts(slice(N_SHOWN_IDS)),
     )
     theirs = qrels.doc_ids.text(int(others[0])) if len(others) else ""
-    near = other_spellings(view, rows[spelled], theirs, counts)
+    near = other_spellings(view, spelled, theirs, counts)
     return JudgedPart(number, lengths, judgments, ranks, {"P105": counts, "P106": near})
 
 
@@ -185,7 +186,7 @@ def _rows_to_look_up(
     """Return the rows of judged queries, only down to ``depth`` if the result is the same."""
     grouped = view.grouped
     is_ranked = depth is not None and grouped.row is None and grouped.scores_fall
-    if depth is not None and is_ranked and qrels.has_no_other_spelling(view.doc_ids):
+    if depth is not None and is_ranked and qrels.has_folded_ids:
         rows = grouped.first_places(depth)
     else:
         rows = np.arange(view.n_rows)
@@ -251,7 +252,9 @@ class PartJudge(Generic[_T]):
         if len(found) < len(results) or run.collected is None:
             raise NotInPartsError
         counts = run.collected.get("P105", JudgedCounts())
-        if not counts.has_common_documents or counts.n_other_spellings > counts.n_judged:
+        if not counts.n_documents or not counts.has_common_documents:
+            raise IdMismatchError
+        if counts.n_other_spellings > counts.n_judged:
             raise IdMismatchError
         if near_matches(run.query_ids, self.qrels.query_ids):
             raise IdMismatchError

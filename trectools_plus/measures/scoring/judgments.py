@@ -81,10 +81,10 @@ class Judgments(Grades):
         """Return whether one of the documents is judged for any query."""
         return self._table.has_any(doc_ids)
 
-    def has_no_other_spelling(self, doc_ids: Ids) -> bool:
-        """Return whether none of the ids can be a judged one in another spelling."""
-        is_plain = doc_ids.is_ascii and not doc_ids.has_upper
-        return is_plain and self._folded_table is self._table
+    @property
+    def has_folded_ids(self) -> bool:
+        """Return whether folding changes no document id, so that only ids of runs need it."""
+        return self._folded_table is self._table
 
     def other_spellings(
         self, query: IntArray, doc_ids: Ids, judged: IntArray
@@ -94,13 +94,16 @@ class Judgments(Grades):
         Args:
             query: Query numbers.
             doc_ids: Documents.
-            judged: Positions of the judged pairs.
+            judged: Positions of the judged pairs; not used if :attr:`has_folded_ids`.
 
         Returns:
             Positions of such pairs, ascending, and the judgment of each.
         """
-        if self.has_no_other_spelling(doc_ids):
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        rows, judgments = self._folded_table.find(folded(doc_ids), query)
-        is_unjudged = np.isin(rows, judged, invert=True)
-        return rows[is_unjudged], judgments[is_unjudged]
+        rows = doc_ids.rows_that_fold() if self.has_folded_ids else np.arange(len(doc_ids))
+        found, judgments = self._folded_table.find(folded(doc_ids.take(rows)), query[rows])
+        rows = rows[found]
+        if self.has_folded_ids:  # a judged id is the id of its judgment
+            is_other = ~doc_ids.take(rows).equal(self.doc_ids.take(judgments))
+        else:
+            is_other = np.isin(rows, judged, invert=True)
+        return rows[is_other], judgments[is_other]

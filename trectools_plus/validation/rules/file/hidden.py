@@ -165,8 +165,11 @@ def _may_contain_invisible(columns: Columns) -> bool:
     """Quickly test whether the file may contain such a character."""
     data = columns.source.data
     start = len(BOM) if columns.facts.has_bom else 0
-    if not columns.facts.is_ascii and any(data.find(lead, start) >= 0 for lead in _LEADS):
-        return True
+    if not columns.facts.is_ascii:
+        # To find a single byte is much faster than to find several.
+        for lead in _LEADS:
+            if lead[:1] in data and data.find(lead, start) >= 0:
+                return True
     return columns.facts.has_controls or b"\x7f" in data
 
 
