@@ -18,6 +18,7 @@ from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Mapping, TreeError
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.formats.topic_records.fields import Choice
+from trectools_plus.formats.topic_records.forms import Form, form_of
 from trectools_plus.formats.topic_records.model import (
     DEFAULTS,
     Topic,
@@ -30,7 +31,7 @@ from trectools_plus.formats.topic_records.reading import (
     make_line_topics,
 )
 from trectools_plus.formats.topic_records.trees import plain_choice
-from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, Form, form_of, is_header
+from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, is_header
 from trectools_plus.formats.writing import id_problem, refuse_unwritable, write_rows
 from trectools_plus.text import plural, shortened
 

@@ -17,7 +17,7 @@ from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.nodes.documents import Syntax, load_value
 from trectools_plus.formats.nodes.model import TreeError
-from trectools_plus.formats.topic_schema import form_of
+from trectools_plus.formats.topic_records.forms import form_of
 from trectools_plus.testsets.languages import TextField, with_text_field
 from trectools_plus.testsets.model import TestSet, format_error
 from trectools_plus.validation.findings import Severity

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.topic_schema import TABLE_TEXTS, TABLE_TOPIC_IDS
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -40,13 +41,6 @@ SYSTEMS = _names(
 JUDGMENT_TYPES = _names("type judgment_type aspect criterion criteria dimension facet subtopic")
 """Names of the column that says what was judged."""
 ITERATIONS = _names("iteration iter")
-TOPIC_IDS = _names(
-    "query_id qid topic_id question_id search_id query_no topic_no query_number topic_number q_id "
-    "qno case_id id _id number num topic q query"
-)
-TEXTS = _names(
-    "text query_text query question title topic_text question_text search_query utterance topic q"
-)
 
 Fields = Mapping[str, Sequence[str]]
 """The names of each field, in order of preference."""
@@ -68,7 +62,7 @@ CASE_FIELDS: Fields = {
     "query_id": _names(
         "query_id qid topic_id question_id query_no topic_no case_id id _id number num"
     ),
-    "text": TEXTS,
+    "text": TABLE_TEXTS,
     "doc_ids": _names(
         "relevant_docs relevant_documents relevant_doc_ids relevant_ids relevant doc_ids "
         "document_ids expected_ids expected_docs expected_doc_ids expected_hpo_ids hpo_ids "
@@ -87,7 +81,7 @@ CASE_FIELDS: Fields = {
     "span": _names("span"),
 }
 """The fields of test cases: one document or several in a row."""
-TOPIC_FIELDS: Fields = {"query_id": TOPIC_IDS, "text": TEXTS}
+TOPIC_FIELDS: Fields = {"query_id": TABLE_TOPIC_IDS, "text": TABLE_TEXTS}
 CORPUS_FIELDS: Fields = {
     "doc_id": (*DOC_IDS, *_names("id _id")),
     "text": _names("text contents body content abstract"),

@@ -15,11 +15,11 @@ from trectools_plus.formats.interchange.delimited import Header, Table
 from trectools_plus.formats.interchange.names import (
     QRELS_FIELDS,
     RUN_FIELDS,
-    TEXTS,
     ColumnNames,
     find_fields,
     normalize,
 )
+from trectools_plus.formats.topic_schema import TABLE_TEXTS
 from trectools_plus.text import shortened
 
 MAX_FOOTER_BYTES = 1 << 22
@@ -107,7 +107,7 @@ def _choose_columns(
                 f"expected text or numbers in column {names[place]!r} but got {dtype}",
                 "convert the column",
             )
-    long_texts = set(map(normalize, TEXTS[:3])) | {"contents", "body", "title"}
+    long_texts = set(map(normalize, TABLE_TEXTS[:3])) | {"contents", "body", "title"}
     further = [
         name
         for place, name in enumerate(names)

@@ -1,6 +1,7 @@
 """Choose the fields with id and text among the names of the fields of records.
 
-Case, blanks and punctuation in names are ignored. The lists are in order of preference.
+Case, blanks and punctuation in names are ignored. :mod:`trectools_plus.formats.topic_schema` lists
+the names.
 """
 
 from __future__ import annotations
@@ -9,41 +10,20 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.formats.topic_records.model import Record, TopicOptions
-from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS
-
-XML_IDS = ("number", "num", "id", "qid", "query_id", "topic_id")
-"""Names of the id in XML, before the others."""
-_IDS = (
-    "id", "queryid", "qid", "topicid", "questionid", "queryno", "topicno", "querynumber",
-    "topicnumber", "number", "num", "no", "nr", "identifier", "qno", "qnum", "tid", "caseid",
-    "requestnumber", "requestid", "recordid", "turnid", "claimid", "exampleid", "uuid", "sid",
-    "docno",
-)  # fmt: skip
-_WEAK_IDS = ("topic", "title", "query", "name", "key", "q", "index")
-"""Names of fields that are the id if no other is, and if the values look like ids."""
-
-XML_TEXTS = ("query", "title")
-"""Names of the text in XML, before the others."""
-_MAIN_TEXTS = (
-    "text", "querytext", "querytxt", "query", "title", "question", "topictitle", "querytitle",
-    "topictext",
-)  # fmt: skip
-_TEXTS = (
-    *_MAIN_TEXTS, "questiontext", "rawutterance", "utterance", "userutterance", "currentquery",
-    "querystring", "searchquery", "requesttext", "request", "keywordquery", "content", "contents",
-    "q", "keywords", "keyword", "topic", "claim", "sentence", "input", "prompt", "name", "string",
-    "qstr", "qtext", "problemstatement", "body",
-)  # fmt: skip
-_JOINED = (
-    "disease", "diseases", "gene", "genes", "variant", "variants", "mutation", "demographic",
-    "treatment", "other", "note", "summary", "description", "desc", "topicdescription", "field",
-    "patient", "diagnosis", "symptoms", "need", "context", "informationneed", "narrative", "narr",
-    "background",
-)  # fmt: skip
-"""Names of fields that are joined if a file has no field of ``_TEXTS``."""
-_LONG = frozenset({"narrative", "narr", "context", "background"})
-"""Fields of ``_JOINED`` that explain a text instead of being part of it, unless they are alone."""
+from trectools_plus.formats.topic_schema import (
+    JOINED_TEXTS,
+    LINE_ID_KEYS,
+    LONG_TEXTS,
+    MAIN_TEXTS,
+    TEXT_KEYS,
+    TOPIC_IDS,
+    TOPIC_TEXTS,
+    WEAK_TOPIC_IDS,
+    XML_ID_KEYS,
+    XML_TEXT_KEYS,
+)
 
 _TIP_OF_THE_TONGUE = frozenset({"redditid", "tomturl", "positivequeries"})
 _FORMATS: tuple[tuple[str, frozenset[str]], ...] = (
@@ -63,7 +43,6 @@ _FORMATS: tuple[tuple[str, frozenset[str]], ...] = (
 """Names of formats, and the fields that identify them."""
 
 _PREFIX = re.compile(r"^([a-z]{1,3})-(?=title$|desc$|narr$|num$)")
-_IGNORED = re.compile(r"[\W_]+")
 _BLANK = re.compile(r"\s")
 
 
@@ -82,19 +61,14 @@ class Choice:
     is_usual: bool
 
 
-def normalize(name: str) -> str:
-    """Return a name without case, blanks and punctuation."""
-    return _IGNORED.sub("", name).lower()
-
-
 def is_main_text(name: str) -> bool:
     """Return true if a field with this name is usually the text of a topic."""
-    return name in TEXT_KEYS or normalize(name) in _MAIN_TEXTS
+    return name in TEXT_KEYS or normalize(name) in MAIN_TEXTS
 
 
 def is_text_name(name: str) -> bool:
     """Return true if a field with this name can be the text of a topic, or a part of it."""
-    return normalize(_without_language(name)) in (*_TEXTS, *_JOINED)
+    return normalize(_without_language(name)) in (*TOPIC_TEXTS, *JOINED_TEXTS)
 
 
 def format_of(names: Iterable[str]) -> str:
@@ -128,8 +102,8 @@ def choose_fields(
         id_field = _id_field([name for name in names if name not in texts], records, is_markup)
         if id_field is None and not options.text_fields:
             id_field, texts = _only_weak(names, records, texts)
-    usual_texts = XML_TEXTS if is_markup else TEXT_KEYS
-    usual_ids = XML_IDS if is_markup else LINE_ID_KEYS
+    usual_texts = XML_TEXT_KEYS if is_markup else TEXT_KEYS
+    usual_ids = XML_ID_KEYS if is_markup else LINE_ID_KEYS
     is_usual = (
         not options.names_fields
         and len(texts) == 1
@@ -148,7 +122,7 @@ def text_of_one(record: Record, is_markup: bool, has_chosen: bool) -> tuple[str,
         has_chosen: True if it has the fields of the others; parts of a text cannot replace them.
     """
     found = _text_fields(list(record.fields), [record], is_markup)
-    return () if has_chosen and any(normalize(name) in _JOINED for name in found) else found
+    return () if has_chosen and any(normalize(name) in JOINED_TEXTS for name in found) else found
 
 
 def missing_names(records: Sequence[Record], names: Sequence[str]) -> list[str]:
@@ -168,10 +142,10 @@ def _find(names: Sequence[str], wanted: str) -> str | None:
 
 
 def _id_field(names: Sequence[str], records: Sequence[Record], is_markup: bool) -> str | None:
-    exact = XML_IDS if is_markup else LINE_ID_KEYS
-    found = next((name for name in exact if name in names), None) or _first(names, _IDS)
+    exact = XML_ID_KEYS if is_markup else LINE_ID_KEYS
+    found = next((name for name in exact if name in names), None) or _first(names, TOPIC_IDS)
     return found or next(
-        (name for name in _all(names, _WEAK_IDS) if _looks_like_ids(name, records)), None
+        (name for name in _all(names, WEAK_TOPIC_IDS) if _looks_like_ids(name, records)), None
     )
 
 
@@ -181,7 +155,7 @@ def _only_weak(
     """Use the text as the id if it looks like one and there is another text."""
     others = [name for name in names if name not in texts]
     text = _text_fields(others, records, False)
-    is_weak = len(texts) == 1 and text and normalize(texts[0]) in _WEAK_IDS
+    is_weak = len(texts) == 1 and text and normalize(texts[0]) in WEAK_TOPIC_IDS
     if is_weak and _looks_like_ids(texts[0], records):
         return texts[0], text
     return None, texts
@@ -206,13 +180,13 @@ def _text_fields(
             return tuple(joined)
     if "currentquery" in filled:  # of a session, after the earlier queries
         return ("currentquery",)
-    exact = XML_TEXTS if is_markup else TEXT_KEYS
+    exact = XML_TEXT_KEYS if is_markup else TEXT_KEYS
     for known in (filled, names):
-        found = next((name for name in exact if name in known), None) or _first(known, _TEXTS)
+        found = next((name for name in exact if name in known), None) or _first(known, TOPIC_TEXTS)
         if found is not None:
             return (found,)
-    joined = [name for name in filled if normalize(_without_language(name)) in _JOINED]
-    short = [name for name in joined if normalize(name) not in _LONG]
+    joined = [name for name in filled if normalize(_without_language(name)) in JOINED_TEXTS]
+    short = [name for name in joined if normalize(name) not in LONG_TEXTS]
     if short or joined:
         return tuple(short or joined)
     return ("",) if is_markup and "" in names else ()

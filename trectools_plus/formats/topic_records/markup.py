@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from html.entities import name2codepoint
 
+from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.formats.nodes.model import Scalar, TreeError
 from trectools_plus.formats.nodes.xml import Element, parse_xml
-from trectools_plus.formats.topic_records.fields import XML_IDS, format_of, is_text_name, normalize
+from trectools_plus.formats.topic_records.fields import format_of, is_text_name
 from trectools_plus.formats.topic_records.languages import choose_language, is_language
 from trectools_plus.formats.topic_records.model import (
     Record,
@@ -19,6 +20,7 @@ from trectools_plus.formats.topic_records.model import (
     TopicProblem,
 )
 from trectools_plus.formats.topic_records.trees import names_of
+from trectools_plus.formats.topic_schema import XML_ID_KEYS
 from trectools_plus.text import listed, visible
 
 _TOP = re.compile(r"<top(?:\s[^>]*)?>(.*?)(?=</?top[\s>]|\Z)", re.DOTALL | re.IGNORECASE)
@@ -44,7 +46,7 @@ _RECORD_NAMES = (
     "topic", "top", "query", "question", "productionrequest", "request", "q", "record", "item",
     "doc",
 )  # fmt: skip
-_ID_NAMES = frozenset(normalize(name) for name in XML_IDS) | frozenset(
+_ID_NAMES = frozenset(normalize(name) for name in XML_ID_KEYS) | frozenset(
     ("identifier", "requestnumber", "qno", "docno")
 )
 _LANG_ATTRIBUTES = ("lang", "xml:lang", "language")

@@ -23,6 +23,7 @@ from trectools_plus.formats.topic_records.fields import (
     missing_names,
     text_of_one,
 )
+from trectools_plus.formats.topic_records.forms import Form
 from trectools_plus.formats.topic_records.lines import NAMES, find_line_records
 from trectools_plus.formats.topic_records.markup import find_sgml_records, find_xml_records
 from trectools_plus.formats.topic_records.model import (
@@ -34,7 +35,6 @@ from trectools_plus.formats.topic_records.model import (
     TopicProblem,
 )
 from trectools_plus.formats.topic_records.trees import find_records, names_of, records_of_line
-from trectools_plus.formats.topic_schema import Form
 from trectools_plus.text import listed, plural, visible
 
 MARKUP = ("sgml", "xml")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
+from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.formats.nodes.model import AliasResolver, Items, Mapping, Node, Scalar, Tree
 from trectools_plus.formats.topic_records.fields import (
     Choice,
@@ -17,7 +18,6 @@ from trectools_plus.formats.topic_records.fields import (
     format_of,
     is_main_text,
     is_text_name,
-    normalize,
 )
 from trectools_plus.formats.topic_records.languages import choose_language, same_language
 from trectools_plus.formats.topic_records.model import Record, Records, TopicOptions

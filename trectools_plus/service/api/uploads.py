@@ -22,7 +22,7 @@ from starlette.requests import Request
 from trectools_plus.errors import SeveralFilesError, TrectoolsPlusError
 from trectools_plus.formats.files.compression import detect
 from trectools_plus.formats.files.limits import MAX_DEPTH
-from trectools_plus.formats.topic_schema import form_of
+from trectools_plus.formats.topic_records.forms import form_of
 from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.problems import ProblemError, ProblemItem, as_problem
 

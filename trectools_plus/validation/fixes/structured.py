@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from trectools_plus.formats.nodes.documents import MAX_DOCUMENT_BYTES
 from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Items, Node, Scalar, Tree, TreeError
-from trectools_plus.formats.topic_schema import Form
+from trectools_plus.formats.topic_records.forms import Form
 from trectools_plus.validation.draft import Job
 from trectools_plus.validation.topics.cases import read_test_set
 from trectools_plus.validation.topics.loading import JsonLines

@@ -12,7 +12,8 @@ import numpy as np
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
-from trectools_plus.formats.topic_schema import Form, form_of, is_header
+from trectools_plus.formats.topic_records.forms import Form, form_of
+from trectools_plus.formats.topic_schema import is_header
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.draft import FixOptions, Job

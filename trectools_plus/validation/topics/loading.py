@@ -29,6 +29,7 @@ from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Mapping, TreeError
 from trectools_plus.formats.nodes.model import describe as describe_node
 from trectools_plus.formats.topic_records.fields import Choice, choose_fields
+from trectools_plus.formats.topic_records.forms import LINE_FORMS, Form, form_of
 from trectools_plus.formats.topic_records.lines import describe_lines, split_blank
 from trectools_plus.formats.topic_records.model import (
     DEFAULTS,
@@ -45,14 +46,7 @@ from trectools_plus.formats.topic_records.reading import (
     records_of_tree,
 )
 from trectools_plus.formats.topic_records.trees import plain_choice, records_of_line
-from trectools_plus.formats.topic_schema import (
-    LINE_FORMS,
-    LINE_ID_KEYS,
-    TEXT_KEYS,
-    Form,
-    form_of,
-    is_header,
-)
+from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, is_header
 from trectools_plus.text import listed, quoted, visible
 from trectools_plus.validation.registry import FixName, SeverityName
 from trectools_plus.validation.topics.cases import read_test_set

@@ -14,7 +14,7 @@ import polars as pl
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.formats.nodes.model import Node
-from trectools_plus.formats.topic_schema import LINE_FORMS, Form
+from trectools_plus.formats.topic_records.forms import LINE_FORMS, Form
 from trectools_plus.validation.registry import FixName, SeverityName
 from trectools_plus.validation.texts import language_of_folder
 from trectools_plus.validation.views.qrels import QrelsView
