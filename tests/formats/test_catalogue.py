@@ -31,7 +31,7 @@ def test_readers_and_evaluation_accept_a_name(run_file: Path) -> None:
     assert len(read_qrels(NAME).frame) == 1837
     assert load_qrels(NAME).to_dict() == read_qrels(NAME).to_dict()
     assert load_topics(NAME).to_dict() == read_topics(NAME).to_dict()
-    assert [topic.query_id for topic in iter_topics(NAME)] == list(read_topics(NAME).to_dict())
+    assert [query_id for query_id, _ in iter_topics(NAME)] == list(read_topics(NAME).to_dict())
     evaluation = evaluate(NAME, str(run_file), ["nDCG@10"])
     named = evaluate(load_qrels(NAME), str(run_file), ["nDCG@10"])
     run = evaluation.run_names[0]

@@ -101,7 +101,7 @@ def get_id(record: dict[str, Any], key: str, path: str, line: int) -> str:
 def as_field_text(value: object) -> str | None:
     """Return text unchanged, numbers and booleans as JSON, and ``None`` for all other values."""
     if isinstance(value, str):
-        return value
+        return str(value)
     return json.dumps(value) if isinstance(value, bool | int | float) else None
 
 

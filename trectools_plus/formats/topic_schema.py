@@ -14,10 +14,10 @@ LINE_ID_KEYS = ("_id", "query_id", "qid", "id")
 XML_ID_KEYS = ("number", "num", "id", "qid", "query_id", "topic_id")
 """Names of the id in XML, before the others."""
 TOPIC_IDS = (
-    "id", "queryid", "qid", "topicid", "questionid", "searchid", "queryno", "topicno",
-    "querynumber", "topicnumber", "number", "num", "no", "nr", "identifier", "qno", "qnum", "tid",
-    "caseid", "requestnumber", "requestid", "recordid", "turnid", "claimid", "exampleid", "uuid",
-    "sid", "docno",
+    "id", "queryid", "qid", "topicid", "questionid", "queryno", "topicno", "querynumber",
+    "topicnumber", "number", "num", "no", "nr", "identifier", "qno", "qnum", "tid", "caseid",
+    "requestnumber", "requestid", "recordid", "turnid", "claimid", "exampleid", "uuid", "sid",
+    "docno",
 )  # fmt: skip
 WEAK_TOPIC_IDS = ("topic", "title", "query", "name", "key", "q", "index")
 """Names of fields that are the id if no other is, and if the values look like ids."""

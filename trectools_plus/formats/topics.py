@@ -13,33 +13,24 @@ from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files.content import decode_lines, decode_text, iter_lines
 from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
-from trectools_plus.formats.jsonl import as_field_text, get_id, get_text, iter_objects
-from trectools_plus.formats.nodes.json import parse_json
-from trectools_plus.formats.nodes.model import Mapping, TreeError
-from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
-from trectools_plus.formats.topic_records.fields import Choice
-from trectools_plus.formats.topic_records.forms import Form, form_of
+from trectools_plus.formats.tables import Topics
+from trectools_plus.formats.topic_records.forms import form_of
 from trectools_plus.formats.topic_records.model import (
     DEFAULTS,
+    Note,
+    Problem,
     Topic,
     TopicOptions,
     refuse,
 )
-from trectools_plus.formats.topic_records.reading import (
-    describe,
-    find_topics,
-    make_line_topics,
-)
-from trectools_plus.formats.topic_records.trees import plain_choice
-from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, is_header
+from trectools_plus.formats.topic_records.reading import STREAMED, read_lines, read_text
+from trectools_plus.formats.topic_records.values import report_empty_text
 from trectools_plus.formats.writing import id_problem, refuse_unwritable, write_rows
-from trectools_plus.text import plural, shortened
+from trectools_plus.text import shortened
 
 MAX_FIELDS = 1000
 """The greatest number of different fields in a file; each becomes a column."""
 _LINES_READ_AHEAD = 200
-_STREAMED: tuple[Form, ...] = ("tsv", "jsonl")
-Note = Callable[[str], None]
 
 
 def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
@@ -73,14 +64,14 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
     source = read_source(path)
     _refuse_bare_cr(source)
     notes: list[str] = []
-    found = _collect(_iter_topics(source, options, notes.append), source.path)
-    return Topics(found, source.path, notes[0] if notes else None)
+    found = _iter_usable(source.lines(), source.path, options, notes.append, lambda: source)
+    return Topics(_collect(found, source.path), source.path, notes[0] if notes else None)
 
 
 def iter_topics(
     path: str | Path, options: TopicOptions = DEFAULTS, note: Note | None = None
-) -> Iterator[Topic]:
-    """Yield the topics of a file one at a time, with the checks of :func:`read_topics`.
+) -> Iterator[tuple[str, str]]:
+    """Yield id and text of the topics of a file, with the checks of :func:`read_topics`.
 
     TSV and JSON Lines are read line by line, other formats at once. Repeated topics are yielded
     each time.
@@ -95,29 +86,13 @@ def iter_topics(
     """
     shown = str(path)
     if is_catalogue_name(shown):
-        queries = open_catalogue(shown).iter_queries()
-        yield from (Topic(0, query_id, text) for query_id, text in queries)
+        yield from open_catalogue(shown).iter_queries()
         return
-    lines = iter_lines(path)
-    head = _up_to_first_text(lines)
-    head += islice(lines, _LINES_READ_AHEAD)
-    start = b"\n".join(head).decode("utf-8", "ignore").removeprefix("\ufeff")
-    form = form_of(shown, start)
-    note = note or _ignore
-    if form not in _STREAMED:
-        found = _iter_topics(read_source(path), options, note)
-    else:
-        checked = _without_bare_cr(chain(head, lines), shown)
-        if form == "jsonl":
-            found = _iter_jsonl(checked, shown, options, note)
-        else:
-            found = _iter_tsv(checked, shown, note)
-    topic = None
-    for topic in found:
-        _refuse_unusable(topic, shown)
-        yield topic
-    if topic is None:
-        raise _no_topics(shown)
+    found = _iter_usable(
+        iter_lines(path), shown, options, note or _ignore, lambda: read_source(path)
+    )
+    for _, query_id, text in found:
+        yield query_id, text
 
 
 def write_topics(topics: Topics, path: str | Path) -> None:
@@ -163,25 +138,65 @@ def _bare_cr(path: str, line: int, before: bytes) -> FormatError:
     )
 
 
-def _iter_topics(source: Source, options: TopicOptions, note: Note) -> Iterator[Topic]:
-    head = source.data[: 1 << 16].decode("utf-8", "ignore").removeprefix("\ufeff")
-    form, text = form_of(source.path, head), ""
-    if form not in _STREAMED:
-        text = decode_text(source.data, source.path).removeprefix("\ufeff")
-        form = form_of(source.path, text)
-    if form == "jsonl":
-        yield from _iter_jsonl(source.lines(), source.path, options, note)
-    elif form == "tsv":
-        yield from _iter_tsv(source.lines(), source.path, note)
-    else:
-        found, read_as = find_topics(text, form, options, refuse(source.path))
-        if read_as is not None:
-            note(read_as)
-        yield from found
-
-
 def _ignore(_: str) -> None:
     """Ignore a note."""
+
+
+def _iter_usable(
+    lines: Iterator[bytes],
+    path: str,
+    options: TopicOptions,
+    note: Note,
+    read_all: Callable[[], Source],
+) -> Iterator[tuple[Topic, str, str]]:
+    """Yield each topic with its id and text.
+
+    Args:
+        lines: The lines of the file.
+        path: The file, for messages.
+        options: The fields with id and text, and the language.
+        note: Takes a description of formats and fields other than the usual ones.
+        read_all: Reads the whole file, for formats that are not read line by line.
+
+    Raises:
+        FormatError: At the first problem, or if there are no topics.
+    """
+    report = refuse(path)
+    topic = None
+    for topic in _iter_topics(lines, path, options, note, read_all):
+        query_id, text = topic.query_id or "", topic.text or ""
+        problem = id_problem(query_id, "query")
+        if problem:
+            code = "T113" if query_id.strip(" ") else "T105"
+            remedy = "Change the id: a run cannot contain it"
+            report(Problem(code, topic.line, problem, remedy=remedy))
+        report_empty_text(topic, report)
+        yield topic, query_id, text
+    if topic is None:
+        remedy = "check that the program that wrote the file finished"
+        raise FormatError("no topics", path=path, remedy=remedy)
+
+
+def _iter_topics(
+    lines: Iterator[bytes],
+    path: str,
+    options: TopicOptions,
+    note: Note,
+    read_all: Callable[[], Source],
+) -> Iterator[Topic]:
+    report = refuse(path)
+    head = _up_to_first_text(lines)
+    head += islice(lines, _LINES_READ_AHEAD)
+    form = form_of(path, b"\n".join(head).decode("utf-8", "ignore").removeprefix("\ufeff"))
+    if form not in STREAMED:
+        source = read_all()
+        text = decode_text(source.data, path).removeprefix("\ufeff")
+        form = form_of(path, text)
+        if form not in STREAMED:
+            return iter(read_text(text, form, options, report, note))
+        head, lines = [], source.lines()
+    decoded = decode_lines(_without_bare_cr(chain(head, lines), path), path)
+    return read_lines(decoded, form, options, report, note, wants_warnings=False)
 
 
 def _up_to_first_text(lines: Iterator[bytes]) -> list[bytes]:
@@ -202,116 +217,21 @@ def _without_bare_cr(lines: Iterable[bytes], path: str) -> Iterator[bytes]:
         yield line
 
 
-def _iter_tsv(lines: Iterable[bytes], path: str, note: Note) -> Iterator[Topic]:
-    is_first = True
-    has_header = False
-    count = 0
-    for line, text in decode_lines(lines, path):
-        query_id, tab, rest = text.partition("\t")
-        if not tab and text.startswith("#"):
-            continue  # a comment
-        if not tab:
-            what = "no tab between id and text (T101)"
-            raise FormatError(what, path=path, line=line, remedy="write id TAB text")
-        if is_first and is_header(query_id, rest):
-            is_first, has_header = False, True
-            continue
-        is_first = False
-        count += 1
-        yield Topic(line, query_id, rest.replace("\t", " ").strip(" "))
-    if has_header and count:
-        note(f"read as TSV with a header: {plural(count, 'topic')}")
-
-
-def _iter_jsonl(
-    lines: Iterable[bytes], path: str, options: TopicOptions, note: Note
-) -> Iterator[Topic]:
-    lines = iter(lines)
-    head = _up_to_first_text(lines)
-    choice = _plain_choice(head, options)
-    lines = chain(head, lines)
-    if choice is None:
-        yield from _iter_records(lines, path, options, note)
-        return
-    # The first line determines the names, so that a field has one meaning on all lines.
-    id_key, text_key = choice.id_field or "", choice.text_fields[0]
-    count = 0
-    for line, record in iter_objects(lines, path):
-        query_id, text = get_id(record, id_key, path, line), get_text(record, text_key, path, line)
-        other_fields = {
-            key: field
-            for key, value in record.items()
-            if key not in (id_key, text_key, *TOPICS_SCHEMA)
-            and (field := as_field_text(value)) is not None
-        }
-        count += 1
-        yield Topic(line, query_id, text, other_fields)
-    if not choice.is_usual:
-        note(describe("JSON Lines", choice, count))
-
-
-def _plain_choice(head: list[bytes], options: TopicOptions) -> Choice | None:
-    """Return the fields of the first line; the usual ones if it cannot be parsed."""
-    text = head[-1].decode("utf-8", "replace").lstrip("\ufeff") if head else ""
-    try:
-        tree = parse_json(text)
-    except TreeError:
-        return Choice(LINE_ID_KEYS[0], TEXT_KEYS[:1], is_usual=True)
-    if not isinstance(tree.root, Mapping):
-        return Choice(LINE_ID_KEYS[0], TEXT_KEYS[:1], is_usual=True)
-    return plain_choice(tree.root, tree.n_values, options)
-
-
-def _iter_records(
-    lines: Iterable[bytes], path: str, options: TopicOptions, note: Note
-) -> Iterator[Topic]:
-    """Read JSON Lines whose records contain several languages, turns, or parts of a text."""
-    report = refuse(path)
-    texts = decode_lines(lines, path)
-    found, read_as = make_line_topics(texts, options, report)
-    if read_as is not None:
-        note(read_as)
-    yield from found
-
-
-def _refuse_unusable(topic: Topic, path: str) -> None:
-    problem = id_problem(topic.query_id, "query")
-    if problem:
-        code = "T113" if topic.query_id.strip(" ") else "T105"
-        remedy = "change the id: a run cannot contain it"
-        raise FormatError(f"{problem} ({code})", path=path, line=topic.line, remedy=remedy)
-    if not topic.text.strip():
-        what = f"topic {shortened(topic.query_id)} has no text (T121)"
-        remedy = "write the text, or remove the topic"
-        line = topic.text_line or topic.line
-        raise FormatError(what, path=path, line=line, remedy=remedy)
-
-
-def _collect(topics: Iterable[Topic], path: str) -> pl.DataFrame:
+def _collect(topics: Iterable[tuple[Topic, str, str]], path: str) -> pl.DataFrame:
     known: dict[str, Topic] = {}
-    found: list[Topic] = []
-    for topic in topics:
-        _refuse_unusable(topic, path)
-        first = known.setdefault(topic.query_id, topic)
+    texts: list[str] = []
+    for topic, query_id, text in topics:
+        first = known.setdefault(query_id, topic)
         if first is topic:
-            found.append(topic)
-        elif first.text != topic.text:
-            what = f"topic {shortened(topic.query_id)} has another text on line {first.line} (T112)"
+            texts.append(text)
+        elif first.text != text:
+            what = f"topic {shortened(query_id)} has another text on line {first.line} (T112)"
             raise FormatError(what, path=path, line=topic.line, remedy="keep one of them")
-    if not found:
-        raise _no_topics(path)
-    names = dict.fromkeys(name for topic in found for name in topic.other_fields)
+    names = dict.fromkeys(name for topic in known.values() for name in topic.other_fields)
     if len(names) > MAX_FIELDS:
-        what = f"more than {MAX_FIELDS:,} different fields in {len(found):,} topics"
+        what = f"more than {MAX_FIELDS:,} different fields in {len(known):,} topics"
         raise FormatError(what, path=path, remedy="use the same few fields in every topic")
-    columns = {
-        "query_id": [topic.query_id for topic in found],
-        "text": [topic.text for topic in found],
-        **{name: [topic.other_fields.get(name) for topic in found] for name in names},
+    columns = {"query_id": list(known), "text": texts} | {
+        name: [topic.other_fields.get(name) for topic in known.values()] for name in names
     }
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-
-
-def _no_topics(path: str) -> FormatError:
-    remedy = "check that the program that wrote the file finished"
-    return FormatError("no topics", path=path, remedy=remedy)

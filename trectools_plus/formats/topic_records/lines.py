@@ -1,4 +1,4 @@
-"""Find the records of topics in lines: ``id:text``, ``id|text``, ``id text``, SMART's ``.I 1``.
+"""Read topics in lines: TSV, ``id:text``, ``id|text``, ``id text``, SMART's ``.I 1``.
 
 The topics of the Million Query track have a priority: ``20001:1:text``.
 """
@@ -6,18 +6,24 @@ The topics of the Million Query track have a priority: ``20001:1:text``.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Literal
 
 from trectools_plus.formats.nodes.model import Scalar
-from trectools_plus.formats.topic_records.model import Record, Records, Report, TopicProblem
-from trectools_plus.text import plural
+from trectools_plus.formats.topic_records.model import Note, Problem, Record, Records, Report, Topic
+from trectools_plus.formats.topic_schema import is_header
+from trectools_plus.text import plural, quoted, visible
 
 LineForm = Literal["priority", "colon", "labelled", "comma", "semicolon", "pipe", "blank", "smart"]
 
 _COLON = re.compile(r" *([^\s:#{}\[\]\"'<>,;|]+): *([^\s][^\t]*)")
 _LABELLED = re.compile(r"query\t([^\t]+)\t(.*)", re.IGNORECASE)
 _NUMBERED = r" *([A-Za-z][A-Za-z_.-]*\d[\w.-]*|\d[\w.-]*)"
+_ID_AND_TEXT = re.compile(r"""[ ]*([^\s,;:"'{}\[\]<>|]+)[ ]+([^ ].*)""")
 _LINES_CHECKED = 200
+BLANKS = " \t\v\f"
+"""The characters of lines that count as blank."""
 _NOT_IDS = frozenset({"id", "qid", "text", "query", "title", "topic", "number", "http", "https"})
 
 _PATTERNS: dict[LineForm, re.Pattern[str]] = {
@@ -72,15 +78,66 @@ def _are_numbered(found: list[re.Match[str]]) -> bool:
     return len(found) > 1 and len(shapes) == 1 and any(" " in match[2].strip() for match in found)
 
 
-def describe_lines(form: LineForm, n: int) -> str:
-    """Describe how lines were read."""
-    return f"read as {NAMES[form]}: {plural(n, 'topic')}"
+def iter_tsv(lines: Iterable[tuple[int, str]], report: Report, note: Note) -> Iterator[Topic]:
+    """Yield the topics of lines ``id TAB text``, also those without an id or a text.
+
+    Blank lines, comments and a header are skipped.
+
+    Args:
+        lines: Number and text of each line.
+        report: Takes the problems.
+        note: Takes a description of how the lines were read, if there is a header.
+    """
+    is_first, has_header, count = True, False, 0
+    for number, line in lines:
+        if is_skipped(line):
+            continue
+        query_id, tab, text = line.partition("\t")
+        if is_first and tab and is_header(query_id, text):
+            is_first, has_header = False, True
+            shown = visible(f"{query_id} {text}".replace("\t", " "))
+            report(Problem("T103", number, f"header line '{shown}'", 1, blocks_scoring=False))
+            continue
+        is_first = False
+        if not tab:
+            report(_without_tab(number, line))
+            continue
+        if "\t" in text:
+            what = "tab inside the text, read as a blank"
+            column = len(query_id) + 2 + text.index("\t")
+            report(Problem("T102", number, what, column, query_id, severity="warning"))
+            text = text.replace("\t", " ")
+        topic = Topic(number, query_id, text.strip(" "), text_line=number)
+        if not query_id.strip(" "):
+            report(Problem("T105", number, f"no id before {quoted(text.strip(' '))}", 1))
+            topic.query_id = None
+        count += 1
+        yield topic
+    if has_header and count:
+        note(f"read as TSV with a header: {plural(count, 'topic')}")
 
 
-def split_blank(line: str) -> tuple[str, str] | None:
-    """Return id and text of a line of the form ``blank``; ``None`` for another line."""
-    match = _PATTERNS["blank"].fullmatch(line)
-    return (match[1], match[2].strip()) if match else None
+def is_skipped(line: str) -> bool:
+    """Return true for a blank line of TSV, and for a comment.
+
+    A line with ``#`` and a tab is a topic, whose id cannot be written to a run.
+    """
+    return not line.strip(BLANKS) or (line.startswith("#") and "\t" not in line)
+
+
+def _without_tab(number: int, line: str) -> Problem:
+    what = f"no tab between id and text in {quoted(line)}"
+    remedy = "Write id, tab, text on each line"
+    return Problem("T101", number, what, remedy=remedy, fix=None if with_tab(line) else "no")
+
+
+def with_tab(line: str) -> str | None:
+    """Replace the first blanks of a line by a tab; ``None`` if the first word cannot be an id.
+
+    Commas, semicolons and quotes in the first word indicate another separator.
+    """
+    match = _ID_AND_TEXT.fullmatch(line)
+    return f"{match[1]}\t{match[2]}" if match else None
 
 
 def find_line_records(text: str, form: LineForm, report: Report) -> Records:
@@ -91,15 +148,14 @@ def find_line_records(text: str, form: LineForm, report: Report) -> Records:
     found: list[Record] = []
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.rstrip("\r")
-        if not line.strip():
+        if not line.strip() or (form == "blank" and is_skipped(line)):
             continue
         match = fullmatch(line)
+        problem = _problem_of(line, number, form, is_read=match is not None)
+        if match is None or not found or form == "blank":
+            report(problem)
         if match is None:
-            what = f"expected {NAMES[form].removeprefix('lines ')}, as on the first line"
-            report(TopicProblem("T101", number, what, remedy="write id TAB text"))
             continue
-        if not found:
-            report(_other_form(form, number))
         value = match[2].strip()
         if form not in ("priority", "colon") and value[:1] == value[-1:] == '"' and len(value) > 1:
             value = value[1:-1].replace('""', '"')
@@ -126,6 +182,21 @@ def _find_smart_records(text: str, report: Report) -> Records:
     return Records(found, NAMES["smart"], place="the lines", noun="records")
 
 
-def _other_form(form: LineForm, line: int) -> TopicProblem:
+def _problem_of(line: str, number: int, form: LineForm, *, is_read: bool) -> Problem:
+    """Return the problem of a line in a file of lines of one form, which are not TSV."""
+    if form == "blank" and "\t" not in line:
+        problem = _without_tab(number, line)
+        if not is_read:
+            return problem
+        remedy = "trectools-plus reads it; for other tools, write id, tab, text on each line"
+        return replace(problem, remedy=remedy, blocks_scoring=False)
+    if is_read:
+        return _other_form(form, number)
+    what = f"expected {NAMES[form].removeprefix('lines ')}, as on the first line"
+    return Problem("T101", number, what, remedy="Write id TAB text", fix="no")
+
+
+def _other_form(form: LineForm, line: int) -> Problem:
     what = f"{NAMES[form]}, not id TAB text; trectools-plus reads them, other tools do not"
-    return TopicProblem("T101", line, what, remedy="write id TAB text", is_warning=True)
+    remedy = "Write id TAB text"
+    return Problem("T101", line, what, remedy=remedy, severity="warning", fix="no")

@@ -13,11 +13,12 @@ from trectools_plus.formats.nodes.xml import Element, parse_xml
 from trectools_plus.formats.topic_records.fields import format_of, is_text_name
 from trectools_plus.formats.topic_records.languages import choose_language, is_language
 from trectools_plus.formats.topic_records.model import (
+    Problem,
     Record,
     Records,
     Report,
     TopicOptions,
-    TopicProblem,
+    syntax_problem,
 )
 from trectools_plus.formats.topic_records.trees import names_of
 from trectools_plus.formats.topic_schema import XML_ID_KEYS
@@ -97,7 +98,7 @@ def _sgml_fields(
         name = _LONG_NAMES.get(tag, tag)
         if name in fields and tag in _LABELS:
             what = f"<{tag}> occurs twice in one topic"
-            report(TopicProblem("T104", line, what, remedy="end each topic with </top>"))
+            report(Problem("T104", line, what, remedy="End each topic with </top>"))
             return None
         at = line + text.count("\n", block.start(), block.start(1) + found.start())
         if name in fields:
@@ -135,15 +136,15 @@ def find_xml_records(text: str, options: TopicOptions, report: Report) -> Record
     try:
         elements = parse_xml(_escaped(text, report).encode())
     except TreeError as error:
-        report(TopicProblem("T104", error.line, error.what, error.column, remedy=error.remedy))
+        report(syntax_problem(error))
         return None
     name = _record_name(elements)
     if name is None:
         seen = dict.fromkeys(element.name for element in elements)
         shown = f" (elements: {listed([visible(one) for one in seen])})" if seen else ""
         what = f"expected <top> or <topic> elements but found none{shown}"
-        remedy = "give topics as TSV, JSON Lines, TREC SGML or TREC XML"
-        report(TopicProblem("T104", 1, what, remedy=remedy))
+        remedy = "Give topics as TSV, JSON Lines, TREC SGML or TREC XML"
+        report(Problem("T104", 1, what, remedy=remedy))
         return None
     found = list(_outermost(elements, name, report))
     n_nested = sum(element.name == name for element in elements) - len(found)
@@ -187,8 +188,8 @@ def _escaped(text: str, report: Report) -> str:
         column = loose.start() - text.rfind("\n", 0, loose.start())
         escape = "&amp;" if loose[0] == "&" else "&lt;"
         what = f"'{loose[0]}' in a text is not valid XML, read as '{escape}'"
-        remedy = f"write {escape} for {loose[0]}"
-        report(TopicProblem("T104", line, what, column, remedy=remedy, is_warning=True))
+        remedy = f"Write {escape} for {loose[0]}"
+        report(Problem("T104", line, what, column, remedy=remedy, severity="warning"))
         text = _LOOSE.sub(lambda match: "&amp;" if match[0] == "&" else "&lt;", text)
     return head + _ENTITY.sub(_character, text)
 
@@ -233,9 +234,9 @@ def _outermost(elements: Sequence[Element], name: str, report: Report) -> Iterat
     for element in named:
         if element.start < closed:
             what = f"<{name}> inside another <{name}>, not read as a topic of its own"
-            remedy = f"end each topic with </{name}>"
-            problem = TopicProblem(
-                "T104", element.line, what, element.column, remedy=remedy, is_warning=True
+            remedy = f"End each topic with </{name}>"
+            problem = Problem(
+                "T104", element.line, what, element.column, remedy=remedy, severity="warning"
             )
             report(problem)
             continue

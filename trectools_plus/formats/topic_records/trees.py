@@ -11,16 +11,29 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
 from trectools_plus.formats.interchange.names import normalize
-from trectools_plus.formats.nodes.model import AliasResolver, Items, Mapping, Node, Scalar, Tree
+from trectools_plus.formats.nodes.model import (
+    AliasResolver,
+    Items,
+    Mapping,
+    Node,
+    Scalar,
+    TooMuchError,
+    Tree,
+)
 from trectools_plus.formats.topic_records.fields import (
-    Choice,
     choose_fields,
     format_of,
     is_main_text,
     is_text_name,
 )
 from trectools_plus.formats.topic_records.languages import choose_language, same_language
-from trectools_plus.formats.topic_records.model import Record, Records, TopicOptions
+from trectools_plus.formats.topic_records.model import (
+    Problem,
+    Record,
+    Records,
+    Report,
+    TopicOptions,
+)
 from trectools_plus.formats.topic_schema import CASE_KEYS, ID_KEYS, JUDGED_KEYS, TEXT_KEYS, TOP_KEYS
 
 _LISTS = ("topics", "queries", "questions", "data", "records", "items", "claims", "test_cases")
@@ -33,7 +46,7 @@ _MAX_SAMPLED = 1000
 
 
 def find_records(
-    tree: Tree, syntax: str, options: TopicOptions, *, test_sets: bool = False
+    tree: Tree, syntax: str, options: TopicOptions, report: Report, *, test_sets: bool = False
 ) -> Records | None:
     """Find the records of a document.
 
@@ -41,19 +54,22 @@ def find_records(
         tree: The document.
         syntax: ``JSON`` or ``YAML``, for messages.
         options: The fields and the language.
+        report: Takes the problem of aliases that repeat too many values.
         test_sets: Return the cases of a test set too.
 
     Returns:
         The records; ``None`` if the document is a test set, or neither.
-
-    Raises:
-        TooMuchError: If aliases repeat too many values.
     """
     if tree.root is None:
         return None
     finder = _Finder(AliasResolver(tree.n_values), options)
     finder.test_sets = test_sets
-    found = finder.find(tree.root)
+    try:
+        found = finder.find(tree.root)
+    except TooMuchError as error:
+        what = "aliases repeat too many values"
+        report(Problem("T104", error.node.line, what, error.node.column))
+        return None
     if found is None:
         return None
     name = finder.format_name or format_of(finder.names)
@@ -72,18 +88,6 @@ def records_of_line(
     finder = _Finder(AliasResolver(n_values), options)
     found = finder.records_of(root)
     return found, next(iter(finder.chosen), None), tuple(dict.fromkeys(finder.languages))
-
-
-def plain_choice(root: Mapping, n_values: int, options: TopicOptions) -> Choice | None:
-    """Return the fields of a line of JSON Lines; ``None`` if its records are nested or joined."""
-    found, language, _ = records_of_line(root, n_values, options)
-    choice = choose_fields(found, options)
-    if len(found) != 1 or found[0].query_id is not None or language is not None:
-        return None
-    if choice.id_field is None or len(choice.text_fields) != 1:
-        return None
-    named = [root.pairs.get(name) for name in (choice.id_field, *choice.text_fields)]
-    return choice if all(pair is not None for pair in named) else None
 
 
 class _Finder:

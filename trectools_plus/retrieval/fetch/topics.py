@@ -183,8 +183,7 @@ def stream_topics(
 
 def _stream_file(path: str, options: TopicOptions = DEFAULTS) -> StreamedTopics:
     def read() -> Iterator[Query]:
-        found = iter_topics(path, options, note)
-        return (Query(topic.query_id, topic.text) for topic in found)
+        return (Query(*pair) for pair in iter_topics(path, options, note))
 
     def note(read_as: str) -> None:
         topics.read_as = read_as

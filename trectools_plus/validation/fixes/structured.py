@@ -7,17 +7,18 @@ unless the new text parses to the same tree, apart from the quoted values.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator
 
 from trectools_plus.formats.nodes.documents import MAX_DOCUMENT_BYTES
 from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Items, Node, Scalar, Tree, TreeError
 from trectools_plus.formats.topic_records.forms import Form
+from trectools_plus.formats.topic_records.json_lines import iter_json_lines
+from trectools_plus.formats.topic_records.model import DEFAULTS, Problem
 from trectools_plus.validation.draft import Job
 from trectools_plus.validation.topics.cases import read_test_set
-from trectools_plus.validation.topics.loading import JsonLines
-from trectools_plus.validation.topics.view import Problem, Problems
+from trectools_plus.validation.topics.view import Problems
 
 _QUOTED = ("T114", "T115", "T117")
 
@@ -74,20 +75,21 @@ class _Places(Problems):
         super().__init__()
         self.codes: dict[Place, str] = {}
 
-    def add(self, code: str, problem: Problem) -> None:
-        super().add(code, problem)
-        if code in _QUOTED and problem.fix != "no" and problem.column is not None:
+    def add(self, problem: Problem) -> None:
+        super().add(problem)
+        if problem.code in _QUOTED and problem.fix != "no" and problem.column is not None:
             place = problem.line, problem.column
             # One pair of quotes fixes a value with several problems.
-            self.codes.setdefault(place, code)
+            self.codes.setdefault(place, problem.code)
 
 
 def _read(text: str, form: Form) -> tuple[dict[Place, str], list[Tree]]:
     """Return the codes of the values that need quotes, by place, and the parsed trees."""
     places = _Places()
     if form == "jsonl":
-        JsonLines(places).read(text)
         lines = text.split("\n")
+        topics = iter_json_lines(enumerate(lines, 1), DEFAULTS, places.add, lambda _: None)
+        deque(topics, maxlen=0)
         numbers = sorted({line for line, _ in places.codes})
         return places.codes, [parse_json(lines[number - 1], number) for number in numbers]
     if form not in ("yaml", "json") or len(text) > MAX_DOCUMENT_BYTES or not text.strip():

@@ -13,6 +13,7 @@ import numpy as np
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.topic_records.forms import Form, form_of
+from trectools_plus.formats.topic_records.lines import with_tab
 from trectools_plus.formats.topic_schema import is_header
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
@@ -25,7 +26,6 @@ from trectools_plus.validation.fixes.engine import (
 )
 from trectools_plus.validation.fixes.structured import quote_values
 from trectools_plus.validation.fixes.summary import FixSummary
-from trectools_plus.validation.topics.loading import with_tab
 
 _BLANKS = " \t\x0b\x0c"
 _ENCODING_DECLARED = re.compile(r"<\?xml[^>]*\sencoding\s*=\s*[\"'](?!utf-?8[\"'])", re.IGNORECASE)

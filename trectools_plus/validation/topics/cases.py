@@ -31,6 +31,13 @@ from trectools_plus.formats.nodes.model import (
     Tree,
     describe,
 )
+from trectools_plus.formats.topic_records.model import Problem, Topic
+from trectools_plus.formats.topic_records.values import (
+    read_id,
+    read_text,
+    report_constants,
+    report_repeated_keys,
+)
 from trectools_plus.formats.topic_schema import (
     CASE_KEYS,
     GRADED_KEYS,
@@ -47,24 +54,15 @@ from trectools_plus.formats.topic_schema import (
     TOP_KEYS,
 )
 from trectools_plus.text import listed, visible
-from trectools_plus.validation.topics.fields import (
-    Entry,
-    Schema,
-    read_grade,
-    read_id,
-    read_text,
-    report_constants,
-    report_repeated_keys,
-)
+from trectools_plus.validation.topics.fields import Schema, read_grade
 from trectools_plus.validation.topics.view import (
-    ENTRIES_SCHEMA,
     JUDGMENTS_SCHEMA,
     LANGUAGES_SCHEMA,
     Cases,
     Content,
     Kind,
-    Problem,
     Problems,
+    table_of,
 )
 
 Fields = dict[str, tuple[Scalar, Node]]
@@ -80,29 +78,39 @@ def read_test_set(tree: Tree, problems: Problems | None = None) -> Content:
         problems: Collects the problems; a new collection if not given.
     """
     reader = _Reader(Problems() if problems is None else problems, tree.n_values)
-    report_repeated_keys(tree, reader.problems)
-    report_constants(tree, reader.problems)
+    report_repeated_keys(tree, reader.problems.add)
+    report_constants(tree, reader.problems.add)
     if tree.root is not None:
         reader.read(tree.root)
     return reader.content()
 
 
 class _Reader:
+    """Reads the cases of a document, their judgments and notes.
+
+    Args:
+        problems: Collects the problems.
+        n_values: The number of values of the document.
+    """
+
     def __init__(self, problems: Problems, n_values: int) -> None:
         self.problems = problems
+        self._report = problems.add
         self._aliases = AliasResolver(n_values)
-        self._schema = Schema(self.problems)
-        self._notes = _NotesReader(self.problems)
-        self._judgments = _JudgmentsReader(self.problems, self._schema, self._aliases, self._notes)
+        self._schema = Schema(problems.add)
         self._kind: Kind = "testset"
-        self._entries: list[tuple[int, str | None, str | None, int]] = []
+        self._topics: list[Topic] = []
         self._cases: Cases | None = None
+        self._judgments: list[tuple[int, str, str, float | None, str | None]] = []
+        self._judged: set[str] = set()
+        self._languages: list[tuple[int, str | None, str]] = []
 
     def content(self) -> Content:
-        entries = pl.DataFrame(self._entries, schema=ENTRIES_SCHEMA, orient="row")
-        judgments = pl.DataFrame(self._judgments.rows, schema=JUDGMENTS_SCHEMA, orient="row")
-        languages = pl.DataFrame(self._notes.languages, schema=LANGUAGES_SCHEMA, orient="row")
-        return Content(entries, self.problems, judgments, self._kind, languages, self._cases)
+        """Return what was read so far."""
+        judgments = pl.DataFrame(self._judgments, schema=JUDGMENTS_SCHEMA, orient="row")
+        languages = pl.DataFrame(self._languages, schema=LANGUAGES_SCHEMA, orient="row")
+        topics = table_of(self._topics, self.problems)
+        return Content(topics, self.problems, judgments, self._kind, languages, self._cases)
 
     def read(self, root: Node) -> None:
         try:
@@ -114,7 +122,7 @@ class _Reader:
                 self._report_wrong_form(root, describe(root))
         except TooMuchError as error:
             what = f"aliases repeat more than {MAX_REPEATED:,} values; the rest is not read"
-            self.problems.add("T104", Problem(error.node.line, what, error.node.column))
+            self._report(Problem("T104", error.node.line, what, error.node.column))
 
     def _read_mapping(self, root: Mapping) -> None:
         pairs = self._aliases.fields(root)
@@ -138,16 +146,14 @@ class _Reader:
         if isinstance(node, Mapping):
             pairs = self._aliases.fields(node)
             cases.metadata = {key.text: value for key, value in pairs}
-            self._notes.read_metadata(pairs, strict=cases.strict)
+            self._read_metadata_texts(pairs, strict=cases.strict)
         elif not (isinstance(node, Scalar) and node.meaning == "null"):
-            self._notes.report_wrong_value(
-                node, f"metadata is {describe(node)}, not a mapping", None
-            )
+            self._report_wrong_value(node, f"metadata is {describe(node)}, not a mapping", None)
 
     def _report_wrong_form(self, node: Node, seen: str) -> None:
         what = f"expected a list of test cases, 'queries' or 'test_cases' but got {seen}"
         remedy = "Give each test case an id, a text and its relevant documents"
-        self.problems.add("T105", Problem(node.line, what, node.column, remedy=remedy))
+        self._report(Problem("T105", node.line, what, node.column, remedy=remedy))
 
     def _read_list(self, root: Items) -> None:
         """Read a list of cases; the fields of the cases determine the form."""
@@ -184,12 +190,12 @@ class _Reader:
         """
         if not isinstance(case, Mapping):
             what = f"expected a test case with id and text but got {describe(case)}"
-            self.problems.add("T105", Problem(case.line, what, case.column))
+            self._report(Problem("T105", case.line, what, case.column))
             return
         pairs = self._aliases.fields(case)
         fields = {name.text: (name, value) for name, value in pairs}
-        entry = Entry(case.line)
-        missing = self._read_id_and_text(fields, entry, key)
+        topic = Topic(case.line)
+        missing = self._read_id_and_text(fields, topic, key)
         if not cases.strict:
             missing.discard("id")
         judged = [fields[name] for name in JUDGED_KEYS if name in fields]
@@ -197,75 +203,50 @@ class _Reader:
             missing.add("judgments")
         names = (name for name, _ in pairs)
         meant = self._schema.check(
-            names, CASE_KEYS, entry.query_id, missing=missing, only_near=not cases.strict
+            names, CASE_KEYS, topic.query_id, missing=missing, only_near=not cases.strict
         )
         for what in sorted(missing - meant - {"judgments"}):
             seen = f"{what} is missing (fields: {listed(list(fields))})"
-            self.problems.add("T105", Problem(case.line, seen, case.column, entry.query_id))
-        self._entries.append(entry.as_row())
-        named = entry.query_id or number_of_case(len(self._entries))
-        cases.notes.append(self._notes.read_case(fields, named, strict=cases.strict))
-        first_row = len(self._judgments.rows)
+            self._report(Problem("T105", case.line, seen, case.column, topic.query_id))
+        self._topics.append(topic)
+        named = topic.query_id or number_of_case(len(self._topics))
+        cases.notes.append(self._read_notes(fields, named, strict=cases.strict))
+        first_row = len(self._judgments)
         for _, value in judged:
-            self._judgments.read(value, entry, len(self._entries))
-        cases.judged.append(range(first_row, len(self._judgments.rows)))
+            self._read_judgments(value, topic)
+        cases.judged.append(range(first_row, len(self._judgments)))
         if "judgments" in missing - meant:
-            self._judgments.report_missing_judgments(case, entry)
+            self._report_missing_judgments(case, topic)
         elif judged and all(is_empty(value) for _, value in judged):
-            self._judgments.report_missing_judgments(judged[0][0], entry)
+            self._report_missing_judgments(judged[0][0], topic)
 
-    def _read_id_and_text(self, fields: Fields, entry: Entry, key: Scalar | None) -> set[str]:
-        """Read id and text into ``entry``, and return the missing ones."""
+    def _read_id_and_text(self, fields: Fields, topic: Topic, key: Scalar | None) -> set[str]:
+        """Read id and text into ``topic``, and return the missing ones."""
         missing = set()
         id_node: Node | None = next((fields[name][1] for name in ID_KEYS if name in fields), key)
         if id_node is None:
             missing.add("id")
         else:
-            entry.query_id = read_id(id_node, "id", entry, self.problems)
-            entry.line = id_node.line
+            topic.query_id = read_id(id_node, "id", None, self._report)
+            topic.line = id_node.line
         text_node = next((fields[name][1] for name in TEXT_KEYS if name in fields), None)
         if text_node is None:
             missing.add("text")
         else:
-            entry.text = read_text(text_node, entry, self.problems)
+            read_text(text_node, topic, self._report)
         return missing
 
     def _read_judgments_only(self, pairs: list[tuple[Scalar, Node]]) -> None:
         """Read ``{query_id: {doc_id: grade}}``."""
         for key, value in pairs:
-            entry = Entry(key.line)
-            entry.query_id = read_id(key, "id", entry, self.problems)
-            self._entries.append(entry.as_row())
+            topic = Topic(key.line, read_id(key, "id", None, self._report))
+            self._topics.append(topic)
             if is_empty(value):
-                self._judgments.report_missing_judgments(key, entry)
-            self._judgments.read(value, entry, len(self._entries))
+                self._report_missing_judgments(key, topic)
+            self._read_judgments(value, topic)
 
-
-class _JudgmentsReader:
-    """Reads the judgments of a case: a list of documents, of ``{doc_id, grade}``, or a mapping.
-
-    Args:
-        problems: Collects the problems.
-        schema: Reports unknown keys.
-        aliases: Returns the fields and items of nodes, with aliases resolved.
-        notes: Reads spans.
-
-    Attributes:
-        rows: ``line, query_id, doc_id, grade, span`` of each judgment read so far.
-    """
-
-    def __init__(
-        self, problems: Problems, schema: Schema, aliases: AliasResolver, notes: _NotesReader
-    ) -> None:
-        self.rows: list[tuple[int, str, str, float | None, str | None]] = []
-        self._problems = problems
-        self._schema = schema
-        self._aliases = aliases
-        self._notes = notes
-        self._seen: set[str] = set()
-
-    def read(self, node: Node, entry: Entry, number: int) -> None:
-        """Read the judgments of the test case with a number, from 1.
+    def _read_judgments(self, node: Node, topic: Topic) -> None:
+        """Read the judgments of the last case: a list of documents, or a mapping with grades.
 
         If several cases have the same id (T111, T112), only the judgments of the first are read.
         """
@@ -273,37 +254,36 @@ class _JudgmentsReader:
             return
         if isinstance(node, Scalar):
             what = f"expected judged documents but got {describe(node)}"
-            self._problems.add("T105", Problem(node.line, what, node.column, entry.query_id))
+            self._report(Problem("T105", node.line, what, node.column, topic.query_id))
             return
-        query_id = entry.query_id or number_of_case(number)
-        if query_id in self._seen:
+        query_id = topic.query_id or number_of_case(len(self._topics))
+        if query_id in self._judged:
             return
-        self._seen.add(query_id)
-        for doc_id, place, grade, span in self._iter(node, entry):
-            self.rows.append((place.line, query_id, doc_id, grade, span))
+        self._judged.add(query_id)
+        for doc_id, place, grade, span in self._iter_judged(node, topic.query_id):
+            self._judgments.append((place.line, query_id, doc_id, grade, span))
 
-    def report_missing_judgments(self, place: Node, entry: Entry) -> None:
-        """Report that a test case has no judgments (T131)."""
-        query = f" for query {visible(entry.query_id)}" if entry.query_id is not None else ""
+    def _report_missing_judgments(self, place: Node, topic: Topic) -> None:
+        query = f" for query {visible(topic.query_id)}" if topic.query_id is not None else ""
         what = f"no judgments{query}; it is left out of the mean"
-        self._problems.add("T131", Problem(place.line, what, place.column, entry.query_id))
+        self._report(Problem("T131", place.line, what, place.column, topic.query_id))
 
-    def _iter(self, node: Items | Mapping, entry: Entry) -> Iterator[Judged]:
+    def _iter_judged(self, node: Items | Mapping, query_id: str | None) -> Iterator[Judged]:
         if isinstance(node, Mapping):
             for key, value in self._aliases.fields(node):
-                doc_id = read_id(key, "document id", entry, self._problems)
+                doc_id = read_id(key, "document id", query_id, self._report)
                 if doc_id is not None:
-                    yield doc_id, key, read_grade(value, doc_id, entry, self._problems), None
+                    yield doc_id, key, read_grade(value, doc_id, query_id, self._report), None
             return
         for item in self._aliases.items(node):
             if isinstance(item, Mapping):
-                yield from self._iter_term(item, entry)
+                yield from self._iter_term(item, query_id)
             else:
-                doc_id = read_id(item, "document id", entry, self._problems)
+                doc_id = read_id(item, "document id", query_id, self._report)
                 if doc_id is not None:
                     yield doc_id, item, 1.0, None
 
-    def _iter_term(self, term: Mapping, entry: Entry) -> Iterator[Judged]:
+    def _iter_term(self, term: Mapping, query_id: str | None) -> Iterator[Judged]:
         """Read ``{doc_id: …, grade: …, span: …}``: one judgment, or none without a document."""
         pairs = self._aliases.fields(term)
         fields = {key.text: value for key, value in pairs}
@@ -313,36 +293,20 @@ class _JudgmentsReader:
         }
         missing = {name for name, node in found.items() if node is None}
         keys = (key for key, _ in pairs)
-        meant = self._schema.check(keys, TERM_KEYS, entry.query_id, missing=missing)
+        meant = self._schema.check(keys, TERM_KEYS, query_id, missing=missing)
         for what in sorted(missing - meant):
             seen = f"{what} of a relevant document is missing"
-            self._problems.add("T105", Problem(term.line, seen, term.column, entry.query_id))
+            self._report(Problem("T105", term.line, seen, term.column, query_id))
         place, grade = found["doc_id"], found["grade"]
-        if place is None:
+        doc_id = None
+        if place is not None:
+            doc_id = read_id(place, "document id", query_id, self._report)
+        if place is None or doc_id is None:
             return
-        doc_id = read_id(place, "document id", entry, self._problems)
-        if doc_id is None:
-            return
-        value = None if grade is None else read_grade(grade, doc_id, entry, self._problems)
-        span = self._notes.read_span(fields.get(SPAN_KEY), entry.query_id)
-        yield doc_id, place, value, span
+        value = None if grade is None else read_grade(grade, doc_id, query_id, self._report)
+        yield doc_id, place, value, self._read_span(fields.get(SPAN_KEY), query_id)
 
-
-class _NotesReader:
-    """Reads categories, languages, remarks and spans; reports invalid ones (T118).
-
-    Args:
-        problems: Collects the problems.
-
-    Attributes:
-        languages: ``line, query_id, language`` of each declaration read so far.
-    """
-
-    def __init__(self, problems: Problems) -> None:
-        self.languages: list[tuple[int, str | None, str]] = []
-        self._problems = problems
-
-    def read_case(self, fields: Fields, query_id: str, *, strict: bool) -> dict[str, str]:
+    def _read_notes(self, fields: Fields, query_id: str, *, strict: bool) -> dict[str, str]:
         """Read the notes of a test case.
 
         Args:
@@ -353,13 +317,13 @@ class _NotesReader:
         found = {}
         for name in NOTE_KEYS:
             if name in fields:
-                text = self._read(name, fields[name][1], query_id, strict=strict)
+                text = self._read_note(name, fields[name][1], query_id, strict=strict)
                 if text is not None:
                     found[name] = text
         return found
 
-    def read_metadata(self, pairs: Iterable[tuple[Scalar, Node]], *, strict: bool) -> None:
-        """Read the metadata of a set.
+    def _read_metadata_texts(self, pairs: Iterable[tuple[Scalar, Node]], *, strict: bool) -> None:
+        """Check the metadata of a set, and read its language.
 
         Args:
             pairs: Keys and values.
@@ -369,27 +333,31 @@ class _NotesReader:
             if key.text not in METADATA_KEYS:
                 continue
             if strict and not _is_text(node):
-                self.report_wrong_value(node, f"{key.text} of the metadata is {_shown(node)}", None)
+                self._report_wrong_value(
+                    node, f"{key.text} of the metadata is {_shown(node)}", None
+                )
             elif key.text == "language" and isinstance(node, Scalar) and node.text:
-                self.languages.append((node.line, None, node.text))
+                self._languages.append((node.line, None, node.text))
 
-    def read_span(self, node: Node | None, query_id: str | None) -> str | None:
+    def _read_span(self, node: Node | None, query_id: str | None) -> str | None:
         """Read the words of a text that name a document; ``None`` without any."""
         if node is None or (isinstance(node, Scalar) and node.meaning == "null"):
             return None
         if isinstance(node, Scalar) and node.meaning == "text" and node.text.strip():
             return node.text
-        self.report_wrong_value(node, f"{SPAN_KEY} is {_shown(node)}", query_id)
+        self._report_wrong_value(node, f"{SPAN_KEY} is {_shown(node)}", query_id)
         return None
 
-    def report_wrong_value(self, node: Node, what: str, query_id: str | None) -> None:
+    def _report_wrong_value(self, node: Node, what: str, query_id: str | None) -> None:
         """Report a value of the wrong type."""
         remedy = None
         if isinstance(node, Scalar) and node.meaning not in ("text", "null"):
             remedy = f'Quote it: "{visible(node.text)}"'
-        self._problems.add("T118", Problem(node.line, what, node.column, query_id, remedy=remedy))
+        self._report(Problem("T118", node.line, what, node.column, query_id, remedy=remedy))
 
-    def _read(self, name: str, node: Node, query_id: str | None, *, strict: bool) -> str | None:
+    def _read_note(
+        self, name: str, node: Node, query_id: str | None, *, strict: bool
+    ) -> str | None:
         if isinstance(node, Scalar) and node.meaning == "null":
             return None
         words = NOTE_WORDS.get(name)
@@ -398,15 +366,15 @@ class _NotesReader:
                 return node.text
             if strict:
                 what = f"{name} is {_shown(node)}, not one of {', '.join(words)}"
-                self.report_wrong_value(node, what, query_id)
+                self._report_wrong_value(node, what, query_id)
             return None
         if not isinstance(node, Scalar) or node.meaning not in (
             ("text",) if strict else ("text", "integer")
         ):
-            self.report_wrong_value(node, f"{name} is {_shown(node)}", query_id)
+            self._report_wrong_value(node, f"{name} is {_shown(node)}", query_id)
             return None
         if name == "language" and node.text:
-            self.languages.append((node.line, query_id, node.text))
+            self._languages.append((node.line, query_id, node.text))
         return node.text
 
 

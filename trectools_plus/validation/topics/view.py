@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -15,7 +15,9 @@ from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.formats.nodes.model import Node
 from trectools_plus.formats.topic_records.forms import LINE_FORMS, Form
-from trectools_plus.validation.registry import FixName, SeverityName
+from trectools_plus.formats.topic_records.model import Problem, Topic
+from trectools_plus.formats.topic_records.values import report_empty_text
+from trectools_plus.validation.registry import SeverityName
 from trectools_plus.validation.texts import language_of_folder
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.shape import Shape
@@ -43,33 +45,6 @@ JUDGMENTS_SCHEMA: dict[str, type[pl.DataType]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A problem that a reader found and a rule reports.
-
-    Attributes:
-        line: The line, from 1.
-        message: The problem.
-        column: The character column, from 1.
-        query_id: The topic.
-        doc_id: The document.
-        severity: If it is lower than the severity of the rule.
-        remedy: If it differs from the remedy of the rule.
-        fix: If it differs from the fix of the rule: ``no`` if no program can fix it.
-        blocks_scoring: ``False`` if the file can be scored.
-    """
-
-    line: int
-    message: str
-    column: int | None = None
-    query_id: str | None = None
-    doc_id: str | None = None
-    severity: SeverityName | None = None
-    remedy: str | None = None
-    fix: FixName | None = None
-    blocks_scoring: bool | None = None
-
-
 class Problems:
     """The problems that a reader found, by the code of the rule that reports them.
 
@@ -83,9 +58,9 @@ class Problems:
         self._lines: dict[tuple[str, SeverityName | None], array[int]] = {}
         self._unfixable: Counter[tuple[str, SeverityName | None]] = Counter()
 
-    def add(self, code: str, problem: Problem) -> None:
+    def add(self, problem: Problem) -> None:
         """Add a problem."""
-        key = code, problem.severity
+        key = problem.code, problem.severity
         first = self._first.get(key)
         if first is None:
             self._first[key] = problem
@@ -159,9 +134,20 @@ class Content:
     read_as: str | None = None
 
     @classmethod
-    def empty(cls, problems: Problems | None = None, kind: Kind = "topics") -> Content:
-        """Return the content of a file without topics."""
-        return cls(pl.DataFrame(schema=ENTRIES_SCHEMA), problems or Problems(), kind=kind)
+    def of_topics(
+        cls, topics: Iterable[Topic], problems: Problems, read_as: str | None = None
+    ) -> Content:
+        """Return the content of a file of topics; report empty texts (T121)."""
+        return cls(table_of(topics, problems), problems, read_as=read_as)
+
+
+def table_of(topics: Iterable[Topic], problems: Problems) -> pl.DataFrame:
+    """Return the table of topics or cases; report empty texts (T121)."""
+    rows = []
+    for topic in topics:
+        report_empty_text(topic, problems.add)
+        rows.append((topic.line, topic.query_id, topic.text, topic.text_line or topic.line))
+    return pl.DataFrame(rows, schema=ENTRIES_SCHEMA, orient="row")
 
 
 class TopicsView(TableView):
