@@ -196,7 +196,7 @@ def _iter_topics(
             return iter(read_text(text, form, options, report, note))
         head, lines = [], source.lines()
     decoded = decode_lines(_without_bare_cr(chain(head, lines), path), path)
-    return read_lines(decoded, form, options, report, note, wants_warnings=False)
+    return read_lines(decoded, form, options, report, note, strict=True)
 
 
 def _up_to_first_text(lines: Iterator[bytes]) -> list[bytes]:

@@ -31,7 +31,6 @@ from trectools_plus.formats.topic_records.model import (
 )
 from trectools_plus.formats.topic_records.trees import names_of, records_of_line
 from trectools_plus.formats.topic_records.values import (
-    MAX_DIGITS,
     read_id,
     read_text,
     report_constants,
@@ -42,6 +41,8 @@ from trectools_plus.text import listed, quoted
 
 _ONE_OBJECT = "Write one JSON object per line"
 _KNOWN = {"id": (LINE_ID_KEYS, "--id-field"), "text": (TEXT_KEYS, "--text-fields")}
+_MAX_DIGITS = 4300
+"""The greatest number of digits of an integer that Python reads."""
 _SURROGATE = re.compile(r"\\u[dD][89A-Fa-f]")
 """An escape that may not be a character."""
 
@@ -52,7 +53,7 @@ def iter_json_lines(
     report: Report,
     note: Note,
     *,
-    wants_warnings: bool = True,
+    strict: bool = False,
 ) -> Iterator[Topic]:
     """Yield the topics of JSON Lines, also those without an id or a text.
 
@@ -61,7 +62,7 @@ def iter_json_lines(
         options: The fields with id and text, and the language.
         report: Takes the problems.
         note: Takes a description of the format and the fields, if they are not the usual ones.
-        wants_warnings: False if the caller ignores warnings; integers as ids are then read faster.
+        strict: True for loaders, which ignore warnings and refuse integers that Python cannot read.
     """
     lines = (pair for pair in lines if pair[1].strip(BLANKS + "\r"))
     first = next(lines, None)
@@ -72,7 +73,7 @@ def iter_json_lines(
     if choice is not None and not choice.text_fields:
         yield from _read_records(lines, options, report, note)
         return
-    reader = _LineReader(report, choice, wants_warnings)
+    reader = _LineReader(report, choice, strict)
     count = 0
     for number, line in lines:
         topic = reader.read(number, line)
@@ -114,12 +115,12 @@ class _LineReader:
     Args:
         report: Takes the problems.
         choice: The fields with id and text; if not given, the first known names that occur.
-        wants_warnings: See :func:`iter_json_lines`.
+        strict: See :func:`iter_json_lines`.
     """
 
-    def __init__(self, report: Report, choice: Choice | None, wants_warnings: bool) -> None:
+    def __init__(self, report: Report, choice: Choice | None, strict: bool) -> None:
         self._report = report
-        self._wants_warnings = wants_warnings
+        self._strict = strict
         self._id_key = self._text_key = ""
         if choice is not None:
             self._id_key, self._text_key = choice.id_field or "", choice.text_fields[0]
@@ -132,6 +133,9 @@ class _LineReader:
             topic = self._read_regular(number, record)
         if topic is None:
             topic = self._read_tree(number, line)
+        if topic is not None and record is None and self._strict:
+            what = "JSON that is nested too deeply or has too large a number"
+            self._report(Problem("T104", number, what))
         if topic is not None and record is not None:
             used = (self._id_key, self._text_key, *TOPICS_SCHEMA)
             fields = {key: as_field_text(value) for key, value in record.items() if key not in used}
@@ -143,8 +147,7 @@ class _LineReader:
         query_id, text = record.get(self._id_key), record.get(self._text_key)
         if type(text) is not str or not text.strip() or not query_id:
             return None
-        is_warned = type(query_id) is _Integer and len(query_id) <= MAX_DIGITS
-        if type(query_id) is str or (is_warned and not self._wants_warnings):
+        if type(query_id) is str or (self._strict and type(query_id) is _Integer):
             return Topic(number, str(query_id), text, text_line=number)
         return None
 
@@ -215,6 +218,8 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _as_written(text: str) -> _Integer:
+    if len(text.lstrip("-")) > _MAX_DIGITS:
+        raise _IrregularLineError
     return _Integer("0" if text == "-0" else text)
 
 

@@ -37,7 +37,7 @@ def read_lines(
     report: Report,
     note: Note,
     *,
-    wants_warnings: bool = True,
+    strict: bool = False,
 ) -> Iterator[Topic]:
     """Yield the topics of the lines of a file, also those without an id or a text.
 
@@ -47,10 +47,10 @@ def read_lines(
         options: The fields with id and text, and the language.
         report: Takes the problems.
         note: Takes a description of the format and the fields, if they are not the usual ones.
-        wants_warnings: False if the caller ignores warnings, which is faster.
+        strict: True for loaders, which ignore warnings.
     """
     if form == "jsonl":
-        return iter_json_lines(lines, options, report, note, wants_warnings=wants_warnings)
+        return iter_json_lines(lines, options, report, note, strict=strict)
     return iter_tsv(lines, report, note)
 
 

@@ -8,9 +8,6 @@ from trectools_plus.formats.nodes.model import JSON_CONSTANTS, Node, Scalar, Tre
 from trectools_plus.formats.topic_records.model import Problem, Report, Topic
 from trectools_plus.text import quoted, visible
 
-MAX_DIGITS = 4300
-"""The greatest number of digits of an integer that Python reads."""
-
 
 def read_id(node: Node, what: str, query_id: str | None, report: Report) -> str | None:
     """Read an id as it is written in the file; ``None`` without one.
@@ -59,7 +56,6 @@ def _id_problem(node: Scalar, what: str) -> Problem | None:
         node.column,
         severity="warning" if is_same else None,
         remedy=f'Quote it: "{shown}"',
-        refused=is_integer and len(node.text) > MAX_DIGITS,
     )
 
 
