@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from trectools_plus.formats.jsonl import as_field_text
 from trectools_plus.formats.nodes.json import parse_json
-from trectools_plus.formats.nodes.model import Mapping, Node, TreeError
+from trectools_plus.formats.nodes.model import Mapping, Node, Tree, TreeError
 from trectools_plus.formats.nodes.model import describe as describe_node
 from trectools_plus.formats.tables import TOPICS_SCHEMA
 from trectools_plus.formats.topic_records.fields import Choice, choose_fields, format_of
@@ -39,7 +39,6 @@ from trectools_plus.formats.topic_records.values import (
 from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS
 from trectools_plus.text import listed, quoted
 
-_ONE_OBJECT = "Write one JSON object per line"
 _KNOWN = {"id": (LINE_ID_KEYS, "--id-field"), "text": (TEXT_KEYS, "--text-fields")}
 _MAX_DIGITS = 4300
 """The greatest number of digits of an integer that Python reads."""
@@ -62,7 +61,8 @@ def iter_json_lines(
         options: The fields with id and text, and the language.
         report: Takes the problems.
         note: Takes a description of the format and the fields, if they are not the usual ones.
-        strict: True for loaders, which ignore warnings and refuse integers that Python cannot read.
+        strict: True for loaders, which read other fields too, ignore warnings, and refuse integers
+            that Python cannot read.
     """
     lines = (pair for pair in lines if pair[1].strip(BLANKS + "\r"))
     first = next(lines, None)
@@ -133,13 +133,15 @@ class _LineReader:
             topic = self._read_regular(number, record)
         if topic is None:
             topic = self._read_tree(number, line)
-        if topic is not None and record is None and self._strict:
+        if topic is None or not self._strict:
+            return topic
+        if record is None:
             what = "JSON that is nested too deeply or has too large a number"
             self._report(Problem("T104", number, what))
-        if topic is not None and record is not None:
-            used = (self._id_key, self._text_key, *TOPICS_SCHEMA)
-            fields = {key: as_field_text(value) for key, value in record.items() if key not in used}
-            topic.other_fields = {key: one for key, one in fields.items() if one is not None}
+            return None
+        used = (self._id_key, self._text_key, *TOPICS_SCHEMA)
+        fields = {key: as_field_text(value) for key, value in record.items() if key not in used}
+        topic.other_fields = {key: text for key, text in fields.items() if text is not None}
         return topic
 
     def _read_regular(self, number: int, record: dict[str, Any]) -> Topic | None:
@@ -153,10 +155,8 @@ class _LineReader:
 
     def _read_tree(self, number: int, line: str) -> Topic | None:
         """Read a line with all its problems; ``None`` if it is not a JSON object."""
-        try:
-            tree = parse_json(line, number)
-        except TreeError as error:
-            self._report(syntax_problem(error, _ONE_OBJECT))
+        tree = _parse(number, line, self._report)
+        if tree is None:
             return None
         report_repeated_keys(tree, self._report)
         report_constants(tree, self._report)
@@ -184,11 +184,20 @@ class _LineReader:
     def _report_missing(self, number: int, what: str, key: str, fields: dict[str, Node]) -> None:
         keys, option = _KNOWN[what]
         wanted = f"for the {what} ({', '.join(keys)})"
-        remedy = f"Name the field with the {what}: {option} NAME"
+        # Findings have the remedy of the rule.
+        remedy = f"Name the field with the {what}: {option} NAME" if self._strict else None
         if key:
             wanted, remedy = quoted(key), "Give every line the same fields as the first"
         seen = f" (fields: {listed(list(fields))})" if fields else ""
         self._report(Problem("T105", number, f"field {wanted} is missing{seen}", remedy=remedy))
+
+
+def _parse(number: int, line: str, report: Report) -> Tree | None:
+    try:
+        return parse_json(line, number)
+    except TreeError as error:
+        report(syntax_problem(error, "Write one JSON object per line"))
+        return None
 
 
 class _IrregularLineError(ValueError):
@@ -243,10 +252,8 @@ def _read_records(
     records = Records([], "", noun="lines of JSON")
     languages: dict[str, None] = {}
     for number, line in lines:
-        try:
-            tree = parse_json(line, number)
-        except TreeError as error:
-            report(syntax_problem(error, _ONE_OBJECT))
+        tree = _parse(number, line, report)
+        if tree is None:
             continue
         if not isinstance(tree.root, Mapping):
             report(Problem("T104", number, "expected a JSON object"))

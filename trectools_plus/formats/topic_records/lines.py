@@ -151,9 +151,8 @@ def find_line_records(text: str, form: LineForm, report: Report) -> Records:
         if not line.strip() or (form == "blank" and is_skipped(line)):
             continue
         match = fullmatch(line)
-        problem = _problem_of(line, number, form, is_read=match is not None)
         if match is None or not found or form == "blank":
-            report(problem)
+            report(_problem_of(line, number, form, is_read=match is not None))
         if match is None:
             continue
         value = match[2].strip()

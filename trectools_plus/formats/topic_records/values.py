@@ -26,13 +26,13 @@ def read_id(node: Node, what: str, query_id: str | None, report: Report) -> str 
         state = "null" if node.meaning == "null" else "empty"
         report(Problem("T105", node.line, f"{what} is {state}", node.column, query_id))
         return None
-    problem = _id_problem(node, what)
+    problem = _id_problem(node, what, query_id)
     if problem is not None:
-        report(replace(problem, query_id=query_id))
+        report(problem)
     return node.text
 
 
-def _id_problem(node: Scalar, what: str) -> Problem | None:
+def _id_problem(node: Scalar, what: str, query_id: str | None) -> Problem | None:
     """Return the problem of an id that a loader does not read as text (T114)."""
     shown = visible(node.text)
     is_integer = node.meaning == "integer"
@@ -54,6 +54,7 @@ def _id_problem(node: Scalar, what: str) -> Problem | None:
         node.line,
         message,
         node.column,
+        query_id,
         severity="warning" if is_same else None,
         remedy=f'Quote it: "{shown}"',
     )
