@@ -250,11 +250,12 @@ def _languages_of(found: Sequence[Element]) -> dict[str, list[Element]]:
     """Return topics by their language, if they have one and there are several; else nothing."""
     by_language: dict[str, list[Element]] = {}
     for element in found:
-        code = next(
-            (element.attributes[n] for n in _LANG_ATTRIBUTES if n in element.attributes), ""
-        )
-        by_language.setdefault(code, []).append(element)
+        by_language.setdefault(_language_of(element), []).append(element)
     return by_language if len(by_language) > 1 and "" not in by_language else {}
+
+
+def _language_of(element: Element) -> str:
+    return next((element.attributes[n] for n in _LANG_ATTRIBUTES if n in element.attributes), "")
 
 
 def _choose_named_language(
@@ -285,9 +286,8 @@ def _xml_record(element: Element, name: str, options: TopicOptions) -> Record:
     languages: dict[str, list[str]] = {}
     children = [child for child in element.children if not _contains(child, name)]
     for child in children:
-        code = next((child.attributes[n] for n in _LANG_ATTRIBUTES if n in child.attributes), None)
-        if code is not None:
-            languages.setdefault(child.name, []).append(code)
+        if any(name in child.attributes for name in _LANG_ATTRIBUTES):
+            languages.setdefault(child.name, []).append(_language_of(child))
     for child in children:
         codes = languages.get(child.name, [])
         if len(set(codes)) > 1:

@@ -116,8 +116,8 @@ class _Finder:
             return None
         pairs = self._aliases.fields(root)
         fields = {key.text: (key, value) for key, value in pairs}
-        if any(name in fields for name in TOP_KEYS[1:]):
-            name = next(name for name in TOP_KEYS[1:] if name in fields)
+        name = next((name for name in TOP_KEYS[1:] if name in fields), None)
+        if name is not None:
             inner = fields[name][1]
             if isinstance(inner, Mapping):
                 return self._find_in_keys(self._aliases.fields(inner)) if self.test_sets else None

@@ -102,20 +102,18 @@ def _read(text: str, form: Form, options: TopicOptions) -> Content:
     if form in STREAMED:
         topics = read_lines(_lines(text), form, options, problems.add, notes.append)
     else:
+        if form == "blank":
+            options = DEFAULTS  # without a header, there are no names of fields
         topics = read_text(text, form, options, problems.add, notes.append)
-    content = Content.of_topics(topics, problems)
-    if notes and form != "tsv":  # a header of TSV is a finding
-        content.read_as = notes[0]
-    return content
+    # A header of TSV is a finding.
+    return Content.of_topics(topics, problems, () if form == "tsv" else notes)
 
 
 def _unreadable(problem: Problem, kind: Kind = "topics") -> Content:
     """Return the content of a file with one problem, without topics."""
     problems = Problems()
     problems.add(problem)
-    content = Content.of_topics([], problems)
-    content.kind = kind
-    return content
+    return Content.of_topics([], problems, kind=kind)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -135,9 +133,7 @@ def _read_tree(text: str, form: Literal["json", "yaml"], options: TopicOptions) 
     report_constants(tree, problems.add)
     notes: list[str] = []
     topics = make_topics(records, options, problems.add, notes.append)
-    content = Content.of_topics(topics, problems)
-    content.read_as = notes[0] if notes else None
-    return content
+    return Content.of_topics(topics, problems, notes)
 
 
 def _first_line(text: str, form: Form, content: Content) -> int | None:

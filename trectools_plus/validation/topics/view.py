@@ -135,10 +135,22 @@ class Content:
 
     @classmethod
     def of_topics(
-        cls, topics: Iterable[Topic], problems: Problems, read_as: str | None = None
+        cls,
+        topics: Iterable[Topic],
+        problems: Problems,
+        notes: Sequence[str] = (),
+        kind: Kind = "topics",
     ) -> Content:
-        """Return the content of a file of topics; report empty texts (T121)."""
-        return cls(table_of(topics, problems), problems, read_as=read_as)
+        """Return the content of a file of topics; report empty texts (T121).
+
+        Args:
+            topics: The topics.
+            problems: Collects the problems.
+            notes: Descriptions of how the file was read, at the latest after the last topic.
+            kind: The kind of file.
+        """
+        table = table_of(topics, problems)
+        return cls(table, problems, kind=kind, read_as=next(iter(notes), None))
 
 
 def table_of(topics: Iterable[Topic], problems: Problems) -> pl.DataFrame:

@@ -32,16 +32,9 @@ MAX_WORDS = 1000
 )
 def duplicate_id_same(topics: TopicsView) -> Hit | None:
     """A topic is repeated with the same text."""
-    again = _repeated(topics).filter(pl.col("same"))
-    if again.is_empty():
-        return None
-    first = again.row(0, named=True)
-    return _hit(
-        again,
-        f"topic {visible(first['query_id'])} is repeated (first on line {first['first_line']})"
-        f"{in_all(again.height, 'such topic')}",
-        fix=None if topics.form == "tsv" else "no",
-    )
+    what = "topic {} is repeated (first on line {})"
+    fix: FixName | None = None if topics.form == "tsv" else "no"
+    return _repeated_hit(_repeated(topics).filter(pl.col("same")), what, fix)
 
 
 @rule(
@@ -60,15 +53,17 @@ def duplicate_id_same(topics: TopicsView) -> Hit | None:
 )
 def duplicate_id_other(topics: TopicsView) -> Hit | None:
     """An id has two texts."""
-    again = _repeated(topics).filter(~pl.col("same"))
+    what = "topic {} has another text on line {}"
+    return _repeated_hit(_repeated(topics).filter(~pl.col("same")), what)
+
+
+def _repeated_hit(again: pl.DataFrame, what: str, fix: FixName | None = None) -> Hit | None:
+    """Return a hit for repeated topics; the message has the id and the line of the first."""
     if again.is_empty():
         return None
     first = again.row(0, named=True)
-    return _hit(
-        again,
-        f"topic {visible(first['query_id'])} has another text on line {first['first_line']}"
-        f"{in_all(again.height, 'such topic')}",
-    )
+    message = what.format(visible(first["query_id"]), first["first_line"])
+    return _hit(again, message + in_all(again.height, "such topic"), fix)
 
 
 def _repeated(topics: TopicsView) -> pl.DataFrame:

@@ -1,0 +1,72 @@
+"""Loaders raise what the validators report: both read topics with the same code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.topics import iter_topics, read_topics
+from trectools_plus.validation import validate_topics
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("t.tsv", "1\ta\n2 b\n"),
+        ("t.tsv", "1\ta\n\tb\n"),
+        ("t.tsv", "1\ta\n2\t \n"),
+        ("t.jsonl", '{"id":"1","text":"a"}\n{"id":"2","text":"b"\n'),
+        ("t.jsonl", '{"id":"1","text":"a"}\n["2","b"]\n'),
+        ("t.jsonl", '{"id":"1","text":"a"}\n{"qid":"2","text":"b"}\n'),
+        ("t.jsonl", '{"id":"1","text":"a"}\n{"id":null,"text":"b"}\n'),
+        ("t.jsonl", '{"id":"1","text":"a"}\n{"id":1.5,"text":"b"}\n'),
+        ("t.jsonl", '{"id":"1","text":"a"}\n{"id":"2","text":true}\n'),
+        ("t.jsonl", '{"id":"1","text":"a"}\n{"id":"2","text":" "}\n'),
+        ("t.jsonl", '{"id":"1","text":"a"}\n{"id":"2","id":"3","text":"b"}\n'),
+        ("t.jsonl", '{"id":"1","text":"a"}\n{"id":"2","text":"b","x":NaN}\n'),
+        ("t.jsonl", '{"x":"1","text":"a"}\n'),
+        ("t.xml", "<topics><topic number='1'>a</topic><topic>b</topic></topics>\n"),
+    ],
+)
+def test_loaders_raise_the_first_error_of_the_validator(
+    tmp_path: Path, name: str, data: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(data)
+    (finding,) = [one for one in validate_topics(path).findings if one.severity == "error"]
+    for read in (read_topics, lambda path: list(iter_topics(path))):
+        with pytest.raises(FormatError) as caught:
+            read(path)
+        error = caught.value
+        message, _, code = error.what.rpartition(" ")
+        assert finding.message.startswith(message)
+        assert code == f"({finding.code})"
+        assert (error.line, error.column) == (finding.line, finding.column)
+
+
+def test_warnings_do_not_stop_loaders(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"id":1,"text":"a"}\n{"id":-0,"text":"b","n":-0}\n')
+    assert [finding.code for finding in validate_topics(path).findings] == ["T114"]
+    frame = read_topics(path).frame
+    assert frame.rows() == [("1", "a", None), ("0", "b", "0")]
+
+
+def test_a_number_as_text_is_a_warning_but_not_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"id":"1","text":"a"}\n{"id":"2","text":5}\n')
+    (finding,) = validate_topics(path).findings
+    assert (finding.code, finding.severity) == ("T115", "warning")
+    with pytest.raises(FormatError, match=r"text 5 is read as the integer 5 \(T115\)"):
+        read_topics(path)
+
+
+def test_a_tab_below_lines_with_blanks_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text("".join(f"{n} some words\n" for n in range(250)) + "300\ta b\n")
+    (finding,) = validate_topics(path).findings
+    assert (finding.code, finding.count, finding.blocks_scoring) == ("T101", 251, True)
+    with pytest.raises(FormatError, match=r"expected id text, as on the first line \(T101\).*:251"):
+        read_topics(path)
