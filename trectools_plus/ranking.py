@@ -98,22 +98,19 @@ def separate_ties(frame: pl.DataFrame) -> pl.DataFrame:
         Rows in canonical order, ranks from 1, scores strictly descending within each query.
     """
     ranked = rank_documents(frame)
+    rank = ranked["rank"].to_numpy()
+    query = np.cumsum(rank == 1)
     # With scores counted in steps of 32-bit floats, s[i] = min(s[i], s[i-1] - 1). After adding
-    # the rank to each step, this is a running minimum.
-    steps = pl.Series("steps", _to_steps(ranked["score"].to_numpy()))
-    lowest = (
-        ranked.with_columns(steps + ranked["rank"])
-        .select(pl.col("steps").cum_min().over("query_id") - pl.col("rank"))
-        .to_series()
-        .to_numpy()
-    )
+    # the rank to each step, this is a running minimum. Each query is below the one before it.
+    below = query << 34
+    steps = _to_steps(ranked["score"].to_numpy()) + rank
+    lowest = np.minimum.accumulate(steps - below) + below - rank
     too_low = lowest < -_LARGEST_STEP
     scores = _from_steps(np.where(too_low, 0, lowest)).astype(np.float64)
     if too_low.any():
         # Nothing is lower than the lowest 32-bit float: for such a query, keep only the order.
-        marked = ranked.select("query_id", too_low=pl.Series(too_low))
-        crowded = marked.select(pl.col("too_low").any().over("query_id")).to_series().to_numpy()
-        scores = np.where(crowded, -ranked["rank"].to_numpy().astype(np.float64), scores)
+        crowded = np.isin(query, query[too_low])
+        scores = np.where(crowded, -rank.astype(np.float64), scores)
     return ranked.with_columns(score=scores)
 
 

@@ -203,6 +203,6 @@ def resample_curves(
 
 def _default_ranks(runs: Mapping[str, Run]) -> list[int]:
     """Return :data:`RANKS` up to the length of the longest ranking."""
-    lengths = [run.frame.group_by("query_id").len()["len"].max() for run in runs.values()]
-    deepest = max((int(length) for length in lengths if isinstance(length, int)), default=1)
+    lengths = [int(run.rows.blocks.sizes.max(initial=1)) for run in runs.values()]
+    deepest = max(lengths, default=1)
     return [rank for rank in RANKS if rank <= deepest] or [1]

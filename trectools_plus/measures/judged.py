@@ -2,9 +2,9 @@
 
 A ranked measure depends only on the grade at each rank, the number of retrieved documents, and the
 grades in the qrels. :class:`JudgedRun` contains these in flat arrays with one entry per judged
-document. Document ids are needed only to create it: :class:`JudgedQueries` finds them by a join;
-:mod:`~trectools_plus.measures.scoring` finds them in hash tables, for run files that are read in
-chunks.
+document. Document ids are needed only to create it: they are found in hash tables, by
+:class:`JudgedQueries` for whole runs, and by :mod:`~trectools_plus.measures.scoring` for run files
+that are read in chunks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.formats.clean.judged import PairTable
+from trectools_plus.formats.clean.words import Ids
 from trectools_plus.measures.definitions.base import RELEVANT, ScoredQueries
+from trectools_plus.validation.views.order import places_in_query
+from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.shape import Shape
 
 if TYPE_CHECKING:
     import polars as pl
@@ -164,26 +169,43 @@ class JudgedQueries(ScoredQueries):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def find(self, run: Run) -> JudgedRun:
-        """Return the rank of each row of ``frame`` in a run, in their order.
-
-        The judged documents of a run are found once, for all callers.
-        """
-        return self._find(run)[0]
+        """Return the rank of each row of ``frame`` in a run, in their order."""
+        view = view_of(run)
+        number = self.number(view.query_ids)
+        judged = number >= 0
+        retrieved = np.zeros(len(self.query_ids), np.int64)
+        retrieved[number[judged]] = view.blocks.sizes[judged]
+        query, pairs, grade = self._judgments
+        rank = np.zeros(len(query), np.int64)
+        rows, judgments = pairs.find(view.doc_ids, number[view.blocks.query])
+        rank[judgments] = view.evaluated_ranks(rows)
+        return JudgedRun(retrieved, query, rank, grade)
 
     def judge(self, run: Run) -> JudgedRun:
         """Return the ranks of the judged documents in a run, found once for all callers."""
-        return self._find(run)[1]
-
-    def _find(self, run: Run) -> tuple[JudgedRun, JudgedRun]:
         if id(run) not in self._found:
-            in_order = JudgedRun.in_order(self, self.rank(run))
-            self._found[id(run)] = run, in_order, in_order.sorted()
-        return self._found[id(run)][1:]
+            self._found[id(run)] = run, self.find(run).sorted()
+        return self._found[id(run)][1]
 
     @cached_property
-    def _found(self) -> dict[int, tuple[Run, JudgedRun, JudgedRun]]:
-        """Runs in the order of ``frame`` and sorted, by the address of the run."""
+    def _found(self) -> dict[int, tuple[Run, JudgedRun]]:
+        """Runs by their address."""
         return {}
+
+    @cached_property
+    def _judgments(self) -> tuple[IntArray, PairTable, IntArray]:
+        """The query of each row of ``frame``, the pairs of query and document, and the grades."""
+        query = self.frame["query"].to_numpy().astype(np.int64)
+        pairs = PairTable.of(Ids.of_series(self.frame["doc_id"]), query)
+        return query, pairs, self.frame["relevance"].to_numpy()
+
+    def number(self, query_ids: Sequence[str]) -> IntArray:
+        """Return the positions of queries in ``query_ids``; -1 for queries that are not scored."""
+        return np.array([self._number_of.get(one, -1) for one in query_ids], np.int64)
+
+    @cached_property
+    def _number_of(self) -> dict[str, int]:
+        return {query_id: number for number, query_id in enumerate(self.query_ids)}
 
     def rank(self, run: Run) -> pl.DataFrame:
         """Return the canonical ranking of these queries: ``query, doc_id, rank, score``."""
@@ -311,6 +333,32 @@ class RankedRun:
     query_ids: Sequence[str]
     judged: JudgedRun
     documents: tuple[JudgedQueries, pl.DataFrame] | None = None
+
+
+def view_of(run: Run) -> RunView:
+    """Return a view of a run in memory, for its canonical order."""
+    return RunView(run.path or run.name, None, Shape(), run.rows, None)
+
+
+def first_documents(run: Run, depth: int) -> pl.DataFrame:
+    """Return ``query_id, doc_id, rank`` of the first documents of each query, in canonical order.
+
+    The queries are in the order in which they first occur.
+    """
+    import polars as pl
+
+    view = view_of(run)
+    query = view.grouped.query
+    place = places_in_query(query)
+    shown = place < depth
+    return pl.DataFrame(
+        {
+            "query_id": pl.Series(view.query_ids, dtype=pl.String).gather(query[shown]),
+            "doc_id": view.doc_ids.take(view.order(32)[shown]).series(),
+            "rank": place[shown] + 1,
+        },
+        schema={"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64},
+    )
 
 
 def ordinals(groups: IntArray) -> IntArray:

@@ -25,9 +25,10 @@ from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.writing import write_parquet
+from trectools_plus.measures.judged import first_documents
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.html.page import write_html
-from trectools_plus.reporting.html.per_query import DEEPEST, QueryEvidence, first_results
+from trectools_plus.reporting.html.per_query import DEEPEST, QueryEvidence
 from trectools_plus.reporting.ir_metadata import write_annotated_runs
 from trectools_plus.reporting.markdown.report import write_markdown
 from trectools_plus.reporting.plots.figures import write_plots
@@ -133,7 +134,7 @@ def _list_tables(result: BenchmarkResult) -> dict[str, pl.DataFrame]:
     if dataset is not None and dataset.topics is not None:
         tables[TOPICS_FILE] = dataset.topics.frame
     if dataset is not None and dataset.corpus is not None:
-        shown = [first_results(run, DEEPEST)["doc_id"] for run in result.runs.values()]
+        shown = [first_documents(run, DEEPEST)["doc_id"] for run in result.runs.values()]
         found = dataset.corpus.find(pl.concat(shown).unique(maintain_order=True))
         titles = found.select("doc_id", "title").filter(pl.col("title") != "").sort("doc_id")
         if titles.height:

@@ -162,7 +162,8 @@ def _required_depth(dataset: Dataset, evaluation: Evaluation) -> int:
 
 def _find_gaps(run: Run, query_ids: Sequence[str], required: int) -> tuple[list[str], list[str]]:
     """Find queries without results, and queries with fewer than ``required`` results."""
-    sizes = dict(run.frame.group_by("query_id").agg(pl.len()).iter_rows())
+    blocks = run.rows.blocks
+    sizes = dict(zip(blocks.query_ids, blocks.sizes.tolist(), strict=True))
     missing = [query_id for query_id in query_ids if query_id not in sizes]
     return missing, [query for query in query_ids if 0 < sizes.get(query, 0) < required]
 

@@ -13,9 +13,9 @@ from trectools_plus.formats.tables import Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim
 from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.measures.judged import first_documents
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.ranking import rank_documents
 
 _NEAREST: tuple[Relation, ...] = ("parent", "child", "sibling")
 """The relations in order of priority."""
@@ -80,8 +80,7 @@ def find_near_misses(
 
 def _first_results(run: Run) -> dict[str, str]:
     """Return the first document of every query, in the canonical order."""
-    first = rank_documents(run.frame).filter(pl.col("rank") == 1)
-    return dict(first.select("query_id", "doc_id").iter_rows())
+    return dict(first_documents(run, 1).select("query_id", "doc_id").iter_rows())
 
 
 def _near(

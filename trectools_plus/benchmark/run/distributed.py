@@ -13,7 +13,6 @@ from trectools_plus.distributed import Workers
 from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
 from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
 from trectools_plus.formats.files.atomic import atomic_write
-from trectools_plus.formats.tables import Run
 from trectools_plus.progress import Progress
 
 
@@ -110,6 +109,6 @@ def _receive(given: GivenRun, mode: ModeRun, content: bytes, folder: OutputFolde
     source = mode.info.source.model_copy(update={"path": given.path})
     return replace(
         mode,
-        run=Run(mode.run.frame, given.name, str(folder.path / mode.info.path)),
+        run=replace(mode.run, name=given.name, path=str(folder.path / mode.info.path)),
         info=mode.info.model_copy(update={"source": source}),
     )

@@ -1,6 +1,6 @@
-"""The run file of one mode: written, validated, read back and ready for scoring.
+"""The run file of one mode: validated, written and ready for scoring.
 
-Scoring uses the rows of the written file, so that any other tool computes the same figures from
+Scoring uses the rows as they are written, so that any other tool computes the same figures from
 the files. They are in the canonical order and without ties, on which tools disagree. A mode that
 finds nothing has no file, because readers refuse a run without rows.
 """
@@ -27,7 +27,7 @@ from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.output_folder import RUNS_FOLDER, OutputFolder
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.run import write_run
-from trectools_plus.formats.tables import Run
+from trectools_plus.formats.tables import CompactRun, Run
 from trectools_plus.measures.scoring.bounds import tie_counts
 from trectools_plus.ranking import separate_ties
 from trectools_plus.validation import Severity, check_pair, refuse_errors
@@ -64,7 +64,7 @@ class ModeRun:
     @property
     def status(self) -> ResultStatus:
         """``empty`` when no query found anything, else ``ok``."""
-        return "empty" if self.run.frame.is_empty() else "ok"
+        return "empty" if self.info.path is None else "ok"
 
 
 def read_mode_run(
@@ -88,24 +88,26 @@ def read_mode_run(
         InputError: If a file cannot be read or written.
     """
     run, found = load_run_with_findings(path, qrels=dataset.qrels, inspect=check)
-    known = {finding.code for finding in found}
-    pair = check_pair(run, dataset.qrels, dataset.topics)
-    pair = [finding for finding in pair if finding.code not in known]
-    refuse_errors(pair)
+    if dataset.topics is not None:
+        known = {finding.code for finding in found}
+        pair = check_pair(run, dataset.qrels, dataset.topics)
+        pair = [finding for finding in pair if finding.code not in known]
+        refuse_errors(pair)
+        found = (*found, *pair)
     source = None if path == "-" else SourceFile(path=path, sha256=sha256_file(path))
-    written = write_mode_run(dataset, folder, Run(run.frame, name))
+    written = _write(folder, Run(run.frame, name), RUNS_FOLDER)
     # The report lists the findings on the given file: the written file no longer has some of them.
     return replace(
         written,
         info=written.info.model_copy(update={"source": source}),
-        findings=record_findings([*found, *pair]),
+        findings=record_findings(found),
     )
 
 
 def write_mode_run(
     dataset: Dataset, folder: OutputFolder, run: Run, subfolder: str = RUNS_FOLDER
 ) -> ModeRun:
-    """Write a run, validate the file, and read it back.
+    """Write a run, and validate the file.
 
     Args:
         dataset: The judgments and topics.
@@ -117,6 +119,16 @@ def write_mode_run(
         FindingsError: If a rule that scoring depends on is broken.
         InputError: If the file cannot be written.
     """
+    mode = _write(folder, run, subfolder)
+    if mode.info.path is None:
+        return mode
+    with folder.final_names():
+        findings = _check_written(folder.partial / mode.info.path, dataset)
+    return replace(mode, findings=findings)
+
+
+def _write(folder: OutputFolder, run: Run, subfolder: str) -> ModeRun:
+    """Write a run in the canonical order without ties, and return it as it is written."""
     if run.frame.is_empty():
         nothing = RunInfo(
             path=None, sha256=None, queries=0, results=0, depth=0, ties=_count_ties(run)
@@ -124,24 +136,24 @@ def write_mode_run(
         return ModeRun(run, nothing, [])
     name = f"{subfolder}/{run.name}.run"
     path = folder.partial / name
+    separate = Run(separate_ties(run.frame), run.name, str(folder.path / name))
     with folder.final_names():
-        tag = re.sub(r"[^A-Za-z0-9_.-]", "_", run.name)
-        write_run(Run(separate_ties(run.frame)), path, tag=tag)
-        written, findings = _load_written(path, dataset)
-    sizes = written.frame.group_by("query_id").len()["len"].to_list()
+        write_run(separate, path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", run.name))
+    written = CompactRun(separate.frame, separate.name, separate.path)
+    sizes = written.blocks.sizes
     info = RunInfo(
         path=name,
         sha256=sha256_file(path),
         queries=len(sizes),
-        results=sum(sizes),
-        depth=max(sizes, default=0),
+        results=int(sizes.sum()),
+        depth=int(sizes.max()),
         ties=_count_ties(run),
     )
-    return ModeRun(Run(written.frame, run.name, str(folder.path / name)), info, findings)
+    return ModeRun(written, info, [])
 
 
-def _load_written(path: Path, dataset: Dataset) -> tuple[Run, list[FindingRecord]]:
-    """Read a file of this benchmark; its expected findings are warnings, not errors."""
+def _check_written(path: Path, dataset: Dataset) -> list[FindingRecord]:
+    """Validate a file of this benchmark; its expected findings are warnings, not errors."""
     run, found = load_run_with_findings(path, max_depth=None)
     pair = [
         replace(finding, severity=Severity.WARNING, blocks_scoring=False)
@@ -150,7 +162,7 @@ def _load_written(path: Path, dataset: Dataset) -> tuple[Run, list[FindingRecord
         for finding in check_pair(run, dataset.qrels, dataset.topics)
     ]
     refuse_errors(pair)
-    return run, record_findings([*found, *pair])
+    return record_findings([*found, *pair])
 
 
 def _count_ties(run: Run) -> TieInfo:

@@ -19,8 +19,7 @@ import polars as pl
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import Qrels, Run, Topics
-from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.ranking import rank_documents
+from trectools_plus.measures.judged import JudgedQueries, first_documents
 
 PARTS = 1_000_000
 """Values are rounded to 1/PARTS."""
@@ -258,7 +257,7 @@ def _collect_results(
         if mode not in evidence.runs:
             continue
         run = evidence.runs[mode]
-        top = first_results(run, DEEPEST).join(places, on="query_id", maintain_order="left")
+        top = first_documents(run, DEEPEST).join(places, on="query_id", maintain_order="left")
         tops.append(top.select(pl.lit(place).alias("mode"), "query", "rank", "doc_id"))
         if queries is not None:
             judged = queries.judge(run)
@@ -308,13 +307,6 @@ def _number(
         "grades": distinct.astype(np.int64).tolist(),
         "results": _pack(results),
     }
-
-
-def first_results(run: Run, depth: int) -> pl.DataFrame:
-    """Return ``query_id, doc_id, rank`` of the first results, in canonical order."""
-    ranked = rank_documents(run.frame.select("query_id", "doc_id", "score"))
-    first = ranked.filter(pl.col("rank") <= depth)
-    return first.select("query_id", "doc_id", pl.col("rank").cast(pl.Int64))
 
 
 def _list_titles(named: pl.Series, corpus: Documents | None) -> list[str]:
