@@ -13,7 +13,12 @@ from hypothesis.extra.numpy import arrays
 from trectools_plus import compare
 from trectools_plus.statistics import compare_columns, pairwise_differences, resamples
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS, bootstrap_test, scale_to_range
-from trectools_plus.statistics.resamples import count_maxima, draw_counts, map_chunks
+from trectools_plus.statistics.resamples import (
+    CenteredFamily,
+    count_maxima,
+    draw_counts,
+    map_chunks,
+)
 from trectools_plus.statistics.systems import compare_simultaneously
 
 ROOT = Path(__file__).parents[2]
@@ -126,9 +131,8 @@ def test_maxima_in_blocks_are_those_of_the_plain_definition(table, seed, blocks)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(resamples, "RESAMPLES_PER_BLOCK", blocks[0])
         patch.setattr(resamples, "COLUMNS_PER_BLOCK", blocks[1])
-        maxima, extreme = count_maxima(
-            scaled, np.ones_like(scaled, dtype=bool), threshold, 40, seed
-        )
+        family = CenteredFamily(scaled, np.ones_like(scaled, dtype=bool), threshold)
+        ((maxima, extreme),) = count_maxima([family], 40, seed)
     assert maxima == pytest.approx(expected, rel=1e-6)
     near = np.abs(statistics - threshold) < 1e-6
     assert (extreme <= (statistics >= threshold - 1e-6).sum(axis=0)).all()

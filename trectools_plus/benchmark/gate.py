@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import decide_family, interval_from, name_method
+from trectools_plus.benchmark.compare.compare import decide_families, interval_from, name_method
 from trectools_plus.benchmark.compare.compare_reports import (
     QueryChange,
     note_undefined,
@@ -515,12 +515,12 @@ def _test_changes(
         rows = [places[query_id] for query_id in pair["query_id"]]
         differences[rows, column] = (pair["current"] - pair["baseline"]).to_numpy()
     facts = name_method(*choose_method(None, None), "")
-    comparisons, p_values = decide_family(differences, facts, **resampling)
+    ((comparisons, p_values),) = decide_families([differences], facts, **resampling)
     columns = zip(tested.items(), comparisons, p_values.tolist(), strict=True)
     for column, ((index, pair), found, p_value) in enumerate(columns):
         shown = found
         if alone:
-            (shown,), _ = decide_family(differences[:, [column]], facts, **resampling)
+            (((shown,), _),) = decide_families([differences[:, [column]]], facts, **resampling)
         ci = interval_from(shown, resampling["resamples"])
         changes[index] = _Change(pair, found, ci, p_value)
     return changes

@@ -7,9 +7,9 @@ are therefore the same for any number of threads, columns and workers.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -136,45 +136,62 @@ def _blocks(columns: int) -> list[slice]:
     return [slice(at, at + COLUMNS_PER_BLOCK) for at in range(0, columns, COLUMNS_PER_BLOCK)]
 
 
-def count_maxima(
-    table: FloatArray,
-    defined: BoolArray,
-    threshold: FloatArray,
-    resamples: int,
-    seed: int | tuple[int, int],
-) -> tuple[FloatArray, IntArray]:
-    """Draw the largest t statistic of each resample, and count those of each column.
+class CenteredFamily(NamedTuple):
+    """The columns of one family of comparisons.
 
-    All columns have the same draws. Memory does not grow with resamples times columns.
-
-    Args:
+    Attributes:
         table: As for :func:`studentised_means`.
         defined: As for :func:`studentised_means`.
         threshold: Shape (columns,).
+    """
+
+    table: FloatArray
+    defined: BoolArray
+    threshold: FloatArray
+
+
+def count_maxima(
+    families: Sequence[CenteredFamily], resamples: int, seed: int | tuple[int, int]
+) -> list[tuple[FloatArray, IntArray]]:
+    """Draw the largest t statistic of each resample, and count those of each column.
+
+    All columns of all families, whose tables have the same number of rows, have the same draws.
+    Memory does not grow with resamples times columns.
+
+    Args:
+        families: The families.
         resamples: The number of resamples.
         seed: As in :func:`map_chunks`.
 
     Returns:
-        The largest statistic of each resample, shape (resamples,); and for each column the number
-        of resamples whose statistic is at least its threshold, shape (columns,).
+        For each family, the largest statistic of each resample, shape (resamples,); and for each
+        column the number of resamples whose statistic is at least its threshold, shape (columns,).
     """
-    rows, columns = table.shape
-    blocks = _blocks(columns)
+    rows = len(families[0].table)
 
-    def draw(size: int, generator: np.random.Generator) -> tuple[FloatArray, IntArray]:
+    def draw(size: int, generator: np.random.Generator) -> list[tuple[FloatArray, IntArray]]:
         counts = draw_counts(rows, size, generator)
-        maxima = np.zeros(size)
-        extreme = np.zeros(columns, dtype=np.int64)
-        for begin in range(0, size, RESAMPLES_PER_BLOCK):
-            some = slice(begin, begin + RESAMPLES_PER_BLOCK)
-            for block in blocks:
-                found = studentised_means(counts[some], table[:, block], defined[:, block])
-                maxima[some] = np.maximum(maxima[some], found.max(axis=1))
-                extreme[block] += (found >= threshold[block]).sum(axis=0)
-        return maxima, extreme
+        return [_count_maxima(counts, family) for family in families]
 
     drawn = map_chunks(draw, rows, resamples, seed)
-    return np.concatenate([one for one, _ in drawn]), np.sum([one for _, one in drawn], axis=0)
+    return [
+        (np.concatenate([one for one, _ in parts]), np.sum([one for _, one in parts], axis=0))
+        for parts in zip(*drawn, strict=True)
+    ]
+
+
+def _count_maxima(counts: FloatArray, family: CenteredFamily) -> tuple[FloatArray, IntArray]:
+    """Return the results of :func:`count_maxima` for the resamples of one chunk."""
+    table, defined, threshold = family
+    maxima = np.zeros(len(counts))
+    extreme = np.zeros(table.shape[1], dtype=np.int64)
+    for begin in range(0, len(counts), RESAMPLES_PER_BLOCK):
+        some = slice(begin, begin + RESAMPLES_PER_BLOCK)
+        for block in _blocks(table.shape[1]):
+            found = studentised_means(counts[some], table[:, block], defined[:, block])
+            maxima[some] = np.maximum(maxima[some], found.max(axis=1))
+            extreme[block] += (found >= threshold[block]).sum(axis=0)
+    return maxima, extreme
 
 
 def near_level(p_values: npt.ArrayLike, level: FloatArray | float, resamples: int) -> BoolArray:

@@ -18,6 +18,7 @@ from trectools_plus.statistics.arrays import (
     ROUNDING,
     BoolArray,
     FloatArray,
+    IntArray,
     IntervalOptions,
     Resampling,
     as_table,
@@ -43,6 +44,7 @@ from trectools_plus.statistics.paired_tests import (
     scale_to_range,
 )
 from trectools_plus.statistics.resamples import (
+    CenteredFamily,
     count_maxima,
     draw_counts,
     map_chunks,
@@ -227,60 +229,134 @@ def compare_simultaneously(
         pairs. There is no interval if all differences are 0, or if too few queries or resamples
         allow none. The results do not depend on the order of the queries.
     """
+    return compare_families([differences], [comparisons], **options)[0]
+
+
+def compare_families(
+    differences: Sequence[npt.ArrayLike],
+    comparisons: Sequence[Sequence[PairedComparison]],
+    **options: Unpack[IntervalOptions],
+) -> list[tuple[list[PairedComparison], FloatArray]]:
+    """Return :func:`compare_simultaneously` of several families, with the same resamples for all.
+
+    Args:
+        differences: The families, for example measures, over the same queries.
+        comparisons: Of each family.
+        options: As for the comparisons.
+    """
     settings = Resampling(**options)
-    table = as_table(differences, "simultaneous intervals", undefined=True)
-    # In an order that depends on the values only: signs, columns, rows.
-    means = np.array([one.difference or 0.0 for one in comparisons])
-    table = np.where(np.abs(table) <= ROUNDING, 0.0, np.where(means < 0, -table, table))
-    order = np.argsort(-np.abs(means), kind="stable")
-    table = table[np.lexsort(table[:, order].T[::-1])]
-    defined = ~np.isnan(table)
-    scaled, scale = scale_to_range(np.where(defined, table - np.abs(means), 0.0))
-    n = np.array([one.n for one in comparisons])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        errors = np.sqrt((scaled**2).sum(axis=0) / (n - 1) / n) * scale
-        observed = np.where(errors > 0, (np.abs(means) - ROUNDING) / errors, np.inf)
-    lowest = np.minimum(2.0 ** (1.0 - (defined & (table != 0)).sum(axis=0)), 1.0)
-    lowest[n < MIN_VALUES] = 1.0
     alpha = round(1.0 - settings.confidence, 12)
-    most = most_resamples(settings.resamples, *table.shape)
-    resamples, maxima, extreme = 0, np.empty(0), np.zeros(len(n), dtype=np.int64)
-    while True:
+    families = [
+        _Family.of(table, found) for table, found in zip(differences, comparisons, strict=True)
+    ]
+    near, resamples = families, 0
+    while near:
         more = resamples or settings.resamples
         seed = (settings.seed, resamples) if resamples else settings.seed
-        drawn, counted = count_maxima(scaled, defined, observed, more, seed)
-        resamples, extreme = resamples + more, extreme + counted
-        maxima = np.sort(np.concatenate([maxima, drawn]))
-        adjusted = (1.0 + resamples - np.searchsorted(maxima, observed)) / (1.0 + resamples)
-        borderline = near_level(adjusted, alpha, resamples) & (lowest <= alpha)
-        if not borderline.any() or 2 * resamples > most:
-            break
-    adjusted = np.maximum(adjusted, lowest)
-    single = np.maximum((1.0 + extreme) / (1.0 + resamples), lowest)
-    significant = (adjusted <= alpha) & ~borderline
-    # The number of resamples that may be above the critical value in a significant result.
-    above = int(np.floor(alpha * (1.0 + resamples) + 1e-9)) - 1
-    critical = float(maxima[resamples - 1 - above]) if 0 <= above < resamples else np.inf
-    few = has_few(table)
-    found = []
-    for column, one in enumerate(comparisons):
-        mean = float(means[column])
-        low, high = _simultaneous_ends(
-            mean, float(errors[column]), critical, bool(significant[column])
-        )
-        p = PairedTest("paired_bootstrap", mean, float(single[column]))
-        changed = replace(
-            one,
-            low=low,
-            high=high,
-            method="" if low is None else MAX_T if len(comparisons) > 1 else "studentised",
-            note=FEW_NOTE if low is not None and few[column] else None,
-            tests={**one.tests, "paired_bootstrap": p} if one.n else one.tests,
-            borderline=bool(borderline[column]),
-            resamples=0 if low is None else resamples,
-        )
-        found.append(changed)
-    return found, np.where(n > 0, adjusted, np.nan)
+        resamples += more
+        counted = count_maxima([one.centered for one in near], more, seed)
+        for family, (maxima, extreme) in zip(near, counted, strict=True):
+            family.add(maxima, extreme)
+        near = [
+            one
+            for one in near
+            if one.borderline(alpha).any()
+            and 2 * resamples <= most_resamples(settings.resamples, *one.centered.table.shape)
+        ]
+    return [family.decide(alpha) for family in families]
+
+
+@dataclass(slots=True, eq=False)
+class _Family:
+    """A family of comparisons, and the resamples drawn so far.
+
+    Attributes:
+        comparisons: The comparisons.
+        means: Their differences; 0 if undefined.
+        errors: Their standard errors.
+        centered: The differences, shifted to mean 0, and the observed t statistics.
+        lowest: The lowest possible p-values.
+        few: Whether each has few differences.
+        maxima: The largest t statistics of the resamples, ascending.
+        extreme: The numbers of resamples whose t statistic is at least the observed one.
+    """
+
+    comparisons: Sequence[PairedComparison]
+    means: FloatArray
+    errors: FloatArray
+    centered: CenteredFamily
+    lowest: FloatArray
+    few: BoolArray
+    maxima: FloatArray
+    extreme: IntArray
+
+    @classmethod
+    def of(cls, differences: npt.ArrayLike, comparisons: Sequence[PairedComparison]) -> _Family:
+        """Prepare a family."""
+        table = as_table(differences, "simultaneous intervals", undefined=True)
+        # In an order that depends on the values only: signs, columns, rows.
+        means = np.array([one.difference or 0.0 for one in comparisons])
+        table = np.where(np.abs(table) <= ROUNDING, 0.0, np.where(means < 0, -table, table))
+        order = np.argsort(-np.abs(means), kind="stable")
+        table = table[np.lexsort(table[:, order].T[::-1])]
+        defined = ~np.isnan(table)
+        scaled, scale = scale_to_range(np.where(defined, table - np.abs(means), 0.0))
+        n = np.array([one.n for one in comparisons])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            errors = np.sqrt((scaled**2).sum(axis=0) / (n - 1) / n) * scale
+            observed = np.where(errors > 0, (np.abs(means) - ROUNDING) / errors, np.inf)
+        lowest = np.minimum(2.0 ** (1.0 - (defined & (table != 0)).sum(axis=0)), 1.0)
+        lowest[n < MIN_VALUES] = 1.0
+        centered = CenteredFamily(scaled, defined, observed)
+        none = np.zeros(len(n), dtype=np.int64)
+        return cls(comparisons, means, errors, centered, lowest, has_few(table), np.empty(0), none)
+
+    def add(self, maxima: FloatArray, extreme: IntArray) -> None:
+        """Add resamples."""
+        self.maxima = np.sort(np.concatenate([self.maxima, maxima]))
+        self.extreme = self.extreme + extreme
+
+    @property
+    def adjusted(self) -> FloatArray:
+        """The adjusted p-values, which may be below the lowest possible ones."""
+        resamples = len(self.maxima)
+        below = np.searchsorted(self.maxima, self.centered.threshold)
+        return np.asarray((1.0 + resamples - below) / (1.0 + resamples))
+
+    def borderline(self, alpha: float) -> BoolArray:
+        """Return a mask of comparisons for which the number of resamples is too small."""
+        near = near_level(self.adjusted, alpha, len(self.maxima))
+        return np.asarray(near & (self.lowest <= alpha))
+
+    def decide(self, alpha: float) -> tuple[list[PairedComparison], FloatArray]:
+        """Return the comparisons with intervals, and the adjusted p-values."""
+        resamples, borderline = len(self.maxima), self.borderline(alpha)
+        adjusted = np.maximum(self.adjusted, self.lowest)
+        single = np.maximum((1.0 + self.extreme) / (1.0 + resamples), self.lowest)
+        significant = (adjusted <= alpha) & ~borderline
+        # The number of resamples that may be above the critical value in a significant result.
+        above = int(np.floor(alpha * (1.0 + resamples) + 1e-9)) - 1
+        critical = float(self.maxima[resamples - 1 - above]) if 0 <= above < resamples else np.inf
+        found = []
+        for column, one in enumerate(self.comparisons):
+            mean = float(self.means[column])
+            low, high = _simultaneous_ends(
+                mean, float(self.errors[column]), critical, bool(significant[column])
+            )
+            p = PairedTest("paired_bootstrap", mean, float(single[column]))
+            changed = replace(
+                one,
+                low=low,
+                high=high,
+                method="" if low is None else MAX_T if len(self.comparisons) > 1 else "studentised",
+                note=FEW_NOTE if low is not None and self.few[column] else None,
+                tests={**one.tests, "paired_bootstrap": p} if one.n else one.tests,
+                borderline=bool(borderline[column]),
+                resamples=0 if low is None else resamples,
+            )
+            found.append(changed)
+        n = np.array([one.n for one in self.comparisons])
+        return found, np.where(n > 0, adjusted, np.nan)
 
 
 def adjust_tests(

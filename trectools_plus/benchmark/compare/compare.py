@@ -32,7 +32,6 @@ from trectools_plus.statistics import (
     PairedComparison,
     adjust_tests,
     compare_columns,
-    compare_simultaneously,
     decide_by_tukey,
     pairs_of,
     probabilities_of,
@@ -43,6 +42,7 @@ from trectools_plus.statistics.correction import CORRECTIONS
 from trectools_plus.statistics.intervals import METHOD_NAMES, RESAMPLED
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS
 from trectools_plus.statistics.power import level_of_t
+from trectools_plus.statistics.systems import compare_families
 
 
 def compare_evaluation(
@@ -142,15 +142,17 @@ def compare_pairs(
     )
     resamples = Resampling(**options).resamples
     columns = np.arange(len(cases)).reshape(len(pairs), len(measures))
+    tables = [differences[:, of_measure] for of_measure in columns.T.tolist()]
+    if facts["correction"] == TUKEY:
+        families = [
+            _decide_by_tukey(evaluation, pairs, name, compare_columns(table, **options), options)
+            for name, table in zip(measures, tables, strict=True)
+        ]
+    else:
+        families = decide_families(tables, facts, **options)
     found: dict[int, PairedComparison] = {}
     adjusted = np.empty(len(cases))
-    for place, name in enumerate(measures):
-        of_measure = columns[:, place].tolist()
-        if facts["correction"] == TUKEY:
-            family = compare_columns(differences[:, of_measure], **options)
-            family, p_values = _decide_by_tukey(evaluation, pairs, name, family, options)
-        else:
-            family, p_values = decide_family(differences[:, of_measure], facts, **options)
+    for of_measure, (family, p_values) in zip(columns.T.tolist(), families, strict=True):
         found |= zip(of_measure, family, strict=True)
         adjusted[of_measure] = p_values
     entries = [
@@ -220,28 +222,32 @@ def check_test(test: str, correction: str = CORRECTION_OF_TESTS) -> None:
         )
 
 
-def decide_family(
-    differences: FloatArray, facts: Method, **options: Unpack[IntervalOptions]
-) -> tuple[list[PairedComparison], FloatArray]:
-    """Compare the pairs of one family by its method, other than Tukey's test.
+def decide_families(
+    tables: Sequence[FloatArray], facts: Method, **options: Unpack[IntervalOptions]
+) -> list[tuple[list[PairedComparison], FloatArray]]:
+    """Compare the pairs of each family by its method, other than Tukey's test.
 
     Args:
-        differences: Shape (queries, pairs); ``nan`` for an undefined pair.
+        tables: The differences of each family over the same queries, shape (queries, pairs);
+            ``nan`` for an undefined pair.
         facts: The method.
         options: Settings of the intervals and tests.
 
     Returns:
-        The comparisons with all tests, and the adjusted p-values, ``nan`` where nothing was
-        compared. With ``max_t``, the intervals and the p-values of the paired bootstrap are from
-        the same resamples as the adjusted ones.
+        For each family, the comparisons with all tests, and the adjusted p-values, ``nan`` where
+        nothing was compared. With ``max_t``, the intervals and the p-values of the paired
+        bootstrap are from the same resamples as the adjusted ones.
     """
     if facts["correction"] == MAX_T:
         others = [name for name in PAIRED_TESTS if name != "paired_bootstrap"]
         plain: IntervalOptions = {**options, "interval": "t"}  # replaced
-        comparisons = compare_columns(differences, tests=others, **plain)
-        return compare_simultaneously(differences, comparisons, **options)
-    comparisons = compare_columns(differences, **options)
-    return adjust_tests(differences, comparisons, facts["test"], facts["correction"], **options)
+        comparisons = [compare_columns(table, tests=others, **plain) for table in tables]
+        return compare_families(tables, comparisons, **options)
+    test, correction = facts["test"], facts["correction"]
+    return [
+        adjust_tests(table, compare_columns(table, **options), test, correction, **options)
+        for table in tables
+    ]
 
 
 def _decide_by_tukey(

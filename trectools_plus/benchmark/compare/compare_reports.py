@@ -12,7 +12,7 @@ import polars as pl
 from trectools_plus.benchmark.compare.compare import (
     add_probabilities,
     check_test,
-    decide_family,
+    decide_families,
     make_comparison,
     name_method,
 )
@@ -388,10 +388,13 @@ def _compare(
     facts = name_method(*method, family)
     found: dict[tuple[tuple[str, str], str], PairedComparison] = {}
     adjusted: dict[tuple[tuple[str, str], str], float] = {}
-    for measure in dict.fromkeys(name for _, name in cases):
-        columns = [place for place, case in enumerate(cases) if case[1] == measure]
-        of_measure = [cases[column] for column in columns]
-        comparisons, p_values = decide_family(differences[:, columns], facts, **options)
+    columns = [
+        [place for place, case in enumerate(cases) if case[1] == measure]
+        for measure in dict.fromkeys(name for _, name in cases)
+    ]
+    families = decide_families([differences[:, one] for one in columns], facts, **options)
+    for one, (comparisons, p_values) in zip(columns, families, strict=True):
+        of_measure = [cases[column] for column in one]
         found |= zip(of_measure, comparisons, strict=True)
         adjusted |= zip(of_measure, p_values.tolist(), strict=True)
     entries = {
