@@ -31,37 +31,52 @@ def rank_documents(frame: pl.DataFrame, precision: ScorePrecision = 32) -> pl.Da
         The same rows with new ranks 1, 2, …: queries in the order of their first row, documents by
         descending score, then by descending document id (as bytes of UTF-8).
     """
-    ranks = _ranks_if_ranked(frame, precision)
-    if ranks is not None:
-        return frame.with_columns(ranks)
-    score = pl.col("score").cast(pl.Float32) if precision == 32 else pl.col("score")
-    return (
-        frame.with_row_index("_row")
-        .with_columns(_query=pl.col("_row").min().over("query_id"), _score=score)
-        .sort(["_query", "_score", "doc_id"], descending=[False, True, True])
-        .drop("_row", "_query", "_score")
-        .with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("query_id"))
-    )
-
-
-def _ranks_if_ranked(frame: pl.DataFrame, precision: ScorePrecision) -> pl.Series | None:
-    """Return ranks if the rows of each query are contiguous and their scores strictly descend.
-
-    Return ``None`` otherwise. Most runs meet these conditions, and the check is several times
-    faster than sorting.
-    """
-    block = frame["query_id"].rle_id().to_numpy()
-    starts = np.flatnonzero(np.r_[len(block) > 0, block[1:] != block[:-1]])
     score: npt.NDArray[np.floating] = frame["score"].to_numpy()
     if precision == 32:
         with np.errstate(over="ignore"):
             score = score.astype(np.float32)
-    in_order = score[1:] < score[:-1]
-    in_order[starts[1:] - 1] = True
-    if not in_order.all() or frame["query_id"].gather(starts).n_unique() < len(starts):
-        return None
+    block = frame["query_id"].rle_id().to_numpy()
+    starts = np.flatnonzero(np.r_[len(block) > 0, block[1:] != block[:-1]])
+    if frame["query_id"].gather(starts).n_unique() < len(starts):  # a query has several blocks
+        row = pl.int_range(pl.len()).min().over("query_id")
+        block = frame.select(row).to_series().to_numpy()
+        order = _order(frame, np.arange(len(block)), block, score)
+        frame, block = frame[order], block[order]
+        starts = np.flatnonzero(np.r_[len(block) > 0, block[1:] != block[:-1]])
+    else:
+        # Most runs are ordered, or nearly. Checking this is several times faster than sorting.
+        unordered = ~(score[1:] < score[:-1]) & (block[1:] == block[:-1])
+        if unordered.any():
+            rows = np.flatnonzero(np.isin(block, block[1:][unordered]))
+            order = np.arange(len(block))
+            order[rows] = _order(frame, rows, block, score)
+            frame = frame[order]
     before = np.repeat(starts, np.diff(starts, append=len(block)))
-    return pl.Series("rank", np.arange(1, len(block) + 1) - before)
+    return frame.with_columns(rank=pl.Series(np.arange(1, len(block) + 1) - before))
+
+
+def _order(
+    frame: pl.DataFrame,
+    rows: npt.NDArray[np.int64],
+    block: npt.NDArray[np.integer],
+    score: npt.NDArray[np.floating],
+) -> npt.NDArray[np.int64]:
+    """Return some rows in the canonical order.
+
+    Args:
+        frame: The run's frame.
+        rows: The rows.
+        block: A number for the query of each row of the frame, in the order of the queries.
+        score: The scores that are compared.
+    """
+    columns = {
+        "row": rows,
+        "block": block[rows],
+        "score": score[rows],
+        "doc_id": frame["doc_id"].gather(rows),
+    }
+    ordered = pl.DataFrame(columns).sort("block", "score", "doc_id", descending=[False, True, True])
+    return ordered["row"].to_numpy()
 
 
 def rank_ties_by_grade(frame: pl.DataFrame, *, best: bool) -> pl.DataFrame:

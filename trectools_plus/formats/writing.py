@@ -69,6 +69,8 @@ def refuse_unwritable(frame: pl.DataFrame, columns: Iterable[str], kind: str) ->
         what = "no rows to write, and readers refuse an empty file"
         raise InputError(what, where=kind, remedy="check how the table was created")
     for position, column in enumerate(columns):
+        if _are_plain(frame[column]):
+            continue
         texts = frame[column].unique()
         wrong = (texts == "") | texts.str.contains(UNWRITABLE)
         if position == 0 and column != "tag":
@@ -79,6 +81,16 @@ def refuse_unwritable(frame: pl.DataFrame, columns: Iterable[str], kind: str) ->
                 where=kind,
                 remedy="ids must not be empty, contain white space or start with '#'",
             )
+
+
+def _are_plain(texts: pl.Series) -> bool:
+    """Return whether all texts have only visible ASCII characters, and none of them is a #."""
+    import numpy as np
+
+    if not texts.str.len_bytes().min():
+        return False
+    data = np.frombuffer(str(texts.str.join("").item()).encode(), np.uint8)
+    return bool(data.min() > ord(" ") and data.max() <= ord("~") and not (data == ord("#")).any())
 
 
 def write_rows(frames: Iterable[pl.DataFrame], path: str | Path, separator: str = " ") -> None:

@@ -169,7 +169,28 @@ class JudgedQueries(ScoredQueries):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def find(self, run: Run) -> JudgedRun:
-        """Return the rank of each row of ``frame`` in a run, in their order."""
+        """Return the rank of each row of ``frame`` in a run, in their order.
+
+        The judged documents of a run are found once, for all callers.
+        """
+        return self._find(run)[0]
+
+    def judge(self, run: Run) -> JudgedRun:
+        """Return the ranks of the judged documents in a run, found once for all callers."""
+        return self._find(run)[1]
+
+    def _find(self, run: Run) -> tuple[JudgedRun, JudgedRun]:
+        if id(run) not in self._found:
+            in_order = self._look_up(run)
+            self._found[id(run)] = run, in_order, in_order.sorted()
+        return self._found[id(run)][1:]
+
+    @cached_property
+    def _found(self) -> dict[int, tuple[Run, JudgedRun, JudgedRun]]:
+        """Runs in the order of ``frame`` and sorted, by the address of the run."""
+        return {}
+
+    def _look_up(self, run: Run) -> JudgedRun:
         view = view_of(run)
         number = self.number(view.query_ids)
         judged = number >= 0
@@ -180,17 +201,6 @@ class JudgedQueries(ScoredQueries):
         rows, judgments = pairs.find(view.doc_ids, number[view.blocks.query])
         rank[judgments] = view.evaluated_ranks(rows)
         return JudgedRun(retrieved, query, rank, grade)
-
-    def judge(self, run: Run) -> JudgedRun:
-        """Return the ranks of the judged documents in a run, found once for all callers."""
-        if id(run) not in self._found:
-            self._found[id(run)] = run, self.find(run).sorted()
-        return self._found[id(run)][1]
-
-    @cached_property
-    def _found(self) -> dict[int, tuple[Run, JudgedRun]]:
-        """Runs by their address."""
-        return {}
 
     @cached_property
     def _judgments(self) -> tuple[IntArray, PairTable, IntArray]:

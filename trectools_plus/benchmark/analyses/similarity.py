@@ -134,5 +134,6 @@ def _mean_overlap(first: _Ranking, second: _Ranking, other: SmallInts, p: float)
         return None
     shared = np.flatnonzero(other)
     deeper = np.maximum(second.rank[shared], other[shared])
-    overlaps = extrapolate_overlaps(lengths, second.query[shared], deeper, p)
+    query = second.query[shared].astype(np.int64)
+    overlaps = extrapolate_overlaps(lengths, query, deeper, p)
     return math.fsum(overlaps[answered]) / int(answered.sum())

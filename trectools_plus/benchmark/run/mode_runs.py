@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from trectools_plus.benchmark.report import (
     FindingRecord,
@@ -29,9 +30,16 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.run import write_run
 from trectools_plus.formats.tables import CompactRun, Run
 from trectools_plus.measures.scoring.bounds import tie_counts
-from trectools_plus.ranking import separate_ties
-from trectools_plus.validation import Severity, check_pair, refuse_errors
-from trectools_plus.validation.loading import load_run_with_findings
+from trectools_plus.ranking import rank_documents, separate_ties
+from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
+from trectools_plus.validation.engine import open_run
+from trectools_plus.validation.findings import FindingsError
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
+from trectools_plus.validation.loading import (
+    RunLoader,
+    load_run_with_findings,
+    refuse_several_systems,
+)
 
 _EXPECTED_OF_FETCHED_RUNS = frozenset({"P101", "P105", "P106"})
 """Rules that detect a run of another collection. A fetched run is always of this collection, so
@@ -87,7 +95,11 @@ def read_mode_run(
         FindingsError: If a figure would be wrong or ambiguous.
         InputError: If a file cannot be read or written.
     """
-    run, found = load_run_with_findings(path, qrels=dataset.qrels, inspect=check)
+    view = open_run(path, DEFAULT_MAX_DEPTH, for_scoring=True)
+    if isinstance(view, FileReport):
+        raise FindingsError(view.findings)  # it is not text, or damaged
+    refuse_several_systems(view)
+    run, found = RunLoader(dataset.qrels_view, check).load(view, view.tag)
     if dataset.topics is not None:
         known = {finding.code for finding in found}
         pair = check_pair(run, dataset.qrels, dataset.topics)
@@ -131,12 +143,13 @@ def _write(folder: OutputFolder, run: Run, subfolder: str) -> ModeRun:
     """Write a run in the canonical order without ties, and return it as it is written."""
     if run.frame.is_empty():
         nothing = RunInfo(
-            path=None, sha256=None, queries=0, results=0, depth=0, ties=_count_ties(run)
+            path=None, sha256=None, queries=0, results=0, depth=0, ties=_count_ties(run.frame)
         )
         return ModeRun(run, nothing, [])
     name = f"{subfolder}/{run.name}.run"
     path = folder.partial / name
-    separate = Run(separate_ties(run.frame), run.name, str(folder.path / name))
+    ranked = rank_documents(run.frame)
+    separate = Run(separate_ties(ranked), run.name, str(folder.path / name))
     with folder.final_names():
         write_run(separate, path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", run.name))
     written = CompactRun(separate.frame, separate.name, separate.path)
@@ -147,7 +160,7 @@ def _write(folder: OutputFolder, run: Run, subfolder: str) -> ModeRun:
         queries=len(sizes),
         results=int(sizes.sum()),
         depth=int(sizes.max()),
-        ties=_count_ties(run),
+        ties=_count_ties(ranked),
     )
     return ModeRun(written, info, [])
 
@@ -165,9 +178,16 @@ def _check_written(path: Path, dataset: Dataset) -> list[FindingRecord]:
     return record_findings([*found, *pair])
 
 
-def _count_ties(run: Run) -> TieInfo:
-    """Count the ties of a run as it was fetched or given."""
-    ties = tie_counts(run)
+def _count_ties(ranked: pl.DataFrame) -> TieInfo:
+    """Count the ties of a run as it was fetched or given.
+
+    Args:
+        ranked: The run in the canonical order.
+    """
+    query, score = ranked["query_id"], ranked["score"].cast(pl.Float32)
+    tied = query.filter((query == query.shift()) & (score == score.shift())).unique()
+    # The other queries do not change these counts.
+    ties = tie_counts(Run(ranked.filter(query.is_in(tied.implode()))))
     return TieInfo(
         pairs=ties.in_32_bits.pairs,
         pairs_64=ties.in_64_bits.pairs,
