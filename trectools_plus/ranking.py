@@ -38,8 +38,10 @@ def rank_documents(frame: pl.DataFrame, precision: ScorePrecision = 32) -> pl.Da
     block = frame["query_id"].rle_id().to_numpy()
     starts = np.flatnonzero(np.r_[len(block) > 0, block[1:] != block[:-1]])
     if frame["query_id"].gather(starts).n_unique() < len(starts):  # a query has several blocks
-        row = pl.int_range(pl.len()).min().over("query_id")
-        block = frame.select(row).to_series().to_numpy()
+        first_row = pl.col("row").min().over("query_id")
+        block = (
+            frame.select("query_id").with_row_index("row").select(first_row).to_series().to_numpy()
+        )
         order = _order(frame, np.arange(len(block)), block, score)
         frame, block = frame[order], block[order]
         starts = np.flatnonzero(np.r_[len(block) > 0, block[1:] != block[:-1]])
