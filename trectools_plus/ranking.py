@@ -115,20 +115,31 @@ def separate_ties(frame: pl.DataFrame) -> pl.DataFrame:
         Rows in canonical order, ranks from 1, scores strictly descending within each query.
     """
     ranked = rank_documents(frame)
-    rank = ranked["rank"].to_numpy()
+    scores = separate_scores(ranked["score"].to_numpy(), ranked["rank"].to_numpy())
+    return ranked.with_columns(score=pl.Series(scores))
+
+
+def separate_scores(
+    scores: npt.NDArray[np.float64], rank: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Return the scores of :func:`separate_ties` for documents in the canonical order.
+
+    Args:
+        scores: The finite scores.
+        rank: The ranks, from 1 for each query.
+    """
     query = np.cumsum(rank == 1)
     # With scores counted in steps of 32-bit floats, s[i] = min(s[i], s[i-1] - 1). After adding
     # the rank to each step, this is a running minimum. Each query is below the one before it.
     below = query << 34
-    steps = _to_steps(ranked["score"].to_numpy()) + rank
-    lowest = np.minimum.accumulate(steps - below) + below - rank
+    lowest = np.minimum.accumulate(_to_steps(scores) + rank - below) + below - rank
     too_low = lowest < -_LARGEST_STEP
-    scores = _from_steps(np.where(too_low, 0, lowest)).astype(np.float64)
+    separate = _from_steps(np.where(too_low, 0, lowest)).astype(np.float64)
     if too_low.any():
         # Nothing is lower than the lowest 32-bit float: for such a query, keep only the order.
         crowded = np.isin(query, query[too_low])
-        scores = np.where(crowded, -rank.astype(np.float64), scores)
-    return ranked.with_columns(score=scores)
+        separate = np.where(crowded, -rank.astype(np.float64), separate)
+    return separate
 
 
 def _to_steps(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:

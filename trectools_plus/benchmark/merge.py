@@ -114,10 +114,12 @@ def _check_name(name: str, report: BenchmarkReport) -> None:
         )
 
 
-def _refuse_unknown_queries(path: str, qrels: Qrels, runs: dict[str, Run], run: Run) -> None:
+def _refuse_unknown_queries(
+    path: str, qrels: Qrels, runs: dict[str, Run], query_ids: list[str]
+) -> None:
     """Check that the report has all queries of a run. A run may omit queries of the report."""
     known = set(qrels.query_ids).union(*(run.query_ids for run in runs.values()))
-    unknown = [query_id for query_id in run.query_ids if query_id not in known]
+    unknown = [query_id for query_id in query_ids if query_id not in known]
     if unknown:
         raise IncomparableError(
             f"the run has {plural(len(unknown), 'query', 'queries')} that the report does not "

@@ -63,6 +63,10 @@ PARTS_SCHEMA: Schema = {
 }
 
 
+ROWS_PER_FRAME = 1 << 17
+"""The number of rows of a run that are made a frame at a time."""
+
+
 class Document(NamedTuple):
     """One document; ``title`` is empty if there is none."""
 
@@ -170,18 +174,37 @@ class CompactRun(Run):
 
     def __init__(self, frame: pl.DataFrame, name: str = "run", path: str | None = None) -> None:
         rows = Run(frame).rows
-        values = {
-            "blocks": rows.blocks,
-            "doc_ids": rows.doc_ids,
-            "scores": rows.scores.values.astype(np.float32),
-            "name": name,
-            "path": path,
-        }
-        for attribute, value in values.items():
+        self._set(rows.blocks, rows.doc_ids, rows.scores.values, name, path)
+
+    @classmethod
+    def of_arrays(
+        cls,
+        blocks: QueryBlocks,
+        doc_ids: Ids,
+        scores: npt.NDArray[np.floating],
+        name: str,
+        path: str | None = None,
+    ) -> Self:
+        """Return a run with the documents of each query in one block."""
+        run = cls.__new__(cls)
+        run._set(blocks, doc_ids, scores, name, path)
+        return run
+
+    def _set(
+        self,
+        blocks: QueryBlocks,
+        doc_ids: Ids,
+        scores: npt.NDArray[np.floating],
+        name: str,
+        path: str | None,
+    ) -> None:
+        values = {"blocks": blocks, "doc_ids": doc_ids, "scores": scores.astype(np.float32)}
+        for attribute, value in {**values, "name": name, "path": path}.items():
             object.__setattr__(self, attribute, value)  # the base class is frozen
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CompactRun, (self.frame, self.name, self.path)
+        parts = (self.blocks, self.doc_ids, self.scores, self.name, self.path)
+        return type(self).of_arrays, parts
 
     @property
     def query_ids(self) -> list[str]:
@@ -192,11 +215,12 @@ class CompactRun(Run):
     def rows(self) -> RunRows:
         """The rows as arrays."""
         n_rows = self.blocks.n_rows
+        ranks = np.arange(1, n_rows + 1) - self.blocks.starts[self.blocks.query]
         return RunRows(
             self.blocks,
             Ids.constant("Q0", n_rows),
             self.doc_ids,
-            WholeNumbers.of(self._ranks),
+            WholeNumbers.of(ranks),
             Decimals(self.scores.astype(np.float64), np.zeros(n_rows, np.bool_)),
             Ids.constant("", n_rows),
         )
@@ -204,18 +228,22 @@ class CompactRun(Run):
     @property
     def frame(self) -> pl.DataFrame:  # type: ignore[override]
         """As in :class:`Run`, made on each use."""
-        query_ids = pl.Series(self.query_ids, dtype=pl.String)
+        return self._frame(slice(0, self.blocks.n_rows))
+
+    def frames(self, n_rows: int = ROWS_PER_FRAME) -> Iterator[pl.DataFrame]:
+        """Yield parts of the frame."""
+        for begin in range(0, self.blocks.n_rows, n_rows):
+            yield self._frame(slice(begin, min(begin + n_rows, self.blocks.n_rows)))
+
+    def _frame(self, rows: slice) -> pl.DataFrame:
+        query = self.blocks.query[rows]
         columns = {
-            "query_id": query_ids.gather(self.blocks.query),
-            "doc_id": self.doc_ids.series(),
-            "rank": self._ranks,
-            "score": self.scores.astype(np.float64),
+            "query_id": pl.Series(self.query_ids, dtype=pl.String).gather(query),
+            "doc_id": self.doc_ids.take(rows).series(),
+            "rank": np.arange(rows.start + 1, rows.stop + 1) - self.blocks.starts[query],
+            "score": self.scores[rows].astype(np.float64),
         }
         return pl.DataFrame(columns, schema=RUN_SCHEMA)
-
-    @property
-    def _ranks(self) -> npt.NDArray[np.int64]:
-        return np.arange(1, self.blocks.n_rows + 1) - self.blocks.starts[self.blocks.query]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

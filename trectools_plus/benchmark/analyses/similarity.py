@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -33,15 +32,18 @@ class _Ranking:
 
     Attributes:
         lengths: The number of documents of each query.
-        query: The query of each document.
         rank: The rank of each document.
         doc_ids: The documents.
     """
 
     lengths: IntArray
-    query: SmallInts
     rank: SmallInts
     doc_ids: Ids
+
+    @property
+    def query(self) -> IntArray:
+        """The query of each document."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
 
 def find_similarity(
@@ -79,44 +81,47 @@ def _rank(queries: JudgedQueries, run: Run, depth: int) -> _Ranking:
     place = places_in_query(view.grouped.query)
     chosen = np.flatnonzero((query >= 0) & (place < depth))
     chosen = chosen[np.argsort(query[chosen], kind="stable")]
+    rows = view.order(32)[chosen]
+    is_whole = np.array_equal(rows, np.arange(view.n_rows))
     return _Ranking(
         np.bincount(query[chosen], minlength=len(queries.query_ids)),
-        query[chosen].astype(np.int32),
         (place[chosen] + 1).astype(np.int32),
-        view.doc_ids.take(view.order(32)[chosen]),
+        view.doc_ids if is_whole else view.doc_ids.take(rows),
     )
 
 
 def _number_documents(rankings: Sequence[_Ranking]) -> list[SmallInts]:
     """Return a number for each document of each run; equal ones of a query have the same."""
     numbers = [np.zeros(len(one.rank), np.int32) for one in rankings]
+    if not rankings:
+        return numbers
+    lengths = np.array([one.lengths for one in rankings])
+    ends = np.cumsum(lengths, axis=1)
+    starts = ends - lengths
     n_before = 0
-    for slices in _slice_by_query(rankings):
-        parts = list(zip(rankings, slices, strict=True))
-        doc_ids = Ids.joined([one.doc_ids.take(rows) for one, rows in parts])
-        query = np.concatenate([one.query[rows] for one, rows in parts])
-        found = number_pairs(doc_ids, query) + n_before
+    for first, last in _blocks(lengths.sum(axis=0)):
+        rows = [slice(*one) for one in zip(starts[:, first], ends[:, last], strict=True)]
+        doc_ids = [one.doc_ids.take(part) for one, part in zip(rankings, rows, strict=True)]
+        queries = np.arange(first, last + 1)
+        query = np.concatenate([np.repeat(queries, one[first : last + 1]) for one in lengths])
+        found = number_pairs(Ids.joined(doc_ids), query) + n_before
         n_before = int(found.max(initial=n_before - 1)) + 1
-        begin = 0
-        for of_run, rows in zip(numbers, slices, strict=True):
-            end = begin + rows.stop - rows.start
-            of_run[rows] = found[begin:end]
-            begin = end
+        parts = np.split(found, np.cumsum([len(one) for one in doc_ids])[:-1])
+        for of_run, part, of_block in zip(numbers, rows, parts, strict=True):
+            of_run[part] = of_block
     return numbers
 
 
-def _slice_by_query(rankings: Sequence[_Ranking]) -> Iterator[list[slice]]:
-    """Yield the rows of some queries in each run: few enough to be numbered in the caches."""
-    ends = np.cumsum([one.lengths for one in rankings], axis=1)
-    of_all = ends.sum(axis=0)
-    n_queries, n_documents = len(of_all), int(of_all[-1]) if len(of_all) else 0
-    full = np.searchsorted(
-        of_all, np.arange(_DOCUMENTS_AT_A_TIME, n_documents, _DOCUMENTS_AT_A_TIME)
-    )
-    starts = np.column_stack([np.zeros(len(rankings), np.int64), ends])
-    cuts = np.unique([0, *full.tolist(), n_queries]).tolist()
-    for begin, end in pairwise(cuts):
-        yield [slice(int(one[begin]), int(one[end])) for one in starts]
+def _blocks(sizes: IntArray) -> Iterator[tuple[int, int]]:
+    """Yield the first and last of adjacent queries that are few enough to be numbered in caches.
+
+    Args:
+        sizes: The number of documents of each query.
+    """
+    block = np.cumsum(sizes) // _DOCUMENTS_AT_A_TIME
+    firsts = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
+    for at, first in enumerate(firsts, 1):
+        yield first, (firsts[at] if at < len(firsts) else len(sizes)) - 1
 
 
 def _mean_overlap(first: _Ranking, second: _Ranking, other: SmallInts, p: float) -> float | None:
@@ -134,6 +139,5 @@ def _mean_overlap(first: _Ranking, second: _Ranking, other: SmallInts, p: float)
         return None
     shared = np.flatnonzero(other)
     deeper = np.maximum(second.rank[shared], other[shared])
-    query = second.query[shared].astype(np.int64)
-    overlaps = extrapolate_overlaps(lengths, query, deeper, p)
+    overlaps = extrapolate_overlaps(lengths, second.query[shared], deeper, p)
     return math.fsum(overlaps[answered]) / int(answered.sum())

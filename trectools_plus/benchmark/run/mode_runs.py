@@ -26,13 +26,16 @@ from trectools_plus.benchmark.report import (
 from trectools_plus.benchmark.report.parts import record_findings
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.output_folder import RUNS_FOLDER, OutputFolder
+from trectools_plus.formats.clean.decimals import WholeNumbers
+from trectools_plus.formats.columns.rows import QueryBlocks
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.formats.run import write_run
-from trectools_plus.formats.tables import CompactRun, Run
+from trectools_plus.formats.run import write_run_frames
+from trectools_plus.formats.tables import RUN_SCHEMA, CompactRun, Run
+from trectools_plus.measures.judged import IntArray, view_of
 from trectools_plus.measures.scoring.bounds import tie_counts
-from trectools_plus.ranking import rank_documents, separate_ties
+from trectools_plus.ranking import separate_scores
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
-from trectools_plus.validation.engine import open_run
+from trectools_plus.validation.engine import check_pair_view, open_run
 from trectools_plus.validation.findings import FindingsError
 from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.loading import (
@@ -40,6 +43,10 @@ from trectools_plus.validation.loading import (
     load_run_with_findings,
     refuse_several_systems,
 )
+from trectools_plus.validation.views.order import places_in_query
+from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.shape import Shape
 
 _EXPECTED_OF_FETCHED_RUNS = frozenset({"P101", "P105", "P106"})
 """Rules that detect a run of another collection. A fetched run is always of this collection, so
@@ -80,7 +87,7 @@ def read_mode_run(
     path: str,
     dataset: Dataset,
     folder: OutputFolder,
-    check: Callable[[Run], None] | None = None,
+    check: Callable[[list[str]], None] | None = None,
 ) -> ModeRun:
     """Read a given run once, and write it to ``runs/<name>.run``.
 
@@ -89,7 +96,8 @@ def read_mode_run(
         path: The run; ``-`` is standard input.
         dataset: The judgments and topics.
         folder: The benchmark's output folder.
-        check: Called with the run before it is checked against the judgments; may refuse it.
+        check: Called with the queries of the run before they are checked against the judgments;
+            may refuse them.
 
     Raises:
         FindingsError: If a figure would be wrong or ambiguous.
@@ -99,15 +107,22 @@ def read_mode_run(
     if isinstance(view, FileReport):
         raise FindingsError(view.findings)  # it is not text, or damaged
     refuse_several_systems(view)
-    run, found = RunLoader(dataset.qrels_view, check).load(view, view.tag)
+    if check is not None:
+        view.other_query_ids = frozenset(dataset.qrels_view.query_ids)
+        RunLoader().check(view)
+        check(view.query_ids)
+    found = RunLoader(dataset.qrels_view).check(view)
+    rows = replace(view.rows, ranks=WholeNumbers.of(view.usable_ranks))
+    table = RunView(view.path, None, Shape(), rows, None)
     if dataset.topics is not None:
         known = {finding.code for finding in found}
-        pair = check_pair(run, dataset.qrels, dataset.topics)
+        pair = check_pair_view(PairView(table, dataset.qrels_view, dataset.topics.query_ids))
         pair = [finding for finding in pair if finding.code not in known]
         refuse_errors(pair)
         found = (*found, *pair)
+    del view
     source = None if path == "-" else SourceFile(path=path, sha256=sha256_file(path))
-    written = _write(folder, Run(run.frame, name), RUNS_FOLDER)
+    written = _write(folder, table, name, RUNS_FOLDER)
     # The report lists the findings on the given file: the written file no longer has some of them.
     return replace(
         written,
@@ -131,38 +146,52 @@ def write_mode_run(
         FindingsError: If a rule that scoring depends on is broken.
         InputError: If the file cannot be written.
     """
-    mode = _write(folder, run, subfolder)
-    if mode.info.path is None:
-        return mode
+    if run.frame.is_empty():
+        nothing = RunInfo(
+            path=None, sha256=None, queries=0, results=0, depth=0, ties=_count_ties(run)
+        )
+        return ModeRun(run, nothing, [])
+    mode = _write(folder, view_of(run), run.name, subfolder)
+    assert mode.info.path is not None
     with folder.final_names():
         findings = _check_written(folder.partial / mode.info.path, dataset)
     return replace(mode, findings=findings)
 
 
-def _write(folder: OutputFolder, run: Run, subfolder: str) -> ModeRun:
-    """Write a run in the canonical order without ties, and return it as it is written."""
-    if run.frame.is_empty():
-        nothing = RunInfo(
-            path=None, sha256=None, queries=0, results=0, depth=0, ties=_count_ties(run.frame)
-        )
-        return ModeRun(run, nothing, [])
-    name = f"{subfolder}/{run.name}.run"
+def _write(folder: OutputFolder, view: RunView, mode: str, subfolder: str) -> ModeRun:
+    """Write a run in the canonical order without ties, and return it as it is written.
+
+    Args:
+        folder: The benchmark's output folder.
+        view: The run.
+        mode: The name of the run and its file.
+        subfolder: The folder of the file in the output folder.
+    """
+    order = view.order(32)
+    place = places_in_query(view.grouped.query)
+    sizes = view.blocks.sizes
+    starts = np.cumsum(sizes) - sizes
+    blocks = QueryBlocks(starts, view.query_ids, np.arange(len(sizes)), len(order))
+    name = f"{subfolder}/{mode}.run"
+    run = CompactRun.of_arrays(
+        blocks,
+        view.doc_ids.take(order),
+        separate_scores(view.score[order], place + 1),
+        mode,
+        str(folder.path / name),
+    )
     path = folder.partial / name
-    ranked = rank_documents(run.frame)
-    separate = Run(separate_ties(ranked), run.name, str(folder.path / name))
     with folder.final_names():
-        write_run(separate, path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", run.name))
-    written = CompactRun(separate.frame, separate.name, separate.path)
-    sizes = written.blocks.sizes
+        write_run_frames(run.frames(), path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
     info = RunInfo(
         path=name,
         sha256=sha256_file(path),
         queries=len(sizes),
         results=int(sizes.sum()),
         depth=int(sizes.max()),
-        ties=_count_ties(ranked),
+        ties=_count_ties(_tied_queries(view, order)),
     )
-    return ModeRun(written, info, [])
+    return ModeRun(run, info, [])
 
 
 def _check_written(path: Path, dataset: Dataset) -> list[FindingRecord]:
@@ -178,19 +207,28 @@ def _check_written(path: Path, dataset: Dataset) -> list[FindingRecord]:
     return record_findings([*found, *pair])
 
 
-def _count_ties(ranked: pl.DataFrame) -> TieInfo:
-    """Count the ties of a run as it was fetched or given.
-
-    Args:
-        ranked: The run in the canonical order.
-    """
-    query, score = ranked["query_id"], ranked["score"].cast(pl.Float32)
-    tied = query.filter((query == query.shift()) & (score == score.shift())).unique()
-    # The other queries do not change these counts.
-    ties = tie_counts(Run(ranked.filter(query.is_in(tied.implode()))))
+def _count_ties(run: Run) -> TieInfo:
+    """Count the ties of a run as it was fetched or given."""
+    ties = tie_counts(run)
     return TieInfo(
         pairs=ties.in_32_bits.pairs,
         pairs_64=ties.in_64_bits.pairs,
         queries=ties.in_32_bits.queries,
         straddling={str(k): count for k, count in ties.in_32_bits.straddling.items()},
     )
+
+
+def _tied_queries(view: RunView, order: IntArray) -> Run:
+    """Return the queries of a run that have ties, whose rows in the canonical order are given."""
+    query, score = view.grouped.query, view.score[order]
+    with np.errstate(over="ignore", under="ignore"):
+        score32 = score.astype(np.float32)
+    tied = (query[1:] == query[:-1]) & (score32[1:] == score32[:-1])
+    chosen = np.isin(query, query[1:][tied])
+    columns = {
+        "query_id": pl.Series(view.query_ids, dtype=pl.String).gather(query[chosen]),
+        "doc_id": view.doc_ids.take(order[chosen]).series(),
+        "rank": np.zeros(chosen.sum(), np.int64),
+        "score": score[chosen],
+    }
+    return Run(pl.DataFrame(columns, schema=RUN_SCHEMA))
