@@ -215,9 +215,10 @@ class CompactRun(Run):
     def rows(self) -> RunRows:
         """The rows as arrays."""
         n_rows = self.blocks.n_rows
-        ranks = np.arange(1, n_rows + 1) - self.blocks.starts[self.blocks.query]
+        blocks = replace(self.blocks)  # what is computed from them is not kept
+        ranks = np.arange(1, n_rows + 1) - blocks.starts[blocks.query]
         return RunRows(
-            self.blocks,
+            blocks,
             Ids.constant("Q0", n_rows),
             self.doc_ids,
             WholeNumbers.of(ranks),
@@ -236,7 +237,7 @@ class CompactRun(Run):
             yield self._frame(slice(begin, min(begin + n_rows, self.blocks.n_rows)))
 
     def _frame(self, rows: slice) -> pl.DataFrame:
-        query = self.blocks.query[rows]
+        query = np.searchsorted(self.blocks.starts, np.arange(rows.start, rows.stop), "right") - 1
         columns = {
             "query_id": pl.Series(self.query_ids, dtype=pl.String).gather(query),
             "doc_id": self.doc_ids.take(rows).series(),

@@ -305,9 +305,9 @@ class JudgedRun:
         """Return the run with the judged documents in the order that is described above."""
         # The rank 0 becomes the last one.
         order = np.argsort((self.query << 32) | ((self.rank - 1) & 0xFFFFFFFF), kind="stable")
-        return replace(
-            self, query=self.query[order], rank=self.rank[order], grade=self.grade[order]
-        )
+        is_by_query = bool((self.query[1:] >= self.query[:-1]).all())
+        query = self.query if is_by_query else self.query[order]
+        return replace(self, query=query, rank=self.rank[order], grade=self.grade[order])
 
     def with_judgments(self, query: IntArray, rank: IntArray, grade: IntArray) -> JudgedRun:
         """Return the run with additional judged documents."""
