@@ -20,9 +20,8 @@ from trectools_plus.formats.interchange.reading import (
     QRELS_FORMATS,
     RUN_FORMATS,
     find_convertible,
-    lex_qrels,
-    lex_run,
 )
+from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.formats.qrels import read_qrels, write_qrels
 from trectools_plus.formats.run import read_run, write_run
 from trectools_plus.validation.conversion import convert_qrels, convert_run
