@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.errors import find_field_error, raise_first_error
-from trectools_plus.formats.columns.numbers import INTEGER, parse_integers
-from trectools_plus.formats.columns.rows import QRELS_FIELDS
+from trectools_plus.formats.columns.numbers import INTEGER, INTEGRAL
+from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.lexing import lex_qrels
@@ -18,13 +18,6 @@ from trectools_plus.formats.writing import refuse_unwritable, write_rows
 from trectools_plus.text import shortened
 
 LAYOUT = "query_id iteration doc_id grade"
-
-_SCHEMA: dict[str, type[pl.DataType]] = {
-    "query_id": pl.String,
-    "iteration": pl.String,
-    "doc_id": pl.String,
-    "relevance": pl.Int64,
-}
 
 
 def read_qrels(path: str | Path) -> Qrels:
@@ -49,21 +42,16 @@ def read_qrels(path: str | Path) -> Qrels:
     """
     if is_catalogue_name(path):
         return open_catalogue(str(path)).read_qrels()
-    return parse_qrels(lex_qrels(read_source(path, partial=True, tables=True)))
-
-
-def parse_qrels(columns: Columns) -> Qrels:
-    """Convert a file that is split into four columns to qrels.
-
-    Raises:
-        FormatError: See :func:`read_qrels`.
-    """
-    frame = columns.typed(_SCHEMA)
-    if frame is None:
-        frame = _parse_texts(columns)
-    else:
-        raise_first_error(columns, LAYOUT)
-    return Qrels(frame, columns.source.path)
+    columns = lex_qrels(read_source(path, partial=True, tables=True))
+    rows = QrelsRows.of(columns)
+    wrong = ~rows.grades.is_number | rows.grades.has_point
+    raise_first_error(columns, LAYOUT, [find_field_error(columns, 4, wrong, _bad_grade)])
+    texts = {
+        "query_id": rows.blocks.series(),
+        "iteration": rows.iterations.series(),
+        "doc_id": rows.doc_ids.series(),
+    }
+    return Qrels(pl.DataFrame({**texts, "relevance": rows.grades.values}), columns.source.path)
 
 
 def write_qrels(qrels: Qrels, path: str | Path) -> None:
@@ -85,21 +73,11 @@ def write_qrels(qrels: Qrels, path: str | Path) -> None:
     write_rows([qrels.frame], path)
 
 
-def _parse_texts(columns: Columns) -> pl.DataFrame:
-    """Parse the columns as texts, which is slower and finds the position of the first error."""
-    rows = columns.rows
-    texts = rows.rename(dict(zip(rows.columns[1:], _SCHEMA, strict=True)))
-    relevance = parse_integers(texts["relevance"])
-    wrong = find_field_error(columns, rows, QRELS_FIELDS, relevance.is_null(), _bad_grade)
-    raise_first_error(columns, LAYOUT, [wrong])
-    return texts.drop("line").with_columns(relevance)
-
-
 def _bad_grade(text: str) -> tuple[str, str]:
-    if pl.Series([text]).str.contains(INTEGER)[0]:
+    if re.match(INTEGER, text):
         what = f"grade {shortened(text)} does not fit in a 64-bit integer"
         return what, "use small grades, for example 0 to 3"
     what = f"expected an integer grade but got {shortened(text)!r}"
-    if pl.Series([text]).str.contains(r"^[+-]?[0-9]+\.0*$")[0]:
+    if re.match(INTEGRAL, text):
         return what, f"write {shortened(text.partition('.')[0])}"
     return what, "use integers, for example 0 to 3"

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.errors import find_field_error, raise_first_error
-from trectools_plus.formats.columns.numbers import DECIMAL, parse_decimals, parse_ranks
+from trectools_plus.formats.columns.numbers import DECIMAL
+from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.interchange.systems import refuse_systems
 from trectools_plus.formats.lexing import lex_run
-from trectools_plus.formats.tables import RUN_SCHEMA, Run
+from trectools_plus.formats.tables import Run
 from trectools_plus.formats.writing import refuse_unwritable, write_rows
 from trectools_plus.text import shortened
 
 LAYOUT = "query_id Q0 doc_id rank score tag"
-
-_SCHEMA: dict[str, type[pl.DataType]] = {
-    "query_id": pl.String,
-    "q0": pl.String,
-    "doc_id": pl.String,
-    "rank": pl.Int64,
-    "score": pl.Float64,
-    "tag": pl.String,
-}
 
 
 def read_run(path: str | Path) -> Run:
@@ -51,23 +44,19 @@ def read_run(path: str | Path) -> Run:
             not a finite decimal number, the text is not UTF-8 or contains NUL or a CR without LF,
             or there is no data.
     """
-    return parse_run(lex_run(read_source(path, partial=True, tables=True)))
-
-
-def parse_run(columns: Columns) -> Run:
-    """Convert a file that is split into columns to a run.
-
-    Raises:
-        FormatError: See :func:`read_run`.
-    """
+    columns = lex_run(read_source(path, partial=True, tables=True))
     if columns.origin is not None and columns.origin.systems is not None:
         raise refuse_systems(columns.origin.systems, columns.source.path)
-    frame = columns.typed(_SCHEMA, list(RUN_SCHEMA))
-    if frame is None or not frame["score"].is_finite().all():
-        frame = _parse_texts(columns)
-    else:
-        raise_first_error(columns, LAYOUT)
-    return Run(frame, columns.first_row()[-1], columns.source.path)
+    rows = RunRows.of(columns)
+    score = rows.scores.values
+    errors = (
+        find_field_error(columns, 4, ~rows.ranks.is_number, _bad_rank),
+        find_field_error(columns, 5, ~np.isfinite(score), _bad_score),
+    )
+    raise_first_error(columns, LAYOUT, errors)
+    texts = {"query_id": rows.blocks.series(), "doc_id": rows.doc_ids.series()}
+    frame = pl.DataFrame({**texts, "rank": rows.ranks.values, "score": score})
+    return Run(frame, rows.tags.text(0), columns.source.path)
 
 
 def write_run(run: Run, path: str | Path, *, tag: str | None = None) -> None:
@@ -132,25 +121,13 @@ def _refuse_tag(tag: str) -> None:
     refuse_unwritable(pl.DataFrame({"tag": [tag]}), ("tag",), "run")
 
 
-def _parse_texts(columns: Columns) -> pl.DataFrame:
-    """Parse the columns as texts, which accepts ranks like ``1.0`` and finds the first error."""
-    texts = columns.rows.rename(dict(zip(columns.rows.columns[1:], _SCHEMA, strict=True)))
-    rank, score = parse_ranks(texts["rank"]), parse_decimals(texts["score"])
-    errors = [
-        find_field_error(columns, columns.rows, 4, rank.is_null(), _bad_rank),
-        find_field_error(columns, columns.rows, 5, ~score.is_finite().fill_null(False), _bad_score),
-    ]
-    raise_first_error(columns, LAYOUT, errors)
-    return texts.select("query_id", "doc_id", rank, score)
-
-
 def _bad_rank(text: str) -> tuple[str, str]:
     what = f"expected an integer rank but got {shortened(text)!r}"
     return what, "number the results of each query from 1"
 
 
 def _bad_score(text: str) -> tuple[str, str]:
-    if pl.Series([text]).str.contains(DECIMAL)[0]:
+    if re.match(DECIMAL, text):
         return f"score {shortened(text)} does not fit in a 64-bit float", "rescale the scores"
     if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
         what = f"score {text!r} is not finite and has no order"

@@ -20,15 +20,8 @@ from trectools_plus.formats.clean.decimals import Decimals, WholeNumbers
 from trectools_plus.formats.clean.words import Ids
 from trectools_plus.formats.columns.rows import QueryBlocks, RunRows
 from trectools_plus.formats.hashing import ROWS_PER_STEP, MultisetHash
-from trectools_plus.formats.interchange.frames import (
-    CORPUS,
-    QRELS,
-    RUN,
-    TOPICS,
-    frame_of,
-    require_columns,
-    to_pandas,
-)
+from trectools_plus.formats.interchange.frames import frame_of, require_columns, to_pandas
+from trectools_plus.formats.interchange.names import CORPUS, QRELS, RUN, TOPICS
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import MAX_TABLE_ROWS, plural
 

@@ -11,8 +11,8 @@ import polars as pl
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.files.source import Source, read_source
-from trectools_plus.formats.interchange.names import ColumnNames
-from trectools_plus.formats.interchange.reading import Kind, convert_columns
+from trectools_plus.formats.interchange.names import ColumnNames, KindName
+from trectools_plus.formats.interchange.reading import convert_columns
 from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run
 from trectools_plus.text import listed
 from trectools_plus.validation.engine import check_view, damaged_report
@@ -56,7 +56,7 @@ def convert_run(
 
     Args:
         path: The file; ``-`` is standard input.
-        source_format: A format of ``RUN_FORMATS``; ``None`` detects it.
+        source_format: A format of ``FORMATS``; ``None`` detects it.
         tag: The tag of the run; by default the first tag of the file, or a tag made from its name.
         columns: The columns of some fields in a table.
 
@@ -114,7 +114,7 @@ def convert_qrels(
 
     Args:
         path: The file; ``-`` is standard input.
-        source_format: A format of ``QRELS_FORMATS``; ``None`` detects it.
+        source_format: A format of ``FORMATS``; ``None`` detects it.
         columns: The columns of some fields in a table.
 
     Returns:
@@ -136,12 +136,12 @@ def convert_qrels(
 
 
 def _read(
-    path: str | Path, kind: Kind, source_format: str | None, columns: ColumnNames | None
+    path: str | Path, kind: KindName, source_format: str | None, columns: ColumnNames | None
 ) -> Columns:
     return convert_columns(_source(path, kind), kind, source_format, columns)
 
 
-def _source(path: str | Path, kind: Kind) -> Source:
+def _source(path: str | Path, kind: KindName) -> Source:
     try:
         return read_source(path, partial=True, tables=True)
     except FormatError as error:

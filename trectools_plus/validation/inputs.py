@@ -14,15 +14,19 @@ from typing import Any
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.interchange.frames import (
-    QRELS,
-    RUN,
     is_frame,
     is_record,
     rename_columns,
     split_systems,
     unexpected,
 )
-from trectools_plus.formats.interchange.names import GRADES, ColumnNames, find_fields
+from trectools_plus.formats.interchange.names import (
+    GRADES,
+    QRELS,
+    RUN,
+    ColumnNames,
+    find_fields,
+)
 from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics

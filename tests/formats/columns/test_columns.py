@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -142,25 +141,6 @@ def test_first_bytes_that_a_csv_reader_would_take_for_more(data: str) -> None:
 def test_every_control_character_and_bare_cr_at_once() -> None:
     controls = "".join(map(chr, (*range(1, 9), *range(14, 32))))
     assert_same(f"a {controls}\rb c\nd e f\n".encode())
-
-
-def test_typed_parse_is_the_rows_with_types() -> None:
-    columns = scan(b"q d 1.5\n# x\nq2\td2 -2e-3\n")
-    schema = {"q": pl.String, "d": pl.String, "s": pl.Float64}
-    typed = columns.typed(schema)
-    assert typed is not None
-    assert typed.rows() == [("q", "d", 1.5), ("q2", "d2", -0.002)]
-    kept = columns.typed(schema, ["s", "q"])
-    assert kept is not None
-    assert kept.rows() == [(1.5, "q"), (-0.002, "q2")]
-    assert columns.first_row() == ["q", "d", "1.5"]
-    assert columns.typed({"q": pl.String, "d": pl.Int64, "s": pl.Float64}) is None
-
-
-def test_typed_parse_of_no_rows_is_empty() -> None:
-    typed = scan(b"# nothing\n").typed({"q": pl.String, "d": pl.String, "s": pl.Float64})
-    assert typed is not None
-    assert typed.shape == (0, 3)
 
 
 def test_facts_of_a_tidy_file() -> None:

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.interchange import delimited
-from trectools_plus.formats.interchange.arrangement import qrels_fields, run_fields
 from trectools_plus.formats.interchange.delimited import Table, find_header, read_table
-from trectools_plus.formats.interchange.names import TOPIC_FIELDS, find_fields
+from trectools_plus.formats.interchange.names import QRELS, RUN, TOPIC_FIELDS, find_fields
 
 
 def table_of(text: str) -> Table:
@@ -77,8 +76,8 @@ def test_the_fast_path_equals_the_module_csv(rows: list[tuple[str, ...]], separa
     assert header is not None
     fast, slow = delimited._split(body, header), delimited._read_quoted(body, header)
     assert fast.rows.rows() == slow.rows.rows()
-    assert fast.misshapen.is_empty()
-    assert slow.misshapen.is_empty()
+    assert not len(fast.misshapen)
+    assert not len(slow.misshapen)
 
 
 @given(rows=ROWS.filter(bool), separator=st.sampled_from("\t,;|"), spaces=st.booleans())
@@ -114,11 +113,11 @@ def test_regular_quotes_equal_the_module_csv(
 )
 def test_names_of_columns(names: str, run: bool, qrels: bool) -> None:
     columns = names.split("," if "," in names else " ")
-    assert (run_fields(columns) is not None, qrels_fields(columns) is not None) == (run, qrels)
+    assert (RUN.find(columns) is not None, QRELS.find(columns) is not None) == (run, qrels)
 
 
 def test_the_better_name_wins() -> None:
-    assert run_fields(["", "qid", "docid", "docno", "rank", "score", "query"]) == {
+    assert RUN.find(["", "qid", "docid", "docno", "rank", "score", "query"]) == {
         "query_id": 1,
         "doc_id": 3,
         "rank": 4,

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 import trectools_plus as tp
 from trectools_plus.errors import InputError
-from trectools_plus.formats.interchange.frames import TOPICS, frame_of, to_pandas
+from trectools_plus.formats.interchange.frames import frame_of, to_pandas
+from trectools_plus.formats.interchange.names import TOPICS
 
 pytestmark = pytest.mark.installation
 

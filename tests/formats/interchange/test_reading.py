@@ -16,11 +16,7 @@ from hypothesis import strategies as st
 from trectools_plus.choices import QrelsFormat, RunFormat
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import Source
-from trectools_plus.formats.interchange.reading import (
-    QRELS_FORMATS,
-    RUN_FORMATS,
-    find_convertible,
-)
+from trectools_plus.formats.interchange.reading import FORMATS, find_convertible
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.formats.qrels import read_qrels, write_qrels
 from trectools_plus.formats.run import read_run, write_run
@@ -236,8 +232,8 @@ def test_conversion_validates(tmp_path: Path, text: str, code: str, line: int) -
 
 
 def test_the_options_are_the_formats() -> None:
-    assert set(get_args(RunFormat)) == RUN_FORMATS.keys()
-    assert set(get_args(QrelsFormat)) == QRELS_FORMATS.keys()
+    assert set(get_args(RunFormat)) == FORMATS["run"].keys()
+    assert set(get_args(QrelsFormat)) == FORMATS["qrels"].keys()
 
 
 ID = st.text(

@@ -141,7 +141,7 @@ class Columns:
         """The rows in file order: ``line`` (UInt32), then Strings ``c1`` … ``c<n_fields>``.
 
         No field is empty or null. U+FFFD replaces bytes that are not UTF-8. The rows are split on
-        first use and cached; :meth:`typed` is faster.
+        first use and cached; :meth:`fields` is faster.
         """
         import polars as pl
 
@@ -164,40 +164,9 @@ class Columns:
             done, n_before = end, n_before + part.n_rows
         return texts
 
-    def typed(
-        self,
-        schema: Mapping[str, type[pl.DataType]],
-        keep: Sequence[str] | None = None,
-    ) -> pl.DataFrame | None:
-        """Parse the rows directly to typed columns, in file order, without :attr:`rows`.
-
-        This is faster and takes less memory. Check the values afterwards: Polars accepts floats
-        that runs must not contain (infinities, NaN).
-
-        Args:
-            schema: A name and a type for each of the ``n_fields`` fields.
-            keep: The names of the columns to parse, in this order; all by default.
-
-        Returns:
-            A frame with these columns; ``None`` if a field cannot be converted to its type or
-            contains a bare CR. :attr:`rows` then contains the texts.
-        """
-        import polars as pl
-
-        if b"\r" in self._body:
-            return None
-        try:
-            return self._split(self._body, schema, keep)
-        except pl.exceptions.ComputeError:
-            return None
-
     def fields(self) -> Iterator[Fields]:
         """Yield the places of the fields of all rows, some rows at a time."""
         return iter_fields(self._body, self.n_fields, self._separator)
-
-    def first_row(self) -> list[str]:
-        """Return the fields of the first row; there must be one."""
-        return self._body[: self._body.index(b"\n")].decode().split(self._separator.decode())
 
     def line_text(self, line: int) -> str:
         """Return the text of a line (from 1) without its end; U+FFFD replaces invalid bytes.
@@ -237,17 +206,11 @@ class Columns:
             return None
         return self.origin.column_of(text, place)
 
-    def _split(
-        self,
-        body: bytes,
-        schema: Mapping[str, type[pl.DataType]],
-        keep: Sequence[str] | None = None,
-    ) -> pl.DataFrame:
+    def _split(self, body: bytes, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
         import polars as pl
 
-        names = list(schema if keep is None else keep)
         if not self.n_rows:
-            return pl.DataFrame(schema={name: schema[name] for name in names})
+            return pl.DataFrame(schema=schema)
         guard = _needs_guard_row(body)
         if guard:
             body = self._separator.join([b"0"] * self.n_fields) + b"\n" + body
@@ -257,8 +220,7 @@ class Columns:
             separator=self._separator.decode(),
             quote_char=None,
             schema=dict(schema),
-            columns=[at for at, name in enumerate(schema) if name in names],
-        ).select(names)
+        )
         return frame.slice(1) if guard else frame
 
     def _split_around_cr(self, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:

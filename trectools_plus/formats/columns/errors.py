@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.lexer import MAX_LINES
-
-if TYPE_CHECKING:
-    import polars as pl
 
 # The names of the encodings of facts.guess_encoding() in messages and for iconv.
 _ENCODINGS = {
@@ -26,24 +25,23 @@ _ENCODINGS = {
 
 def find_field_error(
     columns: Columns,
-    rows: pl.DataFrame,
     number: int,
-    wrong: pl.Series,
+    wrong: npt.NDArray[np.bool_],
     describe: Callable[[str], tuple[str, str]],
 ) -> FormatError | None:
     """Return the error of the first row whose field ``number`` (from 1) is ``wrong``.
 
     Args:
         columns: The file.
-        rows: Its rows with data.
         number: The number of the field.
         wrong: True for rows in which the field is wrong.
         describe: Returns the problem of a text, and the remedy.
     """
-    at = wrong.arg_max() if wrong.any() else None
-    if at is None:
+    if not wrong.any():
         return None
-    line, text = rows["line"][at], rows[f"c{number}"][at]
+    row = np.flatnonzero(wrong)[:1]
+    line = int(columns.lines[row[0]])
+    (text,) = columns.texts(number, row)
     return _error(columns, line, columns.field_column(line, number), *describe(text))
 
 

@@ -26,20 +26,3 @@ def parse_decimals(texts: pl.Series) -> pl.Series:
     import polars as pl
 
     return texts.set(~texts.str.contains(DECIMAL), None).cast(pl.Float64, strict=False)
-
-
-def parse_integers(texts: pl.Series) -> pl.Series:
-    """Parse grades: ``[+-]digits``.
-
-    Returns:
-        Int64; null if the text is not a 64-bit integer.
-    """
-    import polars as pl
-
-    return texts.set(~texts.str.contains(INTEGER), None).cast(pl.Int64, strict=False)
-
-
-def parse_ranks(texts: pl.Series) -> pl.Series:
-    """Parse ranks like :func:`parse_integers`, and also ``1.0`` and ``1.``."""
-    integral = texts.str.contains(INTEGRAL)
-    return parse_integers(texts.zip_with(~integral, texts.str.replace(r"\.0*$", "")))

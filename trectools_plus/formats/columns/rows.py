@@ -54,6 +54,12 @@ class QueryBlocks:
         lengths = np.diff(self.starts, append=self.n_rows)
         return np.repeat(self.block_query.astype(np.uint32), lengths)
 
+    def series(self) -> pl.Series:
+        """Return the query id of each row."""
+        import polars as pl
+
+        return pl.Series(self.query_ids, dtype=pl.String).gather(self.query)
+
     @property
     def interleaved(self) -> bool:
         """Return whether a query has several blocks."""

@@ -9,9 +9,11 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
+
+from trectools_plus.formats.columns.odd_lines import OddLines
 
 SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-separated"}
 """The separators that are detected, with the names of the formats."""
@@ -33,18 +35,20 @@ class Header:
         line: Its line number, from 1.
         text: The line.
         names: The names of the columns, as written.
-        separator: A key of :data:`SEPARATORS`, or :data:`BLANKS`.
+        separator: A key of :data:`SEPARATORS`, or :data:`BLANKS`; "" if rows are not lines.
+        label: The name of another format than those of :data:`SEPARATORS`.
     """
 
     line: int
     text: str
     names: tuple[str, ...]
     separator: str
+    label: str = "columns"
 
     @property
     def format(self) -> str:
         """The name of the format, for messages."""
-        return SEPARATORS.get(self.separator, "columns")
+        return SEPARATORS.get(self.separator, self.label)
 
     def split(self, text: str) -> list[str]:
         """Split a line into values, without quotes and blanks around them."""
@@ -79,20 +83,17 @@ class Table:
         header: The header.
         rows: ``line`` (UInt32: where the row starts), then Strings ``c1``, ``c2``, …, one for each
             column, without blanks around the values; "" for a missing value.
-        misshapen: ``line, n_fields, text`` of rows with more values than the header has names, or
-            with quotes that do not match.
-        comments: ``line, text`` of lines that start with ``#``.
-        is_quoted: Whether the module ``csv`` read the file.
+        misshapen: Rows with more values than the header has names, or with quotes that do not
+            match.
+        comments: Lines that start with ``#``.
+        has_lines: False if the lines of the rows are unknown.
     """
 
     header: Header
     rows: pl.DataFrame
-    misshapen: pl.DataFrame
-    comments: pl.DataFrame
-    is_quoted: bool
-
-
-_LINES = {"line": pl.UInt32, "n_fields": pl.UInt32, "text": pl.String}
+    misshapen: OddLines = field(default_factory=OddLines.of)
+    comments: OddLines = field(default_factory=OddLines.of)
+    has_lines: bool = True
 
 
 def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | None:
@@ -143,50 +144,42 @@ def read_table(text: str, header: Header) -> Table:
         return _split(body, header)
 
 
-def _lines_of(body: str, header: Header) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return ``line, text`` of the lines with data, and of the comments."""
+def _lines_of(body: str, header: Header) -> tuple[pl.DataFrame, OddLines]:
+    """Return ``line, text`` of the lines with data, and the comments."""
     texts = pl.Series("text", [body]).str.split("\n").explode().str.strip_suffix("\r")
     first = header.line + 1
     lines = pl.int_range(first, first + texts.len(), dtype=pl.UInt32, eager=True).alias("line")
     frame = pl.DataFrame([lines, texts]).filter(pl.col("text").str.contains(r"[^ \t\x0b\x0c]"))
     is_comment = pl.col("text").str.starts_with("#")
-    return frame.filter(~is_comment), frame.filter(is_comment)
+    return frame.filter(~is_comment), OddLines.of_frame(frame.filter(is_comment))
 
 
 def _split(body: str, header: Header) -> Table:
     """Split all lines at once."""
     n_columns = len(header.names)
     frame, comments = _lines_of(body, header)
-    text, separator = pl.col("text"), header.separator
+    values, separator = pl.col("text"), header.separator
     if separator == BLANKS:
-        text, separator = text.str.strip_chars(" \t\x0b\x0c"), "\t"
-        text = text.str.replace_all(r"[ \t\x0b\x0c]+", "\t")
-        shown = frame["text"]
-        frame = frame.with_columns(text)
-    else:
-        shown = frame["text"]
-    surplus = frame["text"].str.count_matches(separator, literal=True) + 1
-    is_wide = surplus > n_columns
-    if is_wide.any():  # empty values at the end of a line are no values
-        wide = pl.DataFrame([frame["line"], shown.alias("text"), surplus.alias("n_fields")])
-        filled = (
-            frame["text"]
-            .str.strip_chars_end(f"{separator} ")
-            .str.count_matches(separator, literal=True)
-        )
-        is_wide &= filled >= n_columns
-        misshapen = wide.filter(is_wide).select("line", "n_fields", "text").cast(_LINES)  # type: ignore[arg-type]
-        frame = frame.filter(~is_wide)
-    else:
-        misshapen = pl.DataFrame(schema=_LINES)
-    parts = frame["text"].str.splitn(separator, n_columns + 1).struct.unnest()
+        values, separator = values.str.strip_chars(" \t\x0b\x0c"), "\t"
+        values = values.str.replace_all(r"[ \t\x0b\x0c]+", "\t")
+    # Empty values at the end of a line are no values.
+    filled = values.str.strip_chars_end(f"{separator} ")
+    frame = frame.with_columns(
+        values=values,
+        n_fields=values.str.count_matches(separator, literal=True) + 1,
+        n_filled=filled.str.count_matches(separator, literal=True) + 1,
+    )
+    is_wide = pl.min_horizontal("n_fields", "n_filled") > n_columns
+    misshapen = OddLines.of_frame(frame.filter(is_wide))
+    frame = frame.filter(~is_wide)
+    parts = frame["values"].str.splitn(separator, n_columns + 1).struct.unnest()
     rows = frame.select("line").hstack(
         [
             parts[f"field_{place}"].fill_null("").str.strip_chars(" \t").alias(f"c{place + 1}")
             for place in range(n_columns)
         ]
     )
-    return Table(header, rows, misshapen, comments, is_quoted=False)
+    return Table(header, rows, misshapen, comments)
 
 
 def _split_regular_quotes(body: str, header: Header) -> Table | None:
@@ -208,7 +201,7 @@ def _split_regular_quotes(body: str, header: Header) -> Table | None:
             schema=dict.fromkeys(names, pl.String),
         )
     rows = frame.select("line").hstack(values.select(pl.all().fill_null("").str.strip_chars(" \t")))
-    return Table(header, rows, pl.DataFrame(schema=_LINES), comments, is_quoted=True)
+    return Table(header, rows, comments=comments)
 
 
 class _StrayQuoteError(Exception):
@@ -221,7 +214,7 @@ def _read_quoted(body: str, header: Header) -> Table:
     lines: list[int] = []
     values: list[list[str]] = []
     misshapen: list[tuple[int, int, str]] = []
-    comments: list[tuple[int, str]] = []
+    comments: list[tuple[int, int, str]] = []
     for line, text, row in _records(body, header.separator):
         number = header.line + line
         if row is None:
@@ -229,7 +222,7 @@ def _read_quoted(body: str, header: Header) -> Table:
                 raise _StrayQuoteError
             misshapen.append((number, 1, text))
         elif text.startswith("#"):
-            comments.append((number, text))
+            comments.append((number, 0, text))
         elif any(map(str.strip, row)):
             while len(row) > n_columns and not row[-1].strip():
                 row.pop()
@@ -238,21 +231,11 @@ def _read_quoted(body: str, header: Header) -> Table:
             else:
                 lines.append(number)
                 values.append(row + [""] * (n_columns - len(row)))
-    columns = list(zip(*values, strict=True)) if values else [()] * n_columns
-    rows = pl.DataFrame(
-        {"line": pl.Series(lines, dtype=pl.UInt32)}
-        | {
-            f"c{place}": pl.Series(column, dtype=pl.String).str.strip_chars(" \t")
-            for place, column in enumerate(columns, 1)
-        }
-    )
-    return Table(
-        header,
-        rows,
-        pl.DataFrame(misshapen, schema=_LINES, orient="row"),
-        pl.DataFrame(comments, schema={"line": pl.UInt32, "text": pl.String}, orient="row"),
-        is_quoted=True,
-    )
+    names = [f"c{place}" for place in range(1, n_columns + 1)]
+    rows = pl.DataFrame(values, schema=dict.fromkeys(names, pl.String), orient="row")
+    rows = rows.with_columns(pl.all().str.strip_chars(" \t"))
+    rows = rows.insert_column(0, pl.Series("line", lines, dtype=pl.UInt32))
+    return Table(header, rows, OddLines.of(misshapen), OddLines.of(comments))
 
 
 def _records(body: str, separator: str) -> Iterator[tuple[int, str, list[str] | None]]:

@@ -8,7 +8,6 @@ imported only to return a table of pandas, and pyarrow, which Polars uses for co
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -19,13 +18,13 @@ import polars as pl
 from trectools_plus.arguments import show
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.interchange.names import (
-    CORPUS_FIELDS,
-    QRELS_FIELDS,
+    CORPUS,
+    RUN,
     RUN_FIELDS,
     SYSTEMS,
-    TOPIC_FIELDS,
+    TOPICS,
     ColumnNames,
-    Fields,
+    Kind,
     find_fields,
     place_of_column,
 )
@@ -33,56 +32,6 @@ from trectools_plus.formats.interchange.systems import Systems, find_systems
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of table.
-
-    Attributes:
-        name: Its name in messages.
-        fields: Its columns, with their names elsewhere.
-        required: The columns without which it cannot be built.
-        accepted: The values that it is built from, for messages.
-    """
-
-    name: str
-    fields: Fields
-    required: tuple[str, ...]
-    accepted: str
-
-
-def _accepted(dictionary: str, columns: str, table: str) -> str:
-    return (
-        f"a dictionary {dictionary}, a path, a pandas or Polars frame with the columns {columns}, "
-        f"or a {table}"
-    )
-
-
-RUN = Kind(
-    "run",
-    RUN_FIELDS,
-    ("query_id", "doc_id", "score"),
-    _accepted("{query_id: {doc_id: score}}", "query_id, doc_id and score", "Run"),
-)
-QRELS = Kind(
-    "qrels",
-    QRELS_FIELDS,
-    ("query_id", "doc_id", "relevance"),
-    _accepted("{query_id: {doc_id: relevance}}", "query_id, doc_id and relevance", "Qrels"),
-)
-TOPICS = Kind(
-    "topics",
-    TOPIC_FIELDS,
-    ("query_id", "text"),
-    _accepted("{query_id: text}", "query_id and text", "Topics"),
-)
-CORPUS = Kind(
-    "corpus",
-    CORPUS_FIELDS,
-    ("doc_id", "text"),
-    _accepted("{doc_id: text}", "doc_id and text", "Corpus"),
-)
 
 
 def frame_of(value: object, kind: Kind) -> pl.DataFrame:

@@ -18,19 +18,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
+from trectools_plus.formats.interchange.delimited import Header, Table
 from trectools_plus.formats.interchange.names import (
-    QRELS_FIELDS,
     QUERY_IDS,
-    RUN_FIELDS,
     ColumnNames,
-    Fields,
+    Kind,
     find_fields,
     normalize,
 )
@@ -84,15 +83,17 @@ class UnknownFormError(ValueError):
         super().__init__(what)
 
 
+Row: TypeAlias = tuple[str, str, str, str, str, int]
+"""Query, document, value, rank, tag and the line of a record; "" for what is missing."""
+
+
 @dataclass
 class JsonRows:
     """The rows of a document.
 
     Attributes:
         form: The form of the document.
-        rows: Texts by field: ``query_id``, ``doc_id``, ``value``, ``rank``, ``tag``, and the line
-            of the record; "" for what is missing.
-        frame: The rows as a table, with ``line``.
+        rows: The rows.
         has_lines: False if the lines of the rows are unknown.
         further: For records: the other texts and numbers of each row, by name.
         tag_name: The key of the tags.
@@ -100,35 +101,39 @@ class JsonRows:
     """
 
     form: Form
-    rows: list[tuple[str, str, str, str, str, int]] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     has_lines: bool = True
     further: list[dict[str, str]] = field(default_factory=list)
     tag_name: str = "tag"
     n_repeated: int = 0
 
-    @property
-    def frame(self) -> pl.DataFrame:
-        """The rows as a table: ``query_id, doc_id, value, rank, tag``, ``line``, further columns.
+    def as_table(self, kind: Kind) -> tuple[Table, dict[str, int]]:
+        """Return the rows as a table, and the column of each field, from 0.
 
-        Further columns are ``f0``, ``f1``, …, in the order of :attr:`further_names`.
+        A run without any score, but with all ranks, has a column of ranks instead of scores.
         """
-        names = ("query_id", "doc_id", "value", "rank", "tag")
-        schema: dict[str, type[pl.DataType]] = dict.fromkeys(names, pl.String)
-        frame = pl.DataFrame(self.rows, schema={**schema, "line": pl.UInt32}, orient="row")
-        return frame.with_columns(
-            pl.Series(f"f{at}", [one.get(name, "") for one in self.further], dtype=pl.String)
-            for at, name in enumerate(self.further_names)
+        columns = ("c1", "c2", "c3", "rank", "c4")
+        schema: dict[str, type[pl.DataType]] = {
+            **dict.fromkeys(columns, pl.String),
+            "line": pl.UInt32,
+        }
+        frame = pl.DataFrame(self.rows, schema=schema, orient="row")
+        value = kind.required[-1]
+        if "rank" in kind.fields and (frame["c3"] == "").all() and (frame["rank"] != "").all():
+            value = "rank"
+            frame = frame.with_columns(c3=pl.col("rank"))
+        names = list(dict.fromkeys(name for one in self.further for name in one))
+        frame = frame.select("line", "c1", "c2", "c3", "c4").with_columns(
+            pl.Series(f"c{at}", [one.get(name, "") for one in self.further], dtype=pl.String)
+            for at, name in enumerate(names, 5)
         )
+        label = {"results": "TREC RAG JSON Lines", "turns": "CAsT JSON"}.get(self.form, "JSON")
+        header = Header(0, "", ("query_id", "doc_id", value, self.tag_name, *names), "", label)
+        places = {"query_id": 0, "doc_id": 1, value: 2, "tag": 3}
+        return Table(header, frame, has_lines=self.has_lines), places
 
-    @property
-    def further_names(self) -> list[str]:
-        """The names of further fields."""
-        return list(dict.fromkeys(name for one in self.further for name in one))
 
-
-def read_json_rows(
-    text: str, kind: Literal["run", "qrels"], columns: ColumnNames | None = None
-) -> JsonRows:
+def read_json_rows(text: str, kind: Kind, columns: ColumnNames | None = None) -> JsonRows:
     """Read a run or qrels.
 
     Args:
@@ -139,23 +144,23 @@ def read_json_rows(
     Raises:
         UnknownFormError: If it is not JSON, or has another form; with the reason.
     """
-    fields = RUN_FIELDS if kind == "run" else QRELS_FIELDS
     if columns is not None:  # only these keys stand for the field
-        fields = {**fields, **{name: (key,) for name, key in columns.items() if name in fields}}
+        given = {name: (key,) for name, key in columns.items() if name in kind.fields}
+        kind = replace(kind, fields={**kind.fields, **given})
     try:
         root = _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
-        return _read_lines(text, fields, error)
+        return _read_lines(text, kind, error)
     if isinstance(root, _Object):
         _refuse_response(root)
         turns = _member(root, "turns")
-        if isinstance(turns, list) and kind == "run":
+        if isinstance(turns, list) and kind.name == "run":
             return _read_turns(root, turns)
-        if _is_record(root, fields) or columns is not None:
-            return _read_records([(1, root)], fields)
-        return _read_dictionary(root, text, fields)
+        if _is_record(root, kind) or columns is not None:
+            return _read_records([(1, root)], kind)
+        return _read_dictionary(root, text, kind)
     if isinstance(root, list):
-        return _with_lines(_read_records([(1, one) for one in root], fields), text)
+        return _with_lines(_read_records([(1, one) for one in root], kind), text)
     raise UnknownFormError("expected an object or a list")
 
 
@@ -225,7 +230,7 @@ def _unwrap(results: Value) -> Value:
     return results
 
 
-def _read_lines(text: str, fields: Fields, error: Exception) -> JsonRows:
+def _read_lines(text: str, kind: Kind, error: Exception) -> JsonRows:
     """Read JSON Lines."""
     records: list[tuple[int, Value]] = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -235,19 +240,16 @@ def _read_lines(text: str, fields: Fields, error: Exception) -> JsonRows:
             except (ValueError, RecursionError):
                 what = f"line {number} is not JSON" if len(records) else f"not JSON: {error}"
                 raise UnknownFormError(what) from None
-    return _read_records(records, fields)
+    return _read_records(records, kind)
 
 
-def _is_record(item: Value, fields: Fields) -> bool:
+def _is_record(item: _Object, kind: Kind) -> bool:
     """Return whether an object is one record, not a dictionary of queries."""
-    if not isinstance(item, _Object):
-        return False
-    has_results = _results_of(item) is not None
-    found = find_fields((key for key, _ in item), fields)
-    flat = {"query_id", "doc_id"} <= found.keys() and not any(
-        isinstance(value, list) for value in item.values
-    )
-    return flat or (has_results and _query_of(item) is not None)
+    found = find_fields((key for key, _ in item), kind.fields)
+    has_lists = any(isinstance(value, list) for value in item.values)
+    if {"query_id", "doc_id"} <= found.keys() and not has_lists:
+        return True
+    return _results_of(item) is not None and _query_of(item) is not None
 
 
 def _results_of(item: _Object) -> Value:
@@ -273,18 +275,14 @@ def _query_of(item: _Object) -> str | None:
     return None
 
 
-def _read_records(records: Iterable[tuple[int, Value]], fields: Fields) -> JsonRows:
+def _read_records(records: Iterable[tuple[int, Value]], kind: Kind) -> JsonRows:
     """Read objects: a row each, or the results of a query each."""
     rows: JsonRows | None = None
     for line, item in records:
         if not isinstance(item, _Object):
             raise UnknownFormError(f"expected an object on line {line}")
-        names = [key for key, _ in item]
-        found = find_fields(names, fields)
-        value_field = "relevance" if "relevance" in fields else "score"
-        is_flat = {"query_id", "doc_id"} <= found.keys() and bool(
-            {value_field, "rank"} & found.keys()
-        )
+        found = find_fields((key for key, _ in item), kind.fields)
+        is_flat = kind.is_complete(found)
         if not is_flat:
             _refuse_response(item)
         given = None if is_flat else _results_of(item)
@@ -295,38 +293,38 @@ def _read_records(records: Iterable[tuple[int, Value]], fields: Fields) -> JsonR
         if rows.form != form:
             raise UnknownFormError(f"the object on line {line} has other fields than the first")
         if is_flat:
-            values = {name: _text(item[place][1]) for name, place in found.items()}
-            rows.rows.append(
-                (
-                    values["query_id"],
-                    values["doc_id"],
-                    values.get(value_field, ""),
-                    values.get("rank", ""),
-                    values.get("tag", ""),
-                    line,
-                )
-            )
-            used = set(found.values())
-            rows.tag_name = names[found["tag"]] if "tag" in found else rows.tag_name
-            rows.further.append(
-                {
-                    name: _text(value)
-                    for at, (name, value) in enumerate(item)
-                    if at not in used and not isinstance(value, list | _Object)
-                }
-            )
+            _add_record(rows, line, item, found, kind)
             continue
         query_id = _query_of(item)
         if query_id is None or results is None:
-            shown = ", ".join(names[:8])
+            shown = ", ".join(key for key, _ in item[:8])
             raise UnknownFormError(
                 f"no query id and documents in the fields of line {line} ({shown})"
             )
         tag = _tag_of(item)
-        rows.rows += [(query_id, *row, tag, line) for row in _results(results, fields)]
+        rows.rows += [(query_id, *row, tag, line) for row in _results(results, kind)]
     if rows is None:
         raise UnknownFormError("no objects")
     return rows
+
+
+def _add_record(
+    rows: JsonRows, line: int, item: _Object, found: Mapping[str, int], kind: Kind
+) -> None:
+    """Add an object that is a row, with the places of its fields."""
+    values = {name: _text(item[place][1]) for name, place in found.items()}
+    value, rank, tag = (values.get(name, "") for name in (kind.required[-1], "rank", "tag"))
+    rows.rows.append((values["query_id"], values["doc_id"], value, rank, tag, line))
+    if "tag" in found:
+        rows.tag_name = item[found["tag"]][0]
+    used = set(found.values())
+    rows.further.append(
+        {
+            name: _text(value)
+            for at, (name, value) in enumerate(item)
+            if at not in used and not isinstance(value, list | _Object)
+        }
+    )
 
 
 def _tag_of(item: _Object) -> str:
@@ -338,7 +336,7 @@ def _tag_of(item: _Object) -> str:
     return ""
 
 
-def _read_dictionary(root: _Object, text: str, fields: Fields) -> JsonRows:
+def _read_dictionary(root: _Object, text: str, kind: Kind) -> JsonRows:
     """Read a dictionary from query ids to documents."""
     if not root:
         raise UnknownFormError("the dictionary is empty")
@@ -362,14 +360,15 @@ def _read_dictionary(root: _Object, text: str, fields: Fields) -> JsonRows:
         )
     rows = JsonRows("dictionary" if _Object in kinds else "lists")
     for query_id, documents in root:
-        rows.rows += [(query_id, *row, "", 1) for row in _results(documents, fields)]
+        rows.rows += [(query_id, *row, "", 1) for row in _results(documents, kind)]
     return _with_lines(rows, text)
 
 
-def _results(results: Value, fields: Fields) -> Iterator[tuple[str, str, str]]:
+def _results(results: Value, kind: Kind) -> Iterator[tuple[str, str, str]]:
     """Yield document, value and rank of each result of a query."""
-    value_field = "relevance" if "relevance" in fields else "score"
-    fields = {**fields, "doc_id": (*fields["doc_id"], "id")}  # inside a query, an id is a document
+    value_field = kind.required[-1]
+    # Inside a query, an id is that of a document.
+    fields = {**kind.fields, "doc_id": (*kind.fields["doc_id"], "id")}
     unscored = "1" if value_field == "relevance" else ""
     if isinstance(results, _Object):
         for doc_id, value in results:

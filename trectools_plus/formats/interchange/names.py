@@ -7,7 +7,9 @@ first name in the list wins: PyTerrier writes ``docid``, a number, beside ``docn
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.topic_schema import TABLE_TEXTS, TABLE_TOPIC_IDS
@@ -94,6 +96,80 @@ RESULT_FIELDS: Fields = {
     "rank": RANKS,
 }
 """The fields of the results of one query, as a function returns them."""
+
+KindName = Literal["run", "qrels"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of table.
+
+    Attributes:
+        name: Its name in messages.
+        fields: Its fields, with the names of their columns.
+        required: The fields without which it cannot be built.
+        accepted: The values that it is built from, for messages.
+        columns: The columns of a run or of qrels in TREC's form, in order.
+    """
+
+    name: str
+    fields: Fields
+    required: tuple[str, ...]
+    accepted: str
+    columns: tuple[str, ...] = ()
+
+    def value_in(self, found: Container[str]) -> str | None:
+        """Return the field that has the grade or the score, or else the rank, if one was found."""
+        values = (self.required[-1], "rank") if "rank" in self.fields else self.required[-1:]
+        return next((field for field in values if field in found), None)
+
+    def is_complete(self, found: Container[str]) -> bool:
+        """Return whether all fields that a run or qrels need were found."""
+        return "query_id" in found and "doc_id" in found and self.value_in(found) is not None
+
+    def find(
+        self, names: Sequence[str], columns: ColumnNames | None = None
+    ) -> dict[str, int] | None:
+        """Return the places of the fields in a header; ``None`` for that of another file."""
+        found = find_fields(names, self.fields, columns)
+        is_run = columns is None and "rank" in find_fields(names, {"rank": RANKS})
+        return found if self.is_complete(found) and (self is RUN or not is_run) else None
+
+
+def _accepted(dictionary: str, columns: str, table: str) -> str:
+    return (
+        f"a dictionary {dictionary}, a path, a pandas or Polars frame with the columns {columns}, "
+        f"or a {table}"
+    )
+
+
+RUN = Kind(
+    "run",
+    RUN_FIELDS,
+    ("query_id", "doc_id", "score"),
+    _accepted("{query_id: {doc_id: score}}", "query_id, doc_id and score", "Run"),
+    ("query_id", "q0", "doc_id", "rank", "score", "tag"),
+)
+QRELS = Kind(
+    "qrels",
+    QRELS_FIELDS,
+    ("query_id", "doc_id", "relevance"),
+    _accepted("{query_id: {doc_id: relevance}}", "query_id, doc_id and relevance", "Qrels"),
+    ("query_id", "iteration", "doc_id", "relevance"),
+)
+TOPICS = Kind(
+    "topics",
+    TOPIC_FIELDS,
+    ("query_id", "text"),
+    _accepted("{query_id: text}", "query_id and text", "Topics"),
+)
+CORPUS = Kind(
+    "corpus",
+    CORPUS_FIELDS,
+    ("doc_id", "text"),
+    _accepted("{doc_id: text}", "doc_id and text", "Corpus"),
+)
+KINDS: Mapping[KindName, Kind] = {"run": RUN, "qrels": QRELS}
 
 _IGNORED = re.compile(r"[\W_]+")
 

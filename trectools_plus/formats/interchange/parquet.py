@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from io import BytesIO
-from typing import Literal
 
 import polars as pl
 
@@ -13,9 +12,8 @@ from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.interchange.delimited import Header, Table
 from trectools_plus.formats.interchange.names import (
-    QRELS_FIELDS,
-    RUN_FIELDS,
     ColumnNames,
+    Kind,
     find_fields,
     normalize,
 )
@@ -30,12 +28,11 @@ _MAX_FURTHER = 20
 _ROW_BYTES = 64
 """The memory that a row takes at least."""
 _MARK = b"PAR1"
-_MISSHAPEN = {"line": pl.UInt32, "n_fields": pl.UInt32, "text": pl.String}
 
 
 def read_parquet_table(
-    source: Source, kind: Literal["run", "qrels"], columns: ColumnNames | None
-) -> Table:
+    source: Source, kind: Kind, columns: ColumnNames | None
+) -> tuple[Table, dict[str, int]]:
     """Read the columns that a run or qrels need, as texts.
 
     The schema decides whether the file is read, so files with other columns are refused at once.
@@ -44,6 +41,9 @@ def read_parquet_table(
         source: The file.
         kind: The kind of file.
         columns: The columns of some fields.
+
+    Returns:
+        The rows, and the column of each field, from 0.
 
     Raises:
         FormatError: If the file is damaged or too large, lacks a column, or has values that are not
@@ -62,13 +62,9 @@ def read_parquet_table(
         raise _refused(source, f"it is damaged ({why})", "write the file again") from None
     texts = [_as_text(column).alias(f"c{at}") for at, column in enumerate(frame.iter_columns(), 1)]
     lines = pl.int_range(1, frame.height + 1, dtype=pl.UInt32, eager=True).alias("line")
-    return Table(
-        Header(0, "", tuple(names), ""),
-        pl.DataFrame([lines, *texts]),
-        pl.DataFrame(schema=_MISSHAPEN),
-        pl.DataFrame(schema={"line": pl.UInt32, "text": pl.String}),
-        is_quoted=False,
-    )
+    header = Header(0, "", tuple(names), "", "Parquet")
+    table = Table(header, pl.DataFrame([lines, *texts]), has_lines=False)
+    return table, find_fields(names, kind.fields, columns)
 
 
 def _read_schema(source: Source) -> pl.Schema:
@@ -86,14 +82,14 @@ def _read_schema(source: Source) -> pl.Schema:
 
 
 def _choose_columns(
-    source: Source, schema: pl.Schema, kind: Literal["run", "qrels"], columns: ColumnNames | None
+    source: Source, schema: pl.Schema, kind: Kind, columns: ColumnNames | None
 ) -> list[str]:
     """Return the columns to read: those of fields, and further ones that may name systems."""
     names = list(schema)
-    fields = find_fields(names, RUN_FIELDS if kind == "run" else QRELS_FIELDS, columns)
-    value = "score" if kind == "run" else "relevance"
-    if not {"query_id", "doc_id"} <= fields.keys() or not {value, "rank"} & fields.keys():
-        wanted = {"query_id": "query_id", "doc_id": "doc_id", value: value, **(columns or {})}
+    fields = find_fields(names, kind.fields, columns)
+    if not kind.is_complete(fields):
+        value = kind.required[-1]
+        wanted = {**dict(zip(kind.required, kind.required, strict=True)), **(columns or {})}
         raise _refused(
             source,
             f"expected the columns {', '.join(wanted.values())} but got {_listed(names)}",

@@ -81,7 +81,10 @@ def refuse_systems(systems: Systems, path: str) -> FormatError:
 
 
 def find_systems(
-    rows: pl.DataFrame, candidates: Mapping[str, str], hints: Sequence[str]
+    rows: pl.DataFrame,
+    candidates: Mapping[str, str],
+    hints: Sequence[str],
+    named: str | None = None,
 ) -> Systems | None:
     """Find the column that names systems.
 
@@ -89,10 +92,15 @@ def find_systems(
         rows: ``query_id``, ``doc_id``, optionally ``rank``, and the candidates, as texts.
         candidates: The names of further columns in the file, with those in ``rows``.
         hints: Names that such a column often has, in order of preference.
+        named: The column in ``rows`` that names systems, if the user said so.
 
     Returns:
         The column, or the columns of which it is unclear; ``None`` if the rows are of one system.
     """
+    if named is not None:
+        name = next(name for name, column in candidates.items() if column == named)
+        values = tuple(rows[named].unique(maintain_order=True).to_list())
+        return Systems((name,), values, is_clear=True) if len(values) > 1 else None
     return _Finder(rows, candidates, hints).find()
 
 

@@ -154,8 +154,8 @@ def _rows(text: str, header: Header) -> Iterable[tuple[int, list[str]]]:
         TreeError: See :func:`parse_table`.
     """
     table = read_table(text, header)
-    if table.misshapen.height:
-        line, n_values, _ = table.misshapen.row(0)
+    if len(table.misshapen):
+        line, n_values, _ = table.misshapen.rows()[0]
         if n_values == 1:
             raise TreeError("the quotes of a value do not match", line)
         remedy = 'quote values that contain the separator: "a,b"'
