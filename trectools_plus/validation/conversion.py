@@ -10,10 +10,10 @@ import polars as pl
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.interchange.names import ColumnNames, KindName
 from trectools_plus.formats.interchange.reading import convert_columns
-from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run
+from trectools_plus.formats.tables import RUN_SCHEMA, Qrels, Run
 from trectools_plus.text import listed
 from trectools_plus.validation.engine import check_view, damaged_report
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
@@ -100,11 +100,11 @@ def _convert_run(view: RunView, tag: str | None) -> Converted[Run]:
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
     tags = view.rows.tags.texts(view.rows.tags.numbered()[1])
     name = tags[0] if tag is None else tag_for(tag, path)
-    notes = _notes(columns)
+    source_name, notes = _describe(columns)
     if len(tags) > 1:
         notes = (*notes, f"the tag {name} replaces the tags {listed(tags)}")
-    run = Run(frame, name, path)
-    return Converted(run, _format_of(columns), (*notes, *notes_on_findings(findings)))
+    notes = (*notes, *notes_on_findings(findings))
+    return Converted(Run(frame, name, path), source_name, notes)
 
 
 def convert_qrels(
@@ -127,26 +127,21 @@ def convert_qrels(
     """
     view = QrelsView.of_file(_read(path, "qrels", source_format, columns))
     findings = _check(view)
-    frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
-    if len(view.repeats):  # the rules ensure that repeated judgments agree
-        frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
     assert view.columns is not None
-    notes = (*_notes(view.columns), *notes_on_findings((), findings))
-    return Converted(Qrels(frame, str(path)), _format_of(view.columns), notes)
+    source_name, notes = _describe(view.columns)
+    notes = (*notes, *notes_on_findings((), findings))
+    return Converted(view.table(str(path)), source_name, notes)
 
 
 def _read(
     path: str | Path, kind: KindName, source_format: str | None, columns: ColumnNames | None
 ) -> Columns:
-    return convert_columns(_source(path, kind), kind, source_format, columns)
-
-
-def _source(path: str | Path, kind: KindName) -> Source:
     try:
-        return read_source(path, partial=True, tables=True)
+        source = read_source(path, partial=True, tables=True)
     except FormatError as error:
         refuse_errors(damaged_report(error, kind).findings)
         raise
+    return convert_columns(source, kind, source_format, columns)
 
 
 def _check(view: TableView) -> tuple[Finding, ...]:
@@ -155,14 +150,10 @@ def _check(view: TableView) -> tuple[Finding, ...]:
     return tuple(one for one in findings if one.code not in _FORM_CODES)
 
 
-def _format_of(columns: Columns) -> str:
-    return "TREC" if columns.origin is None else columns.origin.format
-
-
-def _notes(columns: Columns) -> tuple[str, ...]:
+def _describe(columns: Columns) -> tuple[str, tuple[str, ...]]:
+    """Return the name of the format, and what the conversion added or left out."""
     origin = columns.origin
     if origin is None:
-        return ()
-    if not origin.left_out:
-        return origin.notes
-    return (*origin.notes, f"not converted: {', '.join(origin.left_out)}")
+        return "TREC", ()
+    left_out = [f"not converted: {', '.join(origin.left_out)}"] if origin.left_out else []
+    return origin.format, (*origin.notes, *left_out)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.corpus import load_corpus
@@ -38,6 +38,8 @@ from trectools_plus.validation.engine import (
 )
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.loading import load_qrels, load_run, load_runs, load_topics
+
+_Table = TypeVar("_Table", Topics, Corpus)
 
 LoadRuns = Callable[[str], list[Run]]
 """Reads and validates the runs of a file."""
@@ -168,22 +170,23 @@ def _runs_of(
 
 def as_topics(topics: Input) -> Topics:
     """Return topics in any form as a table; raises like :func:`as_qrels`."""
-    if isinstance(topics, Topics):
-        return topics
-    if is_path(topics):
-        return load_topics(os.fsdecode(topics))
-    _refuse_empty(topics, "queries")
-    return Topics(topics)
+    return _as_table(topics, Topics, load_topics, "queries")
 
 
 def as_corpus(corpus: Input) -> Corpus:
     """Return documents in any form as a table; raises like :func:`as_qrels`."""
-    if isinstance(corpus, Corpus):
-        return corpus
-    if is_path(corpus):
-        return load_corpus(os.fsdecode(corpus))
-    _refuse_empty(corpus, "documents")
-    return Corpus(corpus)
+    return _as_table(corpus, Corpus, load_corpus, "documents")
+
+
+def _as_table(
+    value: Input, table: type[_Table], load: Callable[[str], _Table], what: str
+) -> _Table:
+    if isinstance(value, table):
+        return value
+    if is_path(value):
+        return load(os.fsdecode(value))
+    _refuse_empty(value, contents)
+    return table(value)
 
 
 def validate(data: Input, *, qrels: Input | None = None, max_depth: int | None = 100) -> FileReport:

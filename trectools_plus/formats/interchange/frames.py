@@ -93,13 +93,8 @@ def rename_columns(value: Any, columns: ColumnNames | None) -> Any:
             )
     fields = {place: field for field, place in places.items()}
     kept = [place for place, name in enumerate(names) if place in fields or name not in columns]
-    new = [fields.get(place, names[place]) for place in kept]
-    if isinstance(value, pl.DataFrame):
-        renamed = value.select(value.columns[place] for place in kept)
-        renamed.columns = new
-        return renamed
-    table = value.iloc[:, kept]
-    table.columns = new
+    table = _select(value, kept)
+    table.columns = [fields.get(place, names[place]) for place in kept]
     return table
 
 
@@ -127,12 +122,9 @@ def split_systems(
     texts |= {f"c{place}": _texts_at(value, place) for place in further}
     rows = pl.DataFrame(texts)
     candidates = {names[place]: f"c{place}" for place in further}
-    systems = find_systems(rows, candidates, SYSTEMS)
-    if names_systems:
-        column = f"c{fields['tag']}"
-        values = tuple(rows[column].unique(maintain_order=True).to_list())
-        systems = Systems((names[fields["tag"]],), values, is_clear=len(values) > 1)
-    if systems is None or (names_systems and not systems.is_clear):
+    named = f"c{fields['tag']}" if names_systems else None
+    systems = find_systems(rows, candidates, SYSTEMS, named)
+    if systems is None:
         return None, {}
     if not systems.is_clear:
         raise InputError(
@@ -141,13 +133,18 @@ def split_systems(
             remedy="if each value is a run, add columns={'system': NAME}; otherwise remove the "
             "column",
         )
-    column = candidates[systems.columns[0]]
-    masks = {one: rows[column] == one for one in systems.values}
-    kept = sorted(used)
+    column = rows[candidates[systems.columns[0]]]
+    table = _select(value, sorted(used))
+    if isinstance(table, pl.DataFrame):
+        return systems, {one: table.filter(column == one) for one in systems.values}
+    return systems, {one: table[(column == one).to_numpy()] for one in systems.values}
+
+
+def _select(value: Any, places: list[int]) -> Any:
+    """Return some columns of a frame of Polars or pandas."""
     if isinstance(value, pl.DataFrame):
-        table = value.select(value.columns[place] for place in kept)
-        return systems, {one: table.filter(mask) for one, mask in masks.items()}
-    return systems, {one: value.iloc[mask.to_numpy(), kept] for one, mask in masks.items()}
+        return value.select(value.columns[place] for place in places)
+    return value.iloc[:, places]
 
 
 def _texts_at(value: Any, place: int) -> pl.Series:
