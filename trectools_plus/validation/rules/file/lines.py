@@ -198,6 +198,15 @@ def long_line(table: TableView) -> Hit | None:
     return Hit(f"line of {facts.longest_line:,} bytes{more}", first + others, long.count)
 
 
+def odd_blanks(table: TableView) -> Hit | None:
+    """Return the hit for columns that are separated by a form feed or vertical tab."""
+    if table.columns is None or not table.shape.has_rows:
+        return None
+    lines = table.columns.facts.form_feed_lines.lines.tolist()
+    message = "form feed or vertical tab between columns; not every reader splits there"
+    return Hit(message, lines, len(lines), severity="warning") if lines else None
+
+
 _HEADER_CODES = {"run": "R105", "qrels": "Q103"}
 
 
@@ -216,8 +225,7 @@ def normalise_lines(draft: Draft, job: Job) -> Draft:
         ("F108", facts.blank_lines.count),
         ("F109", int(not facts.final_newline and not draft.view.ends_in_unparsed_line())),
         (header_code, int(draft.view.drops_header())),
-        ("R106", _count_oddly_spaced_rows(draft) if draft.kind == "run" else 0),
-        ("Q106", _count_form_feed_rows(draft) if draft.kind == "qrels" else 0),
+        ("R106" if draft.kind == "run" else "Q106", _count_oddly_spaced_rows(draft)),
     ):
         if count:
             job.done(code, count)
@@ -227,17 +235,14 @@ def normalise_lines(draft: Draft, job: Job) -> Draft:
 
 
 def _count_oddly_spaced_rows(draft: Draft) -> int:
-    """Count the rows whose columns are not separated by one space, or by one tab."""
-    assert draft.view.columns is not None
-    facts = draft.view.columns.facts
-    mixed = min(facts.spaced_rows, facts.tabbed_rows)
-    return max(len(facts.loose_rows.lines), mixed, _count_form_feed_rows(draft))
-
-
-def _count_form_feed_rows(draft: Draft) -> int:
-    """Count the rows with a form feed or vertical tab between columns."""
+    """Count the rows with a form feed or vertical tab; of a run, also those with other blanks."""
     columns, line_numbers = draft.view.columns, draft.view.line_numbers
     assert columns is not None
     assert line_numbers is not None
+    facts = columns.facts
     # Rows with a wrong number of columns are copied unchanged, so they are not counted.
-    return int(np.isin(columns.facts.form_feed_lines.lines, line_numbers).sum())
+    n_form_feed = int(np.isin(facts.form_feed_lines.lines, line_numbers).sum())
+    if draft.kind == "qrels":
+        return n_form_feed
+    mixed = min(facts.spaced_rows, facts.tabbed_rows)
+    return max(len(facts.loose_rows.lines), mixed, n_form_feed)

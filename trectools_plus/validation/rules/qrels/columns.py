@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trectools_plus.formats.columns.rows import QRELS_FIELDS
-from trectools_plus.text import in_all, on, plural, quoted, visible
+from trectools_plus.text import on, plural, quoted
 from trectools_plus.validation.findings import DropIn
+from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.run.layout import (
+from trectools_plus.validation.rules.file.layout import (
     conversion_remedy,
+    convertible,
+    problem_of_json,
     readable_hit,
     too_few_values,
     too_many_values,
-    write_arranged,
 )
+from trectools_plus.validation.rules.file.lines import odd_blanks
+from trectools_plus.validation.rules.file.rows import continues_after, returning_queries
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.shape import fields_of, other_format
 from trectools_plus.validation.views.tables import TableView
@@ -56,12 +60,10 @@ def too_few_columns(qrels: QrelsView) -> Hit | None:
     if not len(short) or qrels.columns is None:
         return None
     _, n_fields, text = short.rows()[0]
-    from trectools_plus.formats.interchange.reading import find_convertible, json_problem
-
     same_width = qrels.n_rows == 0 and len(set(short.n_fields.tolist())) == 1
-    found = find_convertible(qrels.columns.source, "qrels") if same_width else None
+    found = convertible(qrels) if same_width else None
     other = other_format(qrels.columns.source.head, qrels.n_rows)
-    problem = json_problem(qrels.columns.source, "qrels") if other == "JSON" else None
+    problem = problem_of_json(qrels) if other == "JSON" else None
     guess = f"; the file seems to be {other}" if other else _missing_column(fields_of(text))
     if found is not None and found.name == "ntcir":
         guess = f"; this looks like {found.label}"
@@ -106,16 +108,13 @@ def too_many_columns(qrels: QrelsView) -> Hit | None:
     if not len(long):
         return None
     fields = fields_of(long.text[0])
-    from trectools_plus.formats.interchange.reading import find_convertible
-
     everywhere = qrels.n_rows == 0 and bool((long.n_fields == QRELS_FIELDS + 1).all())
     guess = "the document id may contain a space"
     if everywhere and _is_prels(fields):
         guess = (
             "these look like prels with sampling columns, which trec_eval does not read as qrels"
         )
-    source = None if qrels.columns is None or not everywhere else qrels.columns.source
-    found = None if source is None else find_convertible(source, "qrels")
+    found = convertible(qrels) if everywhere else None
     if found is not None and found.name != "prels":
         guess = f"these look like {found.label} ({quoted(fields[4])})"
     elif found is None and everywhere and _has_two_grades(long.text):
@@ -192,16 +191,10 @@ def header_line(qrels: QrelsView) -> Hit | None:
     )
 
 
-@fix_step("Q101", "Q103", order=5, phase="format")
-def write_arranged_qrels(draft: Draft, job: Job) -> Draft:
-    """Write the rows of a table with a header (Q103) or of JSON (Q101) in TREC form."""
-    return write_arranged(draft, job, "Q103" if draft.view.shape.header else "Q101")
-
-
 @fix_step("Q101", order=20)
 def insert_iteration(draft: Draft, job: Job) -> Draft:
     """Insert the iteration if every row is query, document, grade (Q101)."""
-    if "Q101" not in job.requested or not draft.has_only_unparsed_lines(job, "Q101"):
+    if not draft.has_only_unparsed_lines(job, "Q101"):
         return draft
     lines = draft.view.unparsed_lines
     rows = [fields_of(text) for text in lines.text]
@@ -253,11 +246,7 @@ def wrong_kind(qrels: QrelsView) -> Hit | None:
 )
 def odd_spacing(qrels: QrelsView) -> Hit | None:
     """Columns are separated by a form feed or vertical tab."""
-    if qrels.columns is None or not qrels.shape.has_rows:
-        return None
-    lines = qrels.columns.facts.form_feed_lines.lines.tolist()
-    message = "form feed or vertical tab between columns; not every reader splits there"
-    return Hit(message, lines, len(lines)) if lines else None
+    return odd_blanks(qrels)
 
 
 @rule(
@@ -278,10 +267,7 @@ def columns_swapped(qrels: QrelsView) -> Hit | None:
     """The document ids are in column 2."""
     if not qrels.documents_in_column_2:
         return None
-    from trectools_plus.formats.interchange.reading import find_convertible
-
-    assert qrels.columns is not None
-    found = find_convertible(qrels.columns.source, "qrels")
+    found = convertible(qrels)
     if found is not None and found.name == "smart":
         message = f"this looks like {found.label}: query, relevant document, and two columns of 0"
         return Hit(message, qrels.lines([0]), qrels.n_rows, remedy=conversion_remedy(qrels))
@@ -329,7 +315,7 @@ def grades_in_column_2(qrels: QrelsView) -> bool:
 @fix_step("Q135", order=40)
 def swap_grades(draft: Draft, job: Job) -> Draft:
     """Swap columns 2 and 4 if the grades are in column 2 (Q135)."""
-    if "Q135" not in job.requested or not grades_in_column_2(draft.qrels):
+    if not grades_in_column_2(draft.qrels):
         return draft
     job.done("Q135", draft.qrels.n_rows)
     fields = draft.fields
@@ -347,20 +333,11 @@ def swap_grades(draft: Draft, job: Job) -> Draft:
     rationale="Readers that work row by row treat the second block as a new query.",
     example="qrels.txt:4: info Q151: query 1 continues after query 3. Group the rows by query.",
     remedy="Group the rows by query",
+    collect=returning_queries,
 )
-def interleaved(qrels: QrelsView) -> Hit | None:
+def interleaved(qrels: QrelsView, found: Places) -> Hit | None:  # noqa: ARG001
     """The rows of a query are not adjacent."""
-    if qrels.columns is None or not qrels.blocks.interleaved:
-        return None
-    rows = qrels.blocks.repeated_starts
-    row = int(rows[0])
-    query_id, before = visible(qrels.query_id(row)), visible(qrels.query_id(row - 1))
-    return Hit(
-        f"query {query_id} continues after query {before}{in_all(len(rows), 'such place')}",
-        qrels.lines(rows),
-        len(rows),
-        query_id=qrels.query_id(row),
-    )
+    return found.hit(continues_after(found), doc_id=None)
 
 
 @fix_step("Q151", order=150)

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.clean.words import Flags, Rows
+from trectools_plus.formats.clean.words import Flags
 from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.rows import all_but_one, of_same_document
 from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from trectools_plus.validation.draft import Draft, Job
 
 
@@ -122,7 +121,7 @@ def looks_diversity(qrels: QrelsView) -> Hit | None:
             remedy="Write 'qid iter docid grade', with the rows of one type of judgment",
             fix="no",
         )
-    again = qrels.repeats.filter(_of_other_subtopic(qrels))
+    again = qrels.repeats.filter(_of_other_subtopic(qrels, qrels.repeats))
     if not len(again):
         return None
     row, first = int(again.row[0]), int(again.first[0])
@@ -151,15 +150,15 @@ def _count_distinct(qrels: QrelsView) -> tuple[int, int]:
     return len(qrels.rows.iterations.numbered()[1]), len(qrels.doc_ids.numbered()[1])
 
 
-def _of_other_subtopic(qrels: QrelsView) -> Flags:
-    """Return, for each of ``repeats``, whether its column 2 differs from that of the first."""
-    subtopics, again = qrels.rows.iterations, qrels.repeats
+def _of_other_subtopic(qrels: QrelsView, again: Repeats) -> Flags:
+    """Return, for each of some repeats, whether its column 2 differs from that of the first."""
+    subtopics = qrels.rows.iterations
     return ~subtopics.take(again.row).equal(subtopics.take(again.first))
 
 
 def _repeats(qrels: QrelsView, *, agree: bool) -> Repeats:
     """Return those ``repeats`` whose grades are equal, or those whose grades differ."""
-    again = qrels.repeats.filter(~_of_other_subtopic(qrels))
+    again = qrels.repeats.filter(~_of_other_subtopic(qrels, qrels.repeats))
     here, there = qrels.grade[again.row], qrels.grade[again.first]
     if qrels.unclear_systems is not None:
         return Repeats.none()  # Q143 reports the type of judgment
@@ -170,23 +169,18 @@ def _repeats(qrels: QrelsView, *, agree: bool) -> Repeats:
 @fix_step("Q143", order=120)
 def merge_subtopics(draft: Draft, job: Job) -> Draft:
     """Keep one subtopic, or the highest grade that a document has for any (Q143)."""
-    import polars as pl
-
-    group = _groups(draft).filter("several")
-    if group.is_empty():
-        return draft
-    if "Q143" not in job.requested:
-        job.notes.append(
-            "Q143: repeated judgments that differ in column 2 (subtopics) are not fixed; "
-            "--fix Q143 keeps one of them"
-        )
+    qrels = draft.qrels
+    again, of_subtopics = _readable_repeats(qrels)
+    if not of_subtopics.any():
         return draft
     subtopic = job.options.subtopic
     if subtopic is not None:
-        rows = np.flatnonzero((draft.fields["c2"] != subtopic).to_numpy())
+        rows = qrels.rows.iterations.differ_from(subtopic)
         job.done("Q143", len(rows), f"kept the judgments of subtopic {subtopic}")
         return draft.without_rows(rows)
-    rows = _all_but_one(group, "max")
+    import polars as pl
+
+    rows = all_but_one(again.filter(of_subtopics), "max", qrels.grade)
     job.done("Q143", len(rows), "merged the subtopics, the highest grade of each document stays")
     merged = draft.without_rows(rows)
     return merged.with_fields(c2=pl.repeat("0", merged.qrels.n_rows, eager=True))
@@ -195,56 +189,30 @@ def merge_subtopics(draft: Draft, job: Job) -> Draft:
 @fix_step("Q141", "Q142", order=130)
 def merge_judgments(draft: Draft, job: Job) -> Draft:
     """Keep one judgment of each document, if repeats agree (Q141) or conflict (Q142)."""
-    import polars as pl
-
-    group = _groups(draft).filter(~pl.col("several"))
-    agreeing = group.filter(~pl.col("conflict") & (pl.col("row") > pl.col("first")))
-    rows: Rows = agreeing["row"].to_numpy()
-    if len(rows):
-        job.done("Q141", len(rows))
-    conflicting = group.filter("conflict")
-    if "Q142" in job.requested and conflicting.height:
+    grade = draft.qrels.grade
+    again, of_subtopics = _readable_repeats(draft.qrels)
+    if of_subtopics.any() and "Q143" not in job.requested:
+        job.notes.append(
+            "Q143: repeated judgments that differ in column 2 (subtopics) are not fixed; "
+            "--fix Q143 keeps one of them"
+        )
+    again = again.filter(~of_subtopics)
+    conflict = of_same_document(again, grade[again.row] != grade[again.first])
+    dropped = again.row[~conflict]
+    if len(dropped):
+        job.done("Q141", len(dropped))
+    if "Q142" in job.requested and conflict.any():
         how = job.options.on_conflict
-        dropped = _all_but_one(conflicting, how)
+        others = all_but_one(again.filter(conflict), how, grade)
         which = {"max": "highest", "min": "lowest", "last": "last"}[how]
-        job.done("Q142", len(dropped), f"kept the {which} grade of documents judged twice")
-        rows = np.concatenate([rows, dropped])
-    return draft.without_rows(rows) if len(rows) else draft
+        job.done("Q142", len(others), f"kept the {which} grade of documents judged twice")
+        dropped = np.concatenate([dropped, others])
+    return draft.without_rows(dropped) if len(dropped) else draft
 
 
-def _groups(draft: Draft) -> pl.DataFrame:
-    """Judgments of documents that are judged several times for a query, with readable grades.
-
-    Returns:
-        ``row``; ``first``, the first row of the same document; ``grade``; ``conflict``, whether
-        the grades differ; ``several``, whether column 2 does.
-    """
-    import polars as pl
-
-    qrels, again = draft.qrels, draft.qrels.repeats
-    heads = np.unique(again.first)
-    group = pl.DataFrame(
-        {
-            "row": np.concatenate([heads, again.row]),
-            "first": np.concatenate([heads, again.first]),
-        }
-    ).sort("row")
-    rows = group["row"].to_numpy()
-    grade = pl.Series(qrels.grade[rows])
-    iteration = draft.fields["c2"].gather(rows) if len(rows) else pl.Series([], dtype=pl.String)
-    group = group.with_columns(grade=grade, iteration=iteration)
-    group = group.filter(~pl.col("grade").is_nan().any().over("first"))
-    return group.with_columns(
-        conflict=pl.col("grade").n_unique().over("first") > 1,
-        several=pl.col("iteration").n_unique().over("first") > 1,
-    )
-
-
-def _all_but_one(group: pl.DataFrame, how: str) -> Rows:
-    """Rows to drop so that each document keeps its highest, lowest or last grade."""
-    ordered = group.sort("row", descending=how == "last")
-    if how != "last":
-        ordered = ordered.sort("grade", descending=how == "max", maintain_order=True)
-    kept = ordered.unique("first", keep="first", maintain_order=True)
-    rows: Rows = group.join(kept, on="row", how="anti")["row"].to_numpy()
-    return rows
+def _readable_repeats(qrels: QrelsView) -> tuple[Repeats, Flags]:
+    """Return the repeats of documents with readable grades, and flag those of subtopics."""
+    again, grade = qrels.repeats, qrels.grade
+    is_nan = np.isnan(grade[again.row]) | np.isnan(grade[again.first])
+    again = again.filter(~of_same_document(again, is_nan))
+    return again, of_same_document(again, _of_other_subtopic(qrels, again))

@@ -11,8 +11,8 @@ from trectools_plus.formats.clean.words import Rows
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER, INTEGRAL
 from trectools_plus.text import listed, number, on, plural, quoted, visible
 from trectools_plus.validation.registry import Hit, RuleFix, SeverityName, fix_step, rule
+from trectools_plus.validation.rules.file.layout import conversion_remedy, convertible
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
-from trectools_plus.validation.rules.run.layout import conversion_remedy
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import Numbers
 
@@ -58,19 +58,11 @@ def grade_not_integer(qrels: QrelsView) -> Hit | None:
         return None
     text = qrels.text(rows[0], GRADE_FIELD)
     digits = _leading_integer(text)
+    found = None if qrels.is_arranged else convertible(qrels)
     return qrels.places(rows, GRADE_FIELD).hit(
         f"grade {quoted(text)} is not a whole number{on(len(rows))}; trec_eval reads {digits}",
-        remedy=conversion_remedy(qrels) if _has_ntcir_grades(qrels) else None,
+        remedy=conversion_remedy(qrels) if found and found.name == "ntcir" else None,
     )
-
-
-def _has_ntcir_grades(qrels: QrelsView) -> bool:
-    if qrels.columns is None or qrels.is_arranged:
-        return False
-    from trectools_plus.formats.interchange.reading import find_convertible
-
-    found = find_convertible(qrels.columns.source, "qrels")
-    return found is not None and found.name == "ntcir"
 
 
 def _leading_integer(text: str) -> str:
@@ -308,8 +300,6 @@ def only_negative(qrels: QrelsView) -> Hit | None:
 @fix_step("Q132", order=140)
 def remove_negative_queries(draft: Draft, job: Job) -> Draft:
     """Remove queries that have only negative grades (Q132)."""
-    if "Q132" not in job.requested:
-        return draft
     qrels = draft.qrels
     rows = np.flatnonzero((qrels.highest < 0)[qrels.blocks.query])
     if not len(rows):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,9 @@ from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.writing import tag_of_path, valid_tag
 from trectools_plus.text import on, quoted
-from trectools_plus.validation.places import Places
+from trectools_plus.validation.places import Kinds, Places
 from trectools_plus.validation.registry import LINES_KEPT, Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.rows import places_of
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def may_hold_documents(run: RunView) -> bool:
 def _other_words(run: RunView) -> Places:
     """Rows with another word than Q0 in column 2."""
     rows = run.rows.second.differ_from("Q0")
-    return run.places(rows, 2, word=run.rows.second.text(rows[0])) if len(rows) else Places()
+    return places_of(run, rows, 2, word=run.rows.second.text)
 
 
 @rule(
@@ -122,60 +122,24 @@ def columns_swapped(run: RunView, found: Places) -> Hit | None:
 @fix_step("R108", order=40)
 def swap_q0(draft: Draft, job: Job) -> Draft:
     """Swap columns 2 and 3 (R108)."""
-    if "R108" not in job.requested or not draft.run.documents_in_column_2:
+    if not draft.run.documents_in_column_2:
         return draft
     job.done("R108", draft.run.n_rows)
     fields = draft.fields
     return draft.with_fields(c2=fields["c3"], c3=fields["c2"])
 
 
-@dataclass(frozen=True, slots=True)
-class TagPlaces:
-    """The tags of a file, or of a part of one.
+def _tags(run: RunView) -> Kinds:
+    """The rows of the first few tags: enough for the first lines of all but one tag.
 
-    Attributes:
-        counts: The number of rows of each tag, by first appearance.
-        places: The rows of the first few tags: enough for the first lines of all but one tag.
+    Another kind with an empty name has the number of rows of every tag, by first appearance.
     """
-
-    counts: Mapping[str, int]
-    places: Mapping[str, Places]
-
-    @classmethod
-    def of(cls, run: RunView) -> TagPlaces:
-        """Return the tags of some rows."""
-        number, first = run.rows.tags.numbered()
-        tags = run.rows.tags.texts(first)
-        counts = np.bincount(number, minlength=len(tags)).tolist() if len(tags) else []
-        kept = tags if run.every_line else tags[: LINES_KEPT + 1]
-        if len(tags) < 2:
-            places = {tag: run.places(np.arange(min(LINES_KEPT, run.n_rows)), 6) for tag in kept}
-        else:
-            places = {
-                tag: run.places(np.flatnonzero(number == at), 6) for at, tag in enumerate(kept)
-            }
-        return cls(dict(zip(tags, counts, strict=True)), places)
-
-    @property
-    def count(self) -> int:
-        """The number of rows."""
-        return sum(self.counts.values())
-
-    def __add__(self, later: TagPlaces) -> TagPlaces:
-        """Return the tags of two parts of a file, given in the order of the file."""
-        counts = dict(self.counts)
-        for tag, count in later.counts.items():
-            counts[tag] = counts.get(tag, 0) + count
-        known, new = self.places, later.places
-        places = {
-            tag: known.get(tag, Places()) + new.get(tag, Places())
-            for tag in list(counts)[: LINES_KEPT + 1]
-        }
-        return TagPlaces(counts, places)
-
-    def moved(self, n_lines: int) -> TagPlaces:
-        """Return the tags in a file with ``n_lines`` lines before this part."""
-        return replace(self, places={tag: one.moved(n_lines) for tag, one in self.places.items()})
+    number, first = run.rows.tags.numbered()
+    tags = run.rows.tags.texts(first)
+    counts = dict(zip(tags, np.bincount(number).tolist(), strict=True))
+    kept = tags if run.every_line else tags[: LINES_KEPT + 1]
+    places = {tag: run.places(np.flatnonzero(number == at), 6) for at, tag in enumerate(kept)}
+    return Kinds({"": Places(run.n_rows, sums=counts), **places})
 
 
 @rule(
@@ -193,23 +157,24 @@ class TagPlaces:
     example="run.txt:5: warning R151: tag 'other' after 'base'; two runs may have been joined. "
     "Keep one run per file, with one tag.",
     remedy="Keep one run per file, with one tag",
-    collect=TagPlaces.of,
+    collect=_tags,
 )
-def several_tags(run: RunView, found: TagPlaces) -> Hit | None:
+def several_tags(run: RunView, found: Kinds) -> Hit | None:
     """The last column has more than one value."""
     if run.columns is not None and run.columns.origin is not None:
         systems = run.columns.origin.systems
         if systems is not None:
             return _several_systems(run, systems)
-    first, *others = found.counts
+    counts = found[""].sums
+    first, *others = counts
     if not others:
         return None
-    n_rows = sum(found.counts.values()) - found.counts[first]
-    parts = [places for tag, places in found.places.items() if tag != first]
+    n_rows = found[""].count - counts[first]
+    parts = [places for tag, places in found.places.items() if tag not in ("", first)]
     rows = replace(
         parts[0], count=n_rows, lines=sorted(line for part in parts for line in part.lines)
     )
-    several = f" ({len(found.counts):,} tags in all)" if len(others) > 1 else on(n_rows)
+    several = f" ({len(counts):,} tags in all)" if len(others) > 1 else on(n_rows)
     tags = f"tag {quoted(others[0])} after {quoted(first)}"
     message = f"{tags}{several}; two runs may have been joined"
     return rows.hit(message, query_id=None, doc_id=None)
@@ -241,7 +206,7 @@ def _bad_tags(run: RunView) -> Places:
         for tag in run.rows.tags.texts(first)
     ]
     rows = np.flatnonzero(np.array(is_bad)[number])
-    return run.places(rows, 6, tag=run.rows.tags.text(rows[0])) if len(rows) else Places()
+    return places_of(run, rows, 6, tag=run.rows.tags.text)
 
 
 @rule(
@@ -277,7 +242,7 @@ def tag_form(run: RunView, found: Places) -> Hit | None:
 @fix_step("R151", "R152", order=80)
 def write_tags(draft: Draft, job: Job) -> Draft:
     """Write one tag (R151), or replace invalid characters in tags (R152)."""
-    if not draft.run.n_rows or not {"R151", "R152"} & job.requested:
+    if not draft.run.n_rows:
         return draft
     import polars as pl
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.clean.words import Rows
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.limits import TREC_MAX_DEPTH
 from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.rows import all_but_one, of_same_document
 from trectools_plus.validation.rules.run.columns import may_hold_documents
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.runs import RunView
@@ -134,27 +134,13 @@ def _keep_one(draft: Draft, job: Job) -> Draft:
             "R131", "column 3 may not contain the document ids; --fix R108 swaps columns 2 and 3"
         )
         return draft
-    import polars as pl
-
-    heads = np.unique(repeats.first)
-    group = pl.DataFrame(
-        {
-            "row": np.concatenate([repeats.row, heads]),
-            "first": np.concatenate([repeats.first, heads]),
-        }
-    )
-    group = group.with_columns(score=pl.Series(run.score[group["row"].to_numpy()]))
-    how = job.options.dedup
+    how, score = job.options.dedup, run.score
     if how == "best":
-        readable = ~pl.col("score").is_nan().any().over("first")
-        comparable = group.filter(readable)
-        if comparable.height < group.height:
+        is_nan = np.isnan(score[repeats.row]) | np.isnan(score[repeats.first])
+        if is_nan.any():
             job.skip("R131", "the score of a document is not a number")
-        group = comparable.sort(["score", "row"], descending=[True, False])
-    else:
-        group = group.sort("row", descending=how == "last")
-    kept = group.unique("first", keep="first", maintain_order=True)
-    dropped = group.join(kept, on="row", how="anti")["row"].to_numpy()
+        repeats = repeats.filter(~of_same_document(repeats, is_nan))
+    dropped = all_but_one(repeats, how, score)
     if not len(dropped):
         return draft
     which = "best scored" if how == "best" else how
@@ -218,7 +204,7 @@ def depth(run: RunView, found: Places) -> Hit | None:
 def cut_depth(draft: Draft, job: Job) -> Draft:
     """Remove results beyond the depth in the ranking by score (R161)."""
     run, depth = draft.run, job.max_depth
-    if "R161" not in job.requested or depth is None:
+    if depth is None:
         return draft
     deep = np.flatnonzero(run.blocks.sizes > depth)
     if not len(deep):
@@ -227,20 +213,9 @@ def cut_depth(draft: Draft, job: Job) -> Draft:
     if np.isin(deep, unreadable).any():
         job.skip("R161", "some scores of a query are not numbers")
         deep = np.setdiff1d(deep, unreadable)
-    import polars as pl
-
-    from trectools_plus.ranking import rank_documents
-
-    rows: Rows = np.flatnonzero(np.isin(run.blocks.query, deep))
-    table = pl.DataFrame(
-        {
-            "query_id": run.blocks.query[rows],
-            "doc_id": run.doc_ids.take(rows).series(),
-            "score": run.score[rows],
-            "row": rows,
-        }
-    )
-    dropped = rank_documents(table).filter(pl.col("rank") > depth)["row"].to_numpy()
+    order = run.order(32)
+    beyond = order[places_in_query(run.blocks.query[order]) >= depth]
+    dropped = beyond[np.isin(run.blocks.query[beyond], deep)]
     if not len(dropped):
         return draft
     job.done("R161", len(dropped), f"left out the results beyond {depth:,}, by score")

@@ -5,16 +5,22 @@ from __future__ import annotations
 import csv
 import re
 from io import StringIO
-from shlex import quote
 from typing import TYPE_CHECKING
 
-from trectools_plus.formats.columns.columns import Origin
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
 from trectools_plus.formats.columns.rows import RUN_FIELDS
-from trectools_plus.formats.files.source import Source
 from trectools_plus.text import on, plural, quoted
-from trectools_plus.validation.registry import FixName, Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
+from trectools_plus.validation.rules.file.layout import (
+    conversion_remedy,
+    convertible,
+    problem_of_json,
+    readable_hit,
+    too_few_values,
+    too_many_values,
+)
+from trectools_plus.validation.rules.file.lines import odd_blanks
 from trectools_plus.validation.rules.run.columns import tag_for
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import fields_of
@@ -59,14 +65,9 @@ def too_few_columns(run: RunView) -> Hit | None:
     if not len(short):
         return None
     line, n_fields, text = short.rows()[0]
-    cut = _is_cut_off(run, line)
     same_width = run.n_rows == 0 and len(set(short.n_fields.tolist())) == 1
-    found = None
-    if same_width and run.columns is not None:
-        from trectools_plus.formats.interchange.reading import find_convertible
-
-        found = find_convertible(run.columns.source, "run")
-    if cut:
+    found = convertible(run) if same_width else None
+    if _is_cut_off(run, line):
         guess, remedy = "; the file ends in the middle of a line", _COPY_AGAIN
     elif found is not None:
         guess, remedy = f"; this looks like {found.label}", conversion_remedy(run)
@@ -82,41 +83,10 @@ def too_few_columns(run: RunView) -> Hit | None:
     )
 
 
-def too_few_values(table: TableView, origin: Origin) -> Hit | None:
-    """Rows of a file in another form that lack a value."""
-    short = table.misshapen.filter(table.misshapen.n_fields < origin.n_values)
-    if not len(short):
-        return None
-    n_values = plural(int(short.n_fields[0]), "column")
-    names = " ".join(origin.required)
-    return Hit(
-        f"{n_values}, need {origin.n_values} ({names}){on(len(short), 'line')}",
-        short.line.tolist() if origin.has_lines else [],
-        len(short),
-        remedy="Write a value in each of these columns on every line",
-        fix="no",
-    )
-
-
-def too_many_values(table: TableView, origin: Origin) -> Hit | None:
-    """Rows of a file in another form with more values than names, or with unmatched quotes."""
-    long = table.misshapen.filter(table.misshapen.n_fields > origin.n_values)
-    if not len(long):
-        return None
-    return Hit(
-        f"{plural(int(long.n_fields[0]), 'column')}, more than the header names; a value may "
-        f"contain the separator{on(len(long), 'line')}",
-        long.line.tolist(),
-        len(long),
-        remedy='Quote values that contain the separator: "a,b"',
-        fix="no",
-    )
-
-
 def _missing_column(fields: list[str]) -> str:
     kinds = [_kind(field) for field in fields]
     if len(fields) == RUN_FIELDS - 1:
-        if kinds[3:] == ["integer", "decimal"] or (kinds[3] == "integer" and kinds[4] != "word"):
+        if kinds[3] == "integer" and kinds[4] != "word":
             return "; the run tag looks missing"
         if fields[1].upper() != "Q0" and kinds[2] == "integer" and kinds[3] != "word":
             return "; the second column (Q0) looks missing"
@@ -137,19 +107,17 @@ def _kind(field: str) -> str:
 
 def _is_cut_off(run: RunView, line: int) -> bool:
     """Return whether a short line is the last one of the file, without a newline."""
-    if run.columns is None or run.columns.facts.final_newline:
+    if run.columns is None or run.columns.facts.final_newline or not run.columns.n_rows:
         return False
-    return run.columns.n_rows > 0 and line == run.columns.facts.n_lines
+    return line == run.columns.facts.n_lines
 
 
 @fix_step("R101", order=20)
 def add_columns(draft: Draft, job: Job) -> Draft:
     """Add the tag, Q0, or Q0, rank and tag, if every row lacks the same columns (R101)."""
-    if "R101" not in job.requested or not draft.has_only_unparsed_lines(job, "R101"):
+    if not draft.has_only_unparsed_lines(job, "R101"):
         return draft
-    from trectools_plus.formats.interchange.reading import find_convertible
-
-    found = find_convertible(Source(draft.path, draft.data), "run")
+    found = convertible(draft.view)
     if found is not None and found.name == "msmarco":
         job.skip("R101", "the last column contains ranks; use `runs convert`")
         return draft
@@ -236,8 +204,6 @@ _TAG_OF_WORDS = re.compile(
 @fix_step("R102", order=30)
 def join_tags(draft: Draft, job: Job) -> Draft:
     """Join the words of the tag in rows that have too many columns only because of it (R102)."""
-    if "R102" not in job.requested:
-        return draft
     lines = draft.view.unparsed_lines
     wide = lines.where(lambda text: len(fields_of(text)) > RUN_FIELDS and text[0] != "#")
     if not len(wide):
@@ -283,87 +249,25 @@ def other_format(run: RunView) -> Hit | None:
     message = (
         f"the format is {run.shape.format}, but a run has six columns separated by spaces or tabs"
     )
-    fix: FixName | None = None if run.shape.format in DELIMITERS else "no"
-    from trectools_plus.formats.interchange.reading import find_convertible, json_problem
-
-    columns = run.columns
-    found = None if columns is None else find_convertible(columns.source, "run")
-    remedy = None if found is None else conversion_remedy(run)
-    problem = None if found or columns is None else json_problem(columns.source, "run")
+    remedy = conversion_remedy(run) if convertible(run) else None
+    problem = None if remedy else problem_of_json(run)
     if problem is not None:
         why, remedy = problem
         message = f"the format is JSON, but not one that is read: {why}"
         remedy = remedy and remedy[:1].upper() + remedy[1:]
-    return Hit(message, [run.shape.first_line or 1], remedy=remedy, fix=fix)
-
-
-def readable_hit(table: TableView, layout: str) -> Hit:
-    """Return the hit for a file that is not in TREC form, but that every command reads."""
-    shape = table.shape
-    assert table.columns is not None
-    assert table.columns.origin is not None
-    origin = table.columns.origin
-    if shape.header is None:
-        message = f"the format is {shape.format}, but {layout}"
-    elif origin.required == BEIR_NAMES:
-        message = f"BEIR header {quoted(' '.join(BEIR_NAMES))}, three columns, not in TREC form"
-    else:
-        message = f"{shape.format} with the header {quoted(shape.header[1])}, not in TREC form"
     return Hit(
-        "; ".join((message, *origin.notes)),
-        [shape.header[0] if shape.header else shape.first_line or 1],
-        remedy="Every trectools-plus command reads it; for other tools, "
-        + conversion_remedy(table).replace("Convert", "convert"),
-        fix="ask" if origin.systems is None else "no",
-        blocks_scoring=False,
+        message,
+        [run.shape.first_line or 1],
+        remedy=remedy,
+        fix=None if run.shape.format in DELIMITERS else "no",
     )
-
-
-def conversion_remedy(table: TableView) -> str:
-    """Return the command that converts a file to TREC form."""
-    command, output = ("runs", "run.txt") if table.kind == "run" else ("qrels", "qrels.txt")
-    return f"Convert it: trectools-plus {command} convert {quote(table.path)} --output {output}"
-
-
-BEIR_NAMES = ("query-id", "corpus-id", "score")
-
-
-@fix_step("R103", "R105", order=5, phase="format")
-def write_arranged_run(draft: Draft, job: Job) -> Draft:
-    """Write the rows of a table with a header (R105) or of JSON (R103) in TREC form."""
-    return write_arranged(draft, job, "R105" if draft.view.shape.header else "R103")
-
-
-def write_arranged(draft: Draft, job: Job, code: str) -> Draft:
-    """Write the rows of a file that is not in TREC form as columns, if this was requested."""
-    if not draft.view.is_arranged or code not in job.requested:
-        return draft
-    import polars as pl
-
-    from trectools_plus.formats.writing import UNWRITABLE
-
-    columns = draft.view.columns
-    assert columns is not None
-    rows = columns.rows.drop("line")
-    blank = pl.any_horizontal(pl.all().str.contains(UNWRITABLE))
-    if len(columns.misshapen) or rows.filter(blank).height:
-        job.skip(code, "a value is missing, or an id contains a blank")
-        return draft
-    if columns.origin is not None and columns.origin.systems is not None:
-        kinds = "systems" if draft.kind == "run" else "types of judgment"
-        job.skip(code, f"the rows are of several {kinds}: {columns.origin.systems.shown}")
-        return draft
-    what = "wrote the rows as columns in TREC form"
-    job.done(code, rows.height, what)
-    text = rows.write_csv(include_header=False, separator=" ", quote_style="never")
-    return draft.replaced(text.encode(), columns.lines)
 
 
 @fix_step("R103", order=10, phase="format")
 def split_at_delimiter(draft: Draft, job: Job) -> Draft:
     """Replace the delimiter by blanks, and remove quotes (R103)."""
     shape = draft.view.shape
-    if shape.verdict != "other-format" or "R103" not in job.requested:
+    if shape.verdict != "other-format":
         return draft
     delimiter = DELIMITERS.get(shape.format or "")
     if delimiter is None:
@@ -461,12 +365,9 @@ def odd_spacing(run: RunView) -> Hit | None:
     """Columns are not all separated by the same single blank."""
     if run.columns is None or run.shape.verdict != "rows":
         return None
-    facts = run.columns.facts
-    if facts.form_feed_lines:
-        lines = facts.form_feed_lines.lines.tolist()
-        message = "form feed or vertical tab between columns; not every reader splits there"
-        return Hit(message, lines, len(lines), severity="warning")
-    seen = []
+    hit, facts, seen = odd_blanks(run), run.columns.facts, []
+    if hit is not None:
+        return hit
     if facts.spaced_rows and facts.tabbed_rows:
         seen.append("mixed tabs and spaces")
     if facts.loose_rows:

@@ -17,6 +17,7 @@ from trectools_plus.formats.clean.words import Rows
 from trectools_plus.text import in_all, visible
 from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.rows import continues_after, returning_queries
 from trectools_plus.validation.rules.run.ranks import (
     duplicate_rank,
     rank_gap,
@@ -25,7 +26,7 @@ from trectools_plus.validation.rules.run.ranks import (
     rank_start,
     scores_reversed,
 )
-from trectools_plus.validation.views.order import Ordered, places_in_query
+from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
@@ -70,14 +71,6 @@ def row_order(run: RunView, found: Places) -> Hit | None:  # noqa: ARG001
     return found.hit(message, query_id=None, doc_id=None)
 
 
-def _returning_queries(run: RunView) -> Places:
-    """The first rows of queries that continue after another."""
-    if not run.blocks.interleaved:
-        return Places()
-    rows = run.blocks.repeated_starts
-    return run.places(rows, before=run.query_id(rows[0] - 1))
-
-
 @rule(
     "R127",
     "interleaved-queries",
@@ -91,16 +84,12 @@ def _returning_queries(run: RunView) -> Places:
     example="run.txt:4: warning R127: query 1 continues after query 3; streaming checkers miss "
     "duplicates here. Group the rows by query.",
     remedy="Group the rows by query",
-    collect=_returning_queries,
+    collect=returning_queries,
 )
 def interleaved_queries(run: RunView, found: Places) -> Hit | None:  # noqa: ARG001
     """The rows of a query are not adjacent."""
-    query_id, before = visible(str(found.query_id)), visible(str(found["before"]))
-    return found.hit(
-        f"query {query_id} continues after query {before}{in_all(found.count, 'such place')}; "
-        "streaming checkers miss duplicates here",
-        doc_id=None,
-    )
+    message = f"{continues_after(found)}; streaming checkers miss duplicates here"
+    return found.hit(message, doc_id=None)
 
 
 @rule(
@@ -202,26 +191,10 @@ def by_score(run: RunView) -> Rows:
     if not len(undecided):
         return order
     places: Rows = np.flatnonzero(np.isin(scored.query, scored.query[undecided]))
-    return _by_document(run, scored, order, places)
-
-
-def _by_document(run: RunView, scored: Ordered, order: Rows, places: Rows) -> Rows:
-    """Sort some places of an order also by document id, where scores and ranks are equal."""
-    import polars as pl
-
-    table = pl.DataFrame(
-        {
-            "query": scored.query[places],
-            "score": scored.score[places] + 0.0,  # -0.0 is 0.0
-            "rank": pl.Series(scored.rank[places]).fill_nan(None),
-            "doc_id": run.doc_ids.take(order[places]).series(),
-            "row": order[places],
-        }
-    ).with_columns(place=pl.col("query").rle_id())
-    keys = ["place", "score", "rank", "doc_id", "row"]
-    table = table.sort(keys, descending=[False, True, False, True, False], nulls_last=True)
+    falling_ids = [~key for key in run.doc_ids.take(order[places]).sort_keys()]
+    by_query = (scored.rank[places], -scored.score[places], scored.query[places])
     order = order.copy()
-    order[places] = table["row"].to_numpy()
+    order[places] = order[places[np.lexsort((order[places], *falling_ids, *by_query))]]
     return order
 
 

@@ -14,6 +14,7 @@ from trectools_plus.formats.clean.words import Rows
 from trectools_plus.text import in_all, number, on, plural, quoted, visible
 from trectools_plus.validation.places import Kinds, Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.rows import places_of
 from trectools_plus.validation.views.order import Ordered
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import NOT_FINITE
@@ -34,10 +35,13 @@ def _odd_ranks(run: RunView) -> Kinds:
     """Ranks that are not whole numbers, or negative (wrong), and those like ``1.0`` (pointed)."""
 
     def places(rows: Rows) -> Places:
-        if not len(rows):
-            return Places()
-        text, is_negative = run.text(rows[0], RANK_FIELD), bool(run.rank[rows[0]] < 0)
-        return run.places(rows, RANK_FIELD, text=text, is_negative=is_negative)
+        return places_of(
+            run,
+            rows,
+            RANK_FIELD,
+            text=lambda row: run.text(row, RANK_FIELD),
+            is_negative=lambda row: bool(run.rank[row] < 0),
+        )
 
     return Kinds.of(
         wrong=places(np.flatnonzero(np.isnan(run.rank) | (run.rank < 0))),
@@ -163,7 +167,7 @@ def scores_reversed(run: RunView, found: Kinds) -> Hit | None:
 @fix_step("R121", order=60)
 def reverse_scores(draft: Draft, job: Job) -> Draft:
     """Swap rank and score, or negate the scores, if they rise with rank (R121)."""
-    if "R121" not in job.requested or scores_reversed.check(draft.run) is None:
+    if scores_reversed.check(draft.run) is None:
         return draft
     import polars as pl
 
@@ -181,13 +185,15 @@ def reverse_scores(draft: Draft, job: Job) -> Draft:
 
 def _repeated_ranks(run: RunView) -> Places:
     """Rows with the rank of an earlier row of the query."""
-    places = np.flatnonzero(run.ranked.rank_steps == 0) + 1
-    if not len(places):
-        return Places()
-    rows, place = _in_file_order(run.ranked, places)
-    first = int(run.ranked.rows(place - 1)[0])
-    rank = number(run.rank[rows[0]])
-    return run.places(rows, RANK_FIELD, rank=rank, other=run.place(first))
+    rows, places = _in_file_order(run.ranked, np.flatnonzero(run.ranked.rank_steps == 0) + 1)
+    before = run.ranked.rows(places - 1)
+    return places_of(
+        run,
+        rows,
+        RANK_FIELD,
+        rank=lambda row: number(run.rank[row]),
+        other=lambda _: run.place(int(before[0])),
+    )
 
 
 @rule(
@@ -220,7 +226,7 @@ def _other_starts(run: RunView) -> Places:
     heads = ranked.heads
     heads = heads[~np.isnan(ranked.rank[heads]) & (ranked.rank[heads] != 1)]
     rows = np.sort(ranked.rows(heads))
-    return run.places(rows, rank=number(run.rank[rows[0]])) if len(rows) else Places()
+    return places_of(run, rows, rank=lambda row: number(run.rank[row]))
 
 
 @rule(
@@ -255,11 +261,14 @@ def _gaps(run: RunView) -> Places:
     unreadable = np.unique(ranked.query[np.isnan(ranked.rank)])
     places = np.flatnonzero(ranked.rank_steps > 1) + 1
     places = places[~np.isin(ranked.query[places], unreadable)]
-    if not len(places):
-        return Places()
-    rows, place = _in_file_order(ranked, places)
-    before = number(ranked.rank[place[0] - 1])
-    return run.places(rows, RANK_FIELD, rank=number(run.rank[rows[0]]), before=before)
+    rows, places = _in_file_order(ranked, places)
+    return places_of(
+        run,
+        rows,
+        RANK_FIELD,
+        rank=lambda row: number(run.rank[row]),
+        before=lambda _: number(ranked.rank[places[0] - 1]),
+    )
 
 
 @rule(

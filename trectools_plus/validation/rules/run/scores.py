@@ -13,6 +13,7 @@ from trectools_plus.formats.clean.words import Rows
 from trectools_plus.text import number, on, quoted
 from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.rows import places_of
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import NOT_FINITE
 
@@ -113,7 +114,7 @@ def _fixed_scores(texts: Sequence[str]) -> tuple[list[str], str] | None:
 @fix_step("R110", order=50)
 def write_decimal_numbers(draft: Draft, job: Job) -> Draft:
     """Write decimal numbers if every score has a decimal comma or a percent sign (R110)."""
-    if "R110" not in job.requested or not np.isnan(draft.run.score).any():
+    if not np.isnan(draft.run.score).any():
         return draft
     texts = draft.fields["c5"].to_list()
     found = _fixed_scores(texts)
@@ -132,9 +133,7 @@ def _infinite_scores(run: RunView) -> Places:
     rows = np.flatnonzero(~np.isfinite(run.score))
     if run.columns is not None and len(rows):
         rows = rows[np.isinf(run.score[rows]) | _is_not_finite(run, rows)]
-    if not len(rows):
-        return Places()
-    return run.places(rows, SCORE_FIELD, message=_not_finite_message(run, int(rows[0])))
+    return places_of(run, rows, SCORE_FIELD, message=lambda row: _not_finite_message(run, row))
 
 
 @rule(
@@ -172,9 +171,7 @@ def _lost_scores(run: RunView) -> Places:
     rows = np.flatnonzero(run.score == 0)
     is_lost = [_NOT_ZERO.match(text) is not None for text in run.texts(SCORE_FIELD, rows)]
     rows = rows[np.array(is_lost, np.bool_)]
-    if not len(rows):
-        return Places()
-    return run.places(rows, SCORE_FIELD, text=run.text(rows[0], SCORE_FIELD))
+    return places_of(run, rows, SCORE_FIELD, text=lambda row: run.text(row, SCORE_FIELD))
 
 
 @rule(

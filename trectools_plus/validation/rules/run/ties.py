@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.clean.words import Flags, Rows
+from trectools_plus.formats.clean.words import Flags, Ids, Rows
 from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.places import Kinds, Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.order import by_score
+from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
@@ -35,9 +36,12 @@ def _ties(run: RunView) -> Kinds:
         return Kinds.of()
     scored = run.scored
     places = run.ties32[scored.score[run.ties32] == scored.score[run.ties32 - 1]]
-    places = places[~_is_tied_query(run)[scored.query[places]] & _other_document(run, places)]
+    places = places[~_is_tied_query(run)[scored.query[places]]]
+    here, before = _documents(run, places)
+    places = places[~here.equal(before)]
     ties = run.places(np.sort(scored.rows(places)))
-    against = places[_against_doc_id(run, places) & _rank_increases(run, places)]
+    rank_increases = scored.rank[places] > scored.rank[places - 1]
+    against = places[_against_doc_id(run, places) & rank_increases]
     if not len(against):
         return Kinds.of(all=ties)
     rows = scored.rows(against)
@@ -247,22 +251,15 @@ def _differ(left: str, right: str) -> bool:
         return False
 
 
+def _documents(run: RunView, places: Rows) -> tuple[Ids, Ids]:
+    """Return the documents at places of :attr:`RunView.scored`, and the previous ones."""
+    return run.doc_ids.take(run.scored.rows(places)), run.doc_ids.take(run.scored.rows(places - 1))
+
+
 def _against_doc_id(run: RunView, places: Rows) -> Flags:
     """Return, for places of :attr:`RunView.scored`, whether the previous document id is lower."""
-    here, before = (run.doc_ids.take(run.scored.rows(at)) for at in (places, places - 1))
+    here, before = _documents(run, places)
     return here.above(before)
-
-
-def _other_document(run: RunView, places: Rows) -> Flags:
-    """Return, for places of :attr:`RunView.scored`, whether the previous document differs."""
-    here, before = (run.doc_ids.take(run.scored.rows(at)) for at in (places, places - 1))
-    return ~here.equal(before)
-
-
-def _rank_increases(run: RunView, places: Rows) -> Flags:
-    """Return, for places of :attr:`RunView.scored`, whether the previous rank is lower."""
-    flags: Flags = run.scored.rank[places] > run.scored.rank[places - 1]
-    return flags
 
 
 def _score_text(run: RunView, row: int) -> str:
@@ -277,7 +274,7 @@ def separate_scores(draft: Draft, job: Job) -> Draft:
     are lowered as little as possible (R141, R143).
     """
     run = draft.run
-    if not {"R141", "R142", "R143"} & job.requested or not len(run.ties32):
+    if not len(run.ties32):
         return draft
     import polars as pl
 
@@ -285,13 +282,16 @@ def separate_scores(draft: Draft, job: Job) -> Draft:
     unreadable = np.unique(run.blocks.query[~np.isfinite(run.score)])
     texts, order = draft.fields["c5"], by_score(run)
     for code, flags in is_broken.items():
-        if code not in job.requested:
-            continue
         chosen = np.setdiff1d(queries[flags], unreadable)
-        if not len(chosen):
+        if code not in job.requested or not len(chosen):
             continue
         rows = order[np.isin(run.blocks.query[order], chosen)]
-        written = _from_ranks(run, rows) if code == "R142" else _separated(run, rows)
+        if code == "R142":  # n, …, 2, 1 for the n rows of a query
+            query = run.blocks.query[rows]
+            scores = run.blocks.sizes[query] - places_in_query(query)
+            written = pl.Series(scores).cast(pl.String)
+        else:
+            written = _separated(run, rows)
         # Older versions of polars set values at rising indices only.
         new = pl.DataFrame({"row": rows, "text": written}).drop_nulls("text").sort("row")
         texts = texts.clone().scatter(new["row"], new["text"])
@@ -313,15 +313,6 @@ def _ties_by_rule(run: RunView) -> dict[str, Flags]:
         differ = [one != other for one, other in zip(here, before, strict=True)]
         beyond = np.array(differ) & ~single
     return {"R141": equal & ~single, "R142": single, "R143": beyond}
-
-
-def _from_ranks(run: RunView, rows: Rows) -> pl.Series:
-    """Return the scores ``n``, …, 2, 1 for the ``n`` rows of each query."""
-    import polars as pl
-
-    table = pl.DataFrame({"query": run.blocks.query[rows]})
-    scores = table.select(pl.int_range(pl.len(), 0, -1).over("query"))
-    return scores.to_series().cast(pl.String)
 
 
 def _separated(run: RunView, rows: Rows) -> pl.Series:

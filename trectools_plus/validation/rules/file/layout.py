@@ -1,0 +1,125 @@
+"""What rules and fixes on the layout of runs and of qrels share: other formats, lines in them."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from trectools_plus.formats.columns.columns import Origin
+from trectools_plus.text import on, plural, quoted
+from trectools_plus.validation.registry import Hit, fix_step
+from trectools_plus.validation.views.tables import TableView
+
+if TYPE_CHECKING:
+    from trectools_plus.formats.interchange.reading import Format, Kind
+    from trectools_plus.validation.draft import Draft, Job
+
+BEIR_NAMES = ("query-id", "corpus-id", "score")
+
+
+def too_few_values(table: TableView, origin: Origin) -> Hit | None:
+    """Rows of a file in another form that lack a value."""
+    short = table.misshapen.filter(table.misshapen.n_fields < origin.n_values)
+    if not len(short):
+        return None
+    n_values = plural(int(short.n_fields[0]), "column")
+    names = " ".join(origin.required)
+    return Hit(
+        f"{n_values}, need {origin.n_values} ({names}){on(len(short), 'line')}",
+        short.line.tolist() if origin.has_lines else [],
+        len(short),
+        remedy="Write a value in each of these columns on every line",
+        fix="no",
+    )
+
+
+def too_many_values(table: TableView, origin: Origin) -> Hit | None:
+    """Rows of a file in another form with more values than names, or with unmatched quotes."""
+    long = table.misshapen.filter(table.misshapen.n_fields > origin.n_values)
+    if not len(long):
+        return None
+    return Hit(
+        f"{plural(int(long.n_fields[0]), 'column')}, more than the header names; a value may "
+        f"contain the separator{on(len(long), 'line')}",
+        long.line.tolist(),
+        len(long),
+        remedy='Quote values that contain the separator: "a,b"',
+        fix="no",
+    )
+
+
+def readable_hit(table: TableView, layout: str) -> Hit:
+    """Return the hit for a file that is not in TREC form, but that every command reads."""
+    shape = table.shape
+    assert table.columns is not None
+    assert table.columns.origin is not None
+    origin = table.columns.origin
+    if shape.header is None:
+        message = f"the format is {shape.format}, but {layout}"
+    elif origin.required == BEIR_NAMES:
+        message = f"BEIR header {quoted(' '.join(BEIR_NAMES))}, three columns, not in TREC form"
+    else:
+        message = f"{shape.format} with the header {quoted(shape.header[1])}, not in TREC form"
+    return Hit(
+        "; ".join((message, *origin.notes)),
+        [shape.header[0] if shape.header else shape.first_line or 1],
+        remedy="Every trectools-plus command reads it; for other tools, "
+        + conversion_remedy(table).replace("Convert", "convert"),
+        fix="ask" if origin.systems is None else "no",
+        blocks_scoring=False,
+    )
+
+
+def conversion_remedy(table: TableView) -> str:
+    """Return the command that converts a file to TREC form."""
+    command, output = ("runs", "run.txt") if table.kind == "run" else ("qrels", "qrels.txt")
+    return f"Convert it: trectools-plus {command} convert {quote(table.path)} --output {output}"
+
+
+def _kind(table: TableView) -> Kind:
+    return "run" if table.kind == "run" else "qrels"
+
+
+def convertible(table: TableView) -> Format | None:
+    """Return the format of a file that only ``runs convert`` or ``qrels convert`` reads."""
+    if table.columns is None:
+        return None
+    from trectools_plus.formats.interchange.reading import find_convertible
+
+    return find_convertible(table.columns.source, _kind(table))
+
+
+def problem_of_json(table: TableView) -> tuple[str, str | None] | None:
+    """Return why a JSON file cannot be read, and what to do if that is known."""
+    if table.columns is None:
+        return None
+    from trectools_plus.formats.interchange.reading import json_problem
+
+    return json_problem(table.columns.source, _kind(table))
+
+
+@fix_step("R103", "R105", "Q101", "Q103", order=5, phase="format")
+def write_arranged(draft: Draft, job: Job) -> Draft:
+    """Write the rows of a table with a header (R105, Q103), or of JSON (R103, Q101), as columns."""
+    of_table, of_json = ("R105", "R103") if draft.kind == "run" else ("Q103", "Q101")
+    code = of_table if draft.view.shape.header else of_json
+    if not draft.view.is_arranged or code not in job.requested:
+        return draft
+    import polars as pl
+
+    from trectools_plus.formats.writing import UNWRITABLE
+
+    columns = draft.view.columns
+    assert columns is not None
+    rows = columns.rows.drop("line")
+    blank = pl.any_horizontal(pl.all().str.contains(UNWRITABLE))
+    if len(columns.misshapen) or rows.filter(blank).height:
+        job.skip(code, "a value is missing, or an id contains a blank")
+        return draft
+    if columns.origin is not None and columns.origin.systems is not None:
+        kinds = "systems" if draft.kind == "run" else "types of judgment"
+        job.skip(code, f"the rows are of several {kinds}: {columns.origin.systems.shown}")
+        return draft
+    job.done(code, rows.height, "wrote the rows as columns in TREC form")
+    text = rows.write_csv(include_header=False, separator=" ", quote_style="never")
+    return draft.replaced(text.encode(), columns.lines)
