@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from io import BytesIO
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -145,14 +144,12 @@ class Draft:
         path: The file as the user named it.
         kind: ``run`` or ``qrels``.
         data: The text.
-        max_depth: Results allowed per query; ``None`` for no limit.
         origin: For each line of ``data``, its line number in the input; ``None`` for 1, 2, 3, …
     """
 
     path: str
     kind: str
     data: bytes = field(repr=False)
-    max_depth: int | None = None
     origin: LineNumbers | None = field(default=None, repr=False)
 
     @cached_property
@@ -160,7 +157,7 @@ class Draft:
         """The view of the text, as used by rules."""
         source = Source(self.path, self.data)
         if self.kind == "run":
-            return RunView.of_file(lex_run(source), self.max_depth)
+            return RunView.of_file(lex_run(source))
         return QrelsView.of_file(lex_qrels(source))
 
     @property
@@ -195,6 +192,31 @@ class Draft:
         """Return a draft with new strings in some of the columns ``c1``, ``c2``, …."""
         return self.rewritten(self.fields.with_columns(**columns))
 
+    def write(
+        self, job: Job, code: str, column: str, texts: pl.Series, what: str | None = None
+    ) -> Draft:
+        """Return a draft with new strings in a column, and log the fix if any of them differ.
+
+        Args:
+            job: The log.
+            code: The rule that is fixed.
+            column: ``c1``, ``c2``, ….
+            texts: The strings.
+            what: A description of the change; by default that of the rule.
+        """
+        n_changed = int((texts != self.fields[column]).sum())
+        if not n_changed:
+            return self
+        job.done(code, n_changed, what)
+        return self.with_fields(**{column: texts})
+
+    def drop(self, job: Job, code: str, rows: Rows, what: str | None = None) -> Draft:
+        """Return a draft without some rows, and log the fix if there are any; see :meth:`write`."""
+        if not len(rows):
+            return self
+        job.done(code, len(rows), what)
+        return self.without_rows(rows)
+
     def with_rows(self, rows: Rows) -> Draft:
         """Return a draft with only these rows, in this order."""
         return self.rewritten(self.fields[rows], rows)
@@ -222,20 +244,18 @@ class Draft:
 
         lines = self.view.line_numbers
         assert lines is not None
-        lines = lines if rows is None else lines[rows]
+        texts = fields.select(
+            line=pl.Series(lines if rows is None else lines[rows]),
+            text=pl.concat_str(fields.columns, separator=self.separator),
+        )
         unparsed_lines = self.view.unparsed_lines.frame
         if fixed is not None:
-            new = pl.DataFrame(
-                {"line": list(fixed), "text": list(fixed.values())}, unparsed_lines.schema
-            )
-            unparsed_lines = unparsed_lines.update(new, on="line")
-        if unparsed_lines.is_empty():
-            return self.replaced(_as_csv(fields, self.separator), lines)
-        texts = fields.select(
-            line=pl.Series(lines), text=pl.concat_str(fields.columns, separator=self.separator)
-        )
-        texts = pl.concat([texts, unparsed_lines]).sort("line", maintain_order=True)
-        data = _as_csv(texts.select("text"), self.separator)
+            new = {"line": list(fixed), "text": list(fixed.values())}
+            new_lines = pl.DataFrame(new, unparsed_lines.schema)
+            unparsed_lines = unparsed_lines.update(new_lines, on="line")
+        if unparsed_lines.height:
+            texts = pl.concat([texts, unparsed_lines]).sort("line", maintain_order=True)
+        data = "".join(texts["text"] + "\n").encode()
         # A missing line end at the end of the file is kept, because the file may be truncated.
         data = data.removesuffix(b"\n") if self.view.ends_in_unparsed_line() else data
         return self.replaced(data, texts["line"].to_numpy())
@@ -250,7 +270,7 @@ class Draft:
         origin = self.origin
         if lines is not None:
             origin = lines if origin is None else origin[lines - np.uint32(1)]
-        return Draft(self.path, self.kind, data, self.max_depth, origin)
+        return Draft(self.path, self.kind, data, origin)
 
     def has_only_unparsed_lines(self, job: Job, code: str) -> bool:
         """Return whether all rows have the wrong number of columns; log if only some do."""
@@ -284,10 +304,3 @@ class Draft:
             return PairView(self.view, other)
         assert isinstance(other, RunView)
         return PairView(other, self.view, report_on="qrels")
-
-
-def _as_csv(fields: pl.DataFrame, separator: str) -> bytes:
-    # Fields contain neither white space nor line ends, so no quotes are needed.
-    stream = BytesIO()
-    fields.write_csv(stream, include_header=False, separator=separator, quote_style="never")
-    return stream.getvalue()

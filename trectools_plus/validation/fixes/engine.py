@@ -169,7 +169,7 @@ def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
         is_table = isinstance(error, BinaryFileError) and error.found is PARQUET
         return replace(summary, refused=error.what + (convert if is_table else ""))
     text = fix_bytes(source.data, job)
-    first = draft = Draft(str(path), job.kind, text, job.max_depth)
+    first = draft = Draft(str(path), job.kind, text)
     why = _why_unreadable(draft)
     if why is None:
         draft = _apply_once(draft, job, "format")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from trectools_plus.formats.clean.words import Flags, Rows
-from trectools_plus.text import in_all, visible
+from trectools_plus.text import in_all, number, visible
 from trectools_plus.validation.places import Places, Value
 from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.tables import Numbers, TableView
@@ -28,6 +28,11 @@ def places_of(
         return Places()
     row = int(rows[0])
     return table.places(rows, field, **{name: value(row) for name, value in first.items()})
+
+
+def number_text(table: TableView, row: int, field: int, value: float) -> str:
+    """Return a number of a row as the file writes it, or a ``value`` of a table."""
+    return number(value) if table.columns is None else table.text(row, field)
 
 
 def returning_queries(table: TableView) -> Places:

@@ -176,13 +176,12 @@ def merge_subtopics(draft: Draft, job: Job) -> Draft:
     subtopic = job.options.subtopic
     if subtopic is not None:
         rows = qrels.rows.iterations.differ_from(subtopic)
-        job.done("Q143", len(rows), f"kept the judgments of subtopic {subtopic}")
-        return draft.without_rows(rows)
+        return draft.drop(job, "Q143", rows, f"kept the judgments of subtopic {subtopic}")
     import polars as pl
 
     rows = all_but_one(again.filter(of_subtopics), "max", qrels.grade)
-    job.done("Q143", len(rows), "merged the subtopics, the highest grade of each document stays")
-    merged = draft.without_rows(rows)
+    what = "merged the subtopics, the highest grade of each document stays"
+    merged = draft.drop(job, "Q143", rows, what)
     return merged.with_fields(c2=pl.repeat("0", merged.qrels.n_rows, eager=True))
 
 

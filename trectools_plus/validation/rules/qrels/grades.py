@@ -12,6 +12,7 @@ from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER, INTEGRAL
 from trectools_plus.text import listed, number, on, plural, quoted, visible
 from trectools_plus.validation.registry import Hit, RuleFix, SeverityName, fix_step, rule
 from trectools_plus.validation.rules.file.layout import conversion_remedy, convertible
+from trectools_plus.validation.rules.file.rows import number_text
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import Numbers
@@ -131,12 +132,8 @@ def write_whole_grades(draft: Draft, job: Job) -> Draft:
     if draft.qrels.grades_are_integers:
         return draft
     grades = draft.fields["c4"]
-    integral = grades.str.contains(INTEGRAL) & ~grades.str.contains(INTEGER)
-    if integral.any():
-        job.done("Q111", int(integral.sum()))
-        whole = grades.str.replace(r"\.0*$", "")
-        draft = draft.with_fields(c4=whole.zip_with(integral, grades))
-    return draft
+    whole = grades.str.replace(r"\.0*$", "")
+    return draft.write(job, "Q111", "c4", whole.zip_with(grades.str.contains(INTEGRAL), grades))
 
 
 @rule(
@@ -195,11 +192,7 @@ def grade_range(qrels: QrelsView) -> Hit | None:
     for limit, severity, why in limits:
         rows = np.flatnonzero(grade > limit)
         if len(rows):
-            text = (
-                qrels.text(rows[0], GRADE_FIELD)
-                if qrels.columns is not None
-                else number(qrels.grade[rows[0]])
-            )
+            text = number_text(qrels, rows[0], GRADE_FIELD, qrels.grade[rows[0]])
             return qrels.places(rows, GRADE_FIELD).hit(
                 f"grade {visible(text)}{on(len(rows))}; {why}",
                 severity=severity,

@@ -73,8 +73,7 @@ def second_column(run: RunView, found: Places) -> Hit | None:
 def write_q0(draft: Draft, job: Job) -> Draft:
     """Write Q0 in column 2 (R107), unless it may contain the document ids."""
     run = draft.run
-    count = len(run.rows.second.differ_from("Q0"))
-    if not count:
+    if not len(run.rows.second.differ_from("Q0")):
         return draft
     if may_hold_documents(run):
         job.skip("R107", "column 2 may contain the document ids; --fix R108 swaps columns 2 and 3")
@@ -84,8 +83,7 @@ def write_q0(draft: Draft, job: Job) -> Draft:
         return draft
     import polars as pl
 
-    job.done("R107", count)
-    return draft.with_fields(c2=pl.repeat("Q0", run.n_rows, eager=True))
+    return draft.write(job, "R107", "c2", pl.repeat("Q0", run.n_rows, eager=True))
 
 
 def _all_rows(run: RunView) -> Places:
@@ -262,8 +260,7 @@ def write_tags(draft: Draft, job: Job) -> Draft:
         written, what = pl.repeat(tag, tags.len(), eager=True), f"wrote the tag {tag}"
     else:
         written, what = tags.replace_strict(distinct, valid_tags, return_dtype=pl.String), None
-    job.done("R151" if one else "R152", int((written != tags).sum()), what)
-    return draft.with_fields(c6=written)
+    return draft.write(job, "R151" if one else "R152", "c6", written, what)
 
 
 def tag_for(requested: str | None, path: str, longest: int = MAX_TAG_LENGTH) -> str:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trectools_plus.formats.columns.rows import RUN_FIELDS
-from trectools_plus.text import number, plural, visible
+from trectools_plus.text import plural, visible
 from trectools_plus.validation.limits import TREC_MAX_DEPTH
 from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.file.rows import all_but_one, of_same_document
+from trectools_plus.validation.rules.file.rows import all_but_one, number_text, of_same_document
 from trectools_plus.validation.rules.run.columns import may_hold_documents
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.runs import RunView
@@ -91,10 +91,7 @@ def _count_copies(run: RunView) -> int:
 
 
 def _score(run: RunView, row: int) -> str:
-    if run.columns is not None:
-        return visible(run.text(row, 5))
-    score = float(run.score[row])
-    return number(score) if np.isfinite(score) else str(score)
+    return visible(number_text(run, row, 5, run.score[row]))
 
 
 @fix_step("R131", order=120)
@@ -118,10 +115,7 @@ def remove_repeats(draft: Draft, job: Job) -> Draft:
             "R131: repeated documents with different rows are not fixed; "
             "--fix R131 keeps one row of each"
         )
-    if not len(dropped):
-        return draft
-    job.done("R131", len(dropped))
-    return draft.without_rows(dropped)
+    return draft.drop(job, "R131", dropped)
 
 
 def _keep_one(draft: Draft, job: Job) -> Draft:
@@ -141,11 +135,8 @@ def _keep_one(draft: Draft, job: Job) -> Draft:
             job.skip("R131", "the score of a document is not a number")
         repeats = repeats.filter(~of_same_document(repeats, is_nan))
     dropped = all_but_one(repeats, how, score)
-    if not len(dropped):
-        return draft
     which = "best scored" if how == "best" else how
-    job.done("R131", len(dropped), f"kept the {which} row of each document")
-    return draft.without_rows(dropped)
+    return draft.drop(job, "R131", dropped, f"kept the {which} row of each document")
 
 
 def _rows_beyond_limit(run: RunView) -> Places:
@@ -212,11 +203,7 @@ def cut_depth(draft: Draft, job: Job) -> Draft:
     unreadable = np.unique(run.blocks.query[np.isnan(run.score)])
     if np.isin(deep, unreadable).any():
         job.skip("R161", "some scores of a query are not numbers")
-        deep = np.setdiff1d(deep, unreadable)
     order = run.order(32)
     beyond = order[places_in_query(run.blocks.query[order]) >= depth]
-    dropped = beyond[np.isin(run.blocks.query[beyond], deep)]
-    if not len(dropped):
-        return draft
-    job.done("R161", len(dropped), f"left out the results beyond {depth:,}, by score")
-    return draft.without_rows(dropped)
+    dropped = beyond[np.isin(run.blocks.query[beyond], unreadable, invert=True)]
+    return draft.drop(job, "R161", dropped, f"left out the results beyond {depth:,}, by score")

@@ -179,8 +179,7 @@ def reverse_scores(draft: Draft, job: Job) -> Draft:
     keep = pl.Series(np.isnan(run.score) | (run.score == 0)) | score.str.contains(NOT_FINITE)
     bare = score.str.strip_prefix("+")
     negated = bare.str.strip_prefix("-").zip_with(bare.str.starts_with("-"), "-" + bare)
-    job.done("R121", int((~keep).sum()))
-    return draft.with_fields(c5=score.zip_with(keep, negated))
+    return draft.write(job, "R121", "c5", score.zip_with(keep, negated))
 
 
 def _repeated_ranks(run: RunView) -> Places:

@@ -13,7 +13,7 @@ from trectools_plus.formats.clean.words import Rows
 from trectools_plus.text import number, on, quoted
 from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.file.rows import places_of
+from trectools_plus.validation.rules.file.rows import number_text, places_of
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import NOT_FINITE
 
@@ -116,16 +116,14 @@ def write_decimal_numbers(draft: Draft, job: Job) -> Draft:
     """Write decimal numbers if every score has a decimal comma or a percent sign (R110)."""
     if not np.isnan(draft.run.score).any():
         return draft
-    texts = draft.fields["c5"].to_list()
-    found = _fixed_scores(texts)
+    found = _fixed_scores(draft.fields["c5"].to_list())
     if found is None:
         job.skip("R110", "not every score has a decimal comma, or a percent sign")
         return draft
     import polars as pl
 
     scores, what = found
-    job.done("R110", sum(new != old for new, old in zip(scores, texts, strict=True)), what)
-    return draft.with_fields(c5=pl.Series(scores))
+    return draft.write(job, "R110", "c5", pl.Series(scores), what)
 
 
 def _infinite_scores(run: RunView) -> Places:
@@ -158,7 +156,7 @@ def score_not_finite(run: RunView, found: Places) -> Hit | None:  # noqa: ARG001
 
 
 def _not_finite_message(run: RunView, row: int) -> str:
-    text = run.text(row, SCORE_FIELD) if run.columns is not None else str(run.score[row])
+    text = number_text(run, row, SCORE_FIELD, run.score[row])
     if "nan" in text.lower():
         return "score NaN has no order; evaluators may put this document at any rank"
     if re.match(NOT_FINITE, text):

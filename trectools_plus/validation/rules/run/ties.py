@@ -16,6 +16,7 @@ from trectools_plus.formats.clean.words import Flags, Ids, Rows
 from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.places import Kinds, Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.rows import number_text
 from trectools_plus.validation.rules.run.order import by_score
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.runs import RunView
@@ -179,7 +180,10 @@ def _ties_of_other_scores(run: RunView) -> Kinds:
     rows = scored.rows(places)
     at = int(np.argmin(rows))
     before = int(scored.rows(places - 1)[at])
-    texts = {"before": _score_text(run, before), "score": _score_text(run, int(rows[at]))}
+    texts = {
+        name: number_text(run, row, 5, run.score[row])
+        for name, row in (("before", before), ("score", int(rows[at])))
+    }
     changed = int(_against_doc_id(run, places).sum())
     found = replace(run.places(np.sort(rows), 5, **texts), sums={"changed": changed})
     return Kinds.of(in_32=found)
@@ -260,10 +264,6 @@ def _against_doc_id(run: RunView, places: Rows) -> Flags:
     """Return, for places of :attr:`RunView.scored`, whether the previous document id is lower."""
     here, before = _documents(run, places)
     return here.above(before)
-
-
-def _score_text(run: RunView, row: int) -> str:
-    return run.text(row, 5) if run.columns is not None else number(run.score[row])
 
 
 @fix_step("R141", "R142", "R143", order=130)
