@@ -7,8 +7,8 @@ unless the new text parses to the same tree, apart from the quoted values.
 from __future__ import annotations
 
 import json
-from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 
 from trectools_plus.formats.nodes.documents import MAX_DOCUMENT_BYTES
 from trectools_plus.formats.nodes.json import parse_json
@@ -39,21 +39,22 @@ def quote_values(text: str, form: Form, job: Job) -> str:
         or cannot be parsed.
     """
     try:
-        places, trees = _read(text, form)
+        codes = _codes(text, form)
+        trees = _trees(text, form, codes)
     except TreeError:
         return text
-    wanted = {place: code for place, code in places.items() if job.wants(code)}
+    wanted = {place: code for place, code in codes.items() if job.wants(code)}
     lines = text.split("\n")
-    edits: dict[Place, tuple[str, str]] = {}
-    for place, node in _scalars(trees):
-        if place in wanted:
-            found = _text_to_quote(lines[place[0] - 1][place[1] - 1 :], node, wanted[place])
+    edits: dict[Place, str] = {}
+    for node in _nodes(trees):
+        place = node.line, node.column
+        if isinstance(node, Scalar) and place in wanted:
+            rest = lines[node.line - 1][node.column - 1 :]
+            found = _text_to_quote(rest, node, wanted[place])
             if found is not None:
-                edits[place] = found, json.dumps(found, ensure_ascii=False)
+                edits[place] = found
     fixed = _apply_edits(lines, edits)
-    if not _differs_only_in_quotes(
-        text, fixed, form, {place: old for place, (old, _) in edits.items()}
-    ):
+    if not _differs_only_in_quotes(trees, fixed, form, codes, edits):
         edits, fixed = {}, text
     for code in _QUOTED:
         places_of_code = [place for place, needed in wanted.items() if needed == code]
@@ -83,20 +84,26 @@ class _Places(Problems):
             self.codes.setdefault(place, problem.code)
 
 
-def _read(text: str, form: Form) -> tuple[dict[Place, str], list[Tree]]:
-    """Return the codes of the values that need quotes, by place, and the parsed trees."""
+def _codes(text: str, form: Form) -> dict[Place, str]:
+    """Return the codes of the values that need quotes, by place."""
     places = _Places()
     if form == "jsonl":
-        lines = text.split("\n")
-        topics = iter_json_lines(enumerate(lines, 1), DEFAULTS, places.add, lambda _: None)
+        topics = iter_json_lines(
+            enumerate(text.split("\n"), 1), DEFAULTS, places.add, lambda _: None
+        )
         deque(topics, maxlen=0)
-        numbers = sorted({line for line, _ in places.codes})
-        return places.codes, [parse_json(lines[number - 1], number) for number in numbers]
-    if form not in ("yaml", "json") or len(text) > MAX_DOCUMENT_BYTES or not text.strip():
-        return {}, []
-    tree = _parse(text, form)
-    read_test_set(tree, places)
-    return places.codes, [tree]
+    elif form in ("yaml", "json") and len(text) <= MAX_DOCUMENT_BYTES and text.strip():
+        read_test_set(_parse(text, form), places)
+    return places.codes
+
+
+def _trees(text: str, form: Form, places: Iterable[Place]) -> list[Tree]:
+    """Return the parsed file, or its parsed lines, with the values at some places."""
+    numbers = sorted({line for line, _ in places})
+    if form != "jsonl":
+        return [_parse(text, form)] if numbers else []
+    lines = text.split("\n")
+    return [parse_json(lines[number - 1], number) for number in numbers]
 
 
 def _parse(text: str, form: Form) -> Tree:
@@ -123,10 +130,6 @@ def _nodes(trees: list[Tree]) -> Iterator[Node]:
             todo += [part for pair in node.pairs.values() for part in pair] + node.merged
 
 
-def _scalars(trees: list[Tree]) -> Iterator[tuple[Place, Scalar]]:
-    return (((n.line, n.column), n) for n in _nodes(trees) if isinstance(n, Scalar))
-
-
 def _text_to_quote(rest: str, node: Scalar, code: str) -> str | None:
     """Return the text to put in quotes; ``None`` if the file writes the value in another way."""
     if not rest.startswith(node.text):
@@ -137,23 +140,22 @@ def _text_to_quote(rest: str, node: Scalar, code: str) -> str | None:
     return rest.rstrip(" \t") if after.lstrip(" \t").startswith("#") else None
 
 
-def _apply_edits(lines: list[str], edits: dict[Place, tuple[str, str]]) -> str:
-    by_line: defaultdict[int, list[tuple[int, str, str]]] = defaultdict(list)
-    for (line, column), (old, new) in edits.items():
-        by_line[line - 1].append((column - 1, old, new))
+def _apply_edits(lines: list[str], edits: Mapping[Place, str]) -> str:
+    """Put the texts at some places in quotes."""
     written = lines.copy()
-    for number, changes in by_line.items():
-        # From the right, so that columns further left do not change.
-        for at, old, new in sorted(changes, reverse=True):
-            text = written[number]
-            written[number] = text[:at] + new + text[at + len(old) :]
+    # From the right, so that columns further left do not change.
+    for (line, column), old in sorted(edits.items(), reverse=True):
+        before, after = written[line - 1][: column - 1], written[line - 1][column - 1 + len(old) :]
+        written[line - 1] = before + json.dumps(old, ensure_ascii=False) + after
     return "\n".join(written)
 
 
-def _differs_only_in_quotes(before: str, after: str, form: Form, quoted: dict[Place, str]) -> bool:
+def _differs_only_in_quotes(
+    old: list[Tree], after: str, form: Form, places: Iterable[Place], quoted: Mapping[Place, str]
+) -> bool:
     """Return whether two texts have the same tree, apart from values quoted in ``after``."""
     try:
-        old, new = (_trees(text, form, {line for line, _ in quoted}) for text in (before, after))
+        new = _trees(after, form, places)
     except TreeError:
         return False
     expected = []
@@ -165,13 +167,6 @@ def _differs_only_in_quotes(before: str, after: str, form: Form, quoted: dict[Pl
             expected.append(_signature(node))
     same_repeats = [len(tree.repeats) for tree in old] == [len(tree.repeats) for tree in new]
     return same_repeats and expected == [_signature(node) for node in _nodes(new)]
-
-
-def _trees(text: str, form: Form, lines: set[int]) -> list[Tree]:
-    if form != "jsonl":
-        return [_parse(text, form)] if text.strip() else []
-    all_lines = text.split("\n")
-    return [parse_json(all_lines[line - 1], line) for line in sorted(lines)]
 
 
 def _signature(node: Node) -> tuple[str, str, str]:

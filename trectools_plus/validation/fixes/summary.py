@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from trectools_plus.display import Displayed
 from trectools_plus.text import plural, visible
@@ -126,9 +125,6 @@ def _shown(text: str) -> str:
     return "\\t".join(visible(part, _LONGEST_SHOWN) for part in text.split("\t"))
 
 
-_DIFF_SLICE = 10_000
-
-
 def iter_changes(
     raw: bytes, text: bytes, after: bytes, origin: LineNumbers | None
 ) -> Iterator[Change]:
@@ -144,51 +140,36 @@ def iter_changes(
         origin: For each line of ``after``, its line number in ``text``; ``None`` for 1, 2, 3, …
     """
     old, new = _original_lines(raw, text), _lines_of(after)
-    if after.endswith(b"\n") and not text.endswith(b"\n"):
-        new = _with_line_end(new, old.len(), origin)
     if origin is None:
-        origin = np.arange(1, new.len() + 1, dtype=np.uint32)
-    places = pl.Series(np.arange(1, len(origin) + 1))
-    moved_to = places.set(pl.Series(~_moved(origin)), None)
-    table = pl.DataFrame({"line": origin, "after": new, "moved_to": moved_to})
-    lines = pl.DataFrame({"line": np.arange(1, old.len() + 1, dtype=np.uint32), "before": old})
-    both = lines.join(table, on="line", how="left", maintain_order="left")
-    both = both.filter(
-        pl.col("after").is_null()
-        | (pl.col("before") != pl.col("after"))
-        | pl.col("moved_to").is_not_null()
-    )
-    for part in both.iter_slices(_DIFF_SLICE):
-        for line, old_text, new_text, place in part.iter_rows():
-            yield Change(line, old_text, new_text, place)
+        origin = np.arange(1, len(new) + 1, dtype=np.uint32)
+    place_of = np.zeros(len(old) + 1, np.int64)  # in the output, from 1; 0 if the line was removed
+    place_of[origin] = np.arange(1, len(new) + 1)
+    moved = _moved(origin)
+    line_end_added = after.endswith(b"\n") and not text.endswith(b"\n")
+    for line, (before, place) in enumerate(zip(old, place_of[1:].tolist(), strict=True), 1):
+        found = new[place - 1] if place else None
+        if found is not None and line_end_added and line == len(old):
+            found += "\n"
+        moved_to = place if place and moved[place - 1] else None
+        if found != before or moved_to is not None:
+            yield Change(line, before, found, moved_to)
 
 
-def _with_line_end(new: pl.Series, last: int, origin: LineNumbers | None) -> pl.Series:
-    """Add LF to the new line that comes from the last line of the input, if it was kept."""
-    at = np.array([last - 1]) if origin is None else np.flatnonzero(origin == last)
-    return new.clone().scatter(at, new.gather(at) + "\n") if len(at) and new.len() else new
-
-
-def _original_lines(raw: bytes, text: bytes) -> pl.Series:
+def _original_lines(raw: bytes, text: bytes) -> list[str]:
     """Return the lines of a file before all fixes, with CR and byte order mark."""
     lines = _lines_of(text)
-    if raw == text:
+    if raw == text or b"\0" in raw:  # in UTF-16 and UTF-32, the bytes of every line change
         return lines
     if b"\n" not in raw and b"\r" in raw:
         raw = raw.replace(b"\r", b"\r\n")
-    if b"\0" in raw:  # UTF-16 or UTF-32: the bytes of every line change, but no text
-        return lines
-    before = _lines_of(raw.decode(errors="backslashreplace").encode())
-    return before if before.len() == lines.len() else lines
+    before = _lines_of(raw)
+    return before if len(before) == len(lines) else lines
 
 
-def _lines_of(data: bytes) -> pl.Series:
-    """Split a text into lines without LF."""
-    text = data.decode().removesuffix("\n")
-    if not text:
-        return pl.Series([], dtype=pl.String)
-    lines: pl.Series = pl.Series([text]).str.split("\n").explode()
-    return lines
+def _lines_of(data: bytes) -> list[str]:
+    """Split a text into lines without LF, with escapes for bytes that are not UTF-8."""
+    text = data.decode(errors="backslashreplace").removesuffix("\n")
+    return text.split("\n") if text else []
 
 
 def _moved(origin: LineNumbers) -> npt.NDArray[np.bool_]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from trectools_plus.errors import UsageError
@@ -107,24 +108,15 @@ def not_utf8(table: TableView, found: Places) -> Hit | None:
     return first.hit(f"{byte} is not UTF-8 (it may be Latin-1)")
 
 
-def _crs(table: TableView) -> Places:
-    """CRs that do not end a line."""
-    return _marks(table, "\r")
-
-
-def _nuls(table: TableView) -> Places:
-    """NUL bytes."""
-    return _marks(table, "\0")
-
-
 def _marks(table: TableView, character: str) -> Places:
-    columns = table.columns
-    if columns is None or wide_encoding(columns):
+    """The places of a character that tools read differently: CR within a line, or NUL."""
+    columns, index = table.columns, table.line_index
+    if columns is None or index is None or wide_encoding(columns):
         return Places()
     marks = columns.facts.bare_cr if character == "\r" else columns.facts.nul
-    if not marks:
+    if marks.first is None:
         return Places()
-    column = _column_of(table, marks.first, character)
+    column = index.column_of_character(marks.first, character)
     return Places(marks.count, marks.lines.tolist(), column, sums={"lines": len(marks.lines)})
 
 
@@ -143,7 +135,7 @@ def _marks(table: TableView, character: str) -> Places:
     "row. Convert to LF: tr '\\r' '\\n'.",
     remedy="Convert to LF: tr '\\r' '\\n'",
     blocks_fixing=True,
-    collect=_crs,
+    collect=partial(_marks, character="\r"),
 )
 def bare_cr(table: TableView, found: Places) -> Hit | None:
     """A CR is not followed by LF."""
@@ -171,20 +163,13 @@ def bare_cr(table: TableView, found: Places) -> Hit | None:
     "Remove it and check how the file was copied.",
     remedy="Remove it and check how the file was copied",
     blocks_fixing=True,
-    collect=_nuls,
+    collect=partial(_marks, character="\0"),
 )
 def nul_byte(table: TableView, found: Places) -> Hit | None:
     """The file contains a NUL byte."""
     several = f" ({found.count:,} in all)" if found.count > 1 else ""
     who = "trec_eval aborts or stops" if table.kind in ("run", "qrels") else "some readers stop"
     return found.hit(f"NUL byte at column {found.column}{several}; {who} reading here")
-
-
-def _column_of(table: TableView, line: int | None, character: str) -> int | None:
-    """Return the column, from 1, of the first ``character`` on a line."""
-    if table.line_index is None or line is None:
-        return None
-    return table.line_index.column_of_character(line, character)
 
 
 @fix_step("F102", "F103", "F105", order=10, phase="bytes")
@@ -208,7 +193,7 @@ def fix_bytes(data: bytes, job: Job) -> bytes:
 
 def _as_utf8(data: bytes, job: Job) -> bytes:
     """Convert a file that is not UTF-8, if F103 was requested."""
-    guess = guess_encoding(data, not _is_utf8(data))
+    guess = guess_encoding(data, not _is_encoded(data))
     if guess is None or "F103" not in job.requested:
         return data
     encoding = job.options.encoding or guess
@@ -236,9 +221,9 @@ def _n_changed(before: bytes, after: bytes) -> int:
     return sum(one != other for one, other in zip(old, new, strict=True))
 
 
-def _is_utf8(data: bytes) -> bool:
+def _is_encoded(data: bytes, encoding: str = "utf-8") -> bool:
     try:
-        data.decode()
+        data.decode(encoding)
     except UnicodeDecodeError:
         return False
     return True
@@ -247,15 +232,11 @@ def _is_utf8(data: bytes) -> bool:
 def _decode_bad_lines(data: bytes, job: Job) -> bytes:
     """Decode only the lines that are not UTF-8, because most such files mix encodings."""
     lines = data.split(b"\n")
-    bad = [at for at, line in enumerate(lines) if not _is_utf8(line)]
+    bad = [at for at, line in enumerate(lines) if not _is_encoded(line)]
     # Latin-1 has control characters where Windows has quotes and dashes.
-    encoding = "latin-1"
-    if any(0x80 <= byte < 0xA0 for at in bad for byte in lines[at]):
-        try:
-            b"\n".join(lines[at] for at in bad).decode("cp1252")
-            encoding = "cp1252"
-        except UnicodeDecodeError:
-            pass
+    has_controls = any(0x80 <= byte < 0xA0 for at in bad for byte in lines[at])
+    is_windows = has_controls and all(_is_encoded(lines[at], "cp1252") for at in bad)
+    encoding = "cp1252" if is_windows else "latin-1"
     for at in bad:
         lines[at] = lines[at].decode(encoding).encode()
     job.done("F103", len(bad), f"converted lines from {encoding} to UTF-8")
