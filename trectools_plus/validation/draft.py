@@ -7,7 +7,7 @@ again does not change it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -210,6 +210,11 @@ class Draft:
         job.done(code, n_changed, what)
         return self.with_fields(**{column: texts})
 
+    def swap(self, job: Job, code: str, column: str, other: str, what: str | None = None) -> Draft:
+        """Return a draft with two columns swapped, and log the fix; see :meth:`write`."""
+        job.done(code, self.view.n_rows, what)
+        return self.with_fields(**{column: self.fields[other], other: self.fields[column]})
+
     def drop(self, job: Job, code: str, rows: Rows, what: str | None = None) -> Draft:
         """Return a draft without some rows, and log the fix if there are any; see :meth:`write`."""
         if not len(rows):
@@ -282,20 +287,6 @@ class Draft:
             job.skip(code, "only some rows lack a column")
             return False
         return n_unparsed > n_commented
-
-    def from_unparsed_lines(
-        self, form: str, rows: Iterable[Sequence[str]], lines: LineNumbers
-    ) -> Draft:
-        """Return a draft whose rows are made from unparsed lines.
-
-        Args:
-            form: A template of a row, with ``{1}`` for the first field of a line.
-            rows: The fields of each line.
-            lines: The line numbers in this draft.
-        """
-        # Format strings count from 0.
-        texts = [form.format("", *fields) for fields in rows]
-        return self.replaced(("\n".join(texts) + "\n").encode(), lines)
 
     def pair_with(self, other: RunView | QrelsView) -> PairView:
         """Return the view of this draft and another file, for rules on pairs."""

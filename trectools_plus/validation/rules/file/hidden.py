@@ -10,7 +10,7 @@ import numpy as np
 
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.files.content import BOM
-from trectools_plus.text import plural, quoted, visible
+from trectools_plus.text import on, quoted, visible
 from trectools_plus.validation.places import Kinds, Places, Value
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.views.tables import TableView
@@ -111,8 +111,7 @@ def _find_invisible(table: TableView, found: Kinds) -> Hit:  # noqa: ARG001
     """A row contains an invisible character."""
     blank, in_id = found["blank"], found["in_id"]
     lines = blank if blank.count else in_id
-    rows = f" (on {plural(lines.count, 'line')})" if lines.count > 1 else ""
-    inside = f"{lines['name']} inside {quoted(str(lines['text']))}{rows}"
+    inside = f"{lines['name']} inside {quoted(str(lines['text']))}{on(lines.count, 'line')}"
     if blank.count:
         splits = "Python splits here, trec_eval does not"
         why = splits if lines["is_blank"] else "tools split rows differently here"

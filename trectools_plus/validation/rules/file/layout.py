@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from trectools_plus.formats.columns.columns import Origin
 from trectools_plus.text import on, plural, quoted
 from trectools_plus.validation.registry import Hit, fix_step
+from trectools_plus.validation.views.shape import fields_of
 from trectools_plus.validation.views.tables import TableView
 
 if TYPE_CHECKING:
@@ -123,3 +126,41 @@ def write_arranged(draft: Draft, job: Job) -> Draft:
     job.done(code, rows.height, "wrote the rows as columns in TREC form")
     text = rows.write_csv(include_header=False, separator=" ", quote_style="never")
     return draft.replaced(text.encode(), columns.lines)
+
+
+ANY = ""
+"""A pattern for any field."""
+
+MissingForm = tuple[str, tuple[str, ...], str | None]
+"""A form of rows without some columns: a row with them, in which ``{1}`` is the first field; a
+pattern of each field; and a description of the change, if it differs from that of the rule."""
+
+
+def add_missing(
+    draft: Draft, job: Job, code: str, forms: Iterable[MissingForm], otherwise: str
+) -> Draft:
+    """Add the columns that every row of a file lacks.
+
+    Args:
+        draft: The file, which has only unparsed lines.
+        job: The log.
+        code: The rule that is fixed.
+        forms: The possible forms of the rows; the first that fits all rows applies.
+        otherwise: The reason for not fixing other files.
+    """
+    lines = draft.view.unparsed_lines
+    rows = [fields_of(text) for text in lines.text]
+    for row, patterns, what in forms:
+        if all(_fits(fields, patterns) for fields in rows):
+            job.done(code, len(rows), what)
+            # Format strings count from 0.
+            texts = [f"{row}\n".format("", *fields) for fields in rows]
+            return draft.replaced("".join(texts).encode(), lines.line)
+    job.skip(code, otherwise)
+    return draft
+
+
+def _fits(fields: Sequence[str], patterns: Sequence[str]) -> bool:
+    return len(fields) == len(patterns) and all(
+        re.match(pattern, text) for pattern, text in zip(patterns, fields, strict=True)
+    )

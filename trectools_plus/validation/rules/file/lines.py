@@ -97,14 +97,12 @@ def comment_line(table: TableView) -> Hit | None:
     lines = [line for line in table.columns.comments.line.tolist() if line not in rows]
     if not lines:
         return None
-    many = f"{len(lines):,} comment lines" if len(lines) > 1 else "comment line"
-    them = "them" if len(lines) > 1 else "it"
-    accepts = f"only trec_eval 10 accepts {them}"
+    several = len(lines) > 1
+    many = f"{len(lines):,} comment lines" if several else "comment line"
+    accepts = f"only trec_eval 10 accepts {'them' if several else 'it'}"
     if table.kind == "topics":
-        accepts = "other readers read it as a topic"
-        if len(lines) > 1:
-            accepts = "other readers read them as topics"
-    remedy = "Remove them" if len(lines) > 1 else None
+        accepts = f"other readers read {'them as topics' if several else 'it as a topic'}"
+    remedy = "Remove them" if several else None
     return Hit(f"{many}; {accepts}", lines[:10], len(lines), remedy=remedy)
 
 

@@ -15,6 +15,8 @@ from trectools_plus.validation.findings import DropIn
 from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.layout import (
+    ANY,
+    add_missing,
     conversion_remedy,
     convertible,
     problem_of_json,
@@ -196,13 +198,8 @@ def insert_iteration(draft: Draft, job: Job) -> Draft:
     """Insert the iteration if every row is query, document, grade (Q101)."""
     if not draft.has_only_unparsed_lines(job, "Q101"):
         return draft
-    lines = draft.view.unparsed_lines
-    rows = [fields_of(text) for text in lines.text]
-    if rows and all(len(fields) == 3 and re.match(_GRADE, fields[2]) for fields in rows):
-        job.done("Q101", len(rows))
-        return draft.from_unparsed_lines("{1} 0 {2} {3}", rows, lines.line)
-    job.skip("Q101", "the rows are not all query, document and grade")
-    return draft
+    forms = [("{1} 0 {2} {3}", (ANY, ANY, _GRADE), None)]
+    return add_missing(draft, job, "Q101", forms, "the rows are not all query, document and grade")
 
 
 @rule(
@@ -317,9 +314,7 @@ def swap_grades(draft: Draft, job: Job) -> Draft:
     """Swap columns 2 and 4 if the grades are in column 2 (Q135)."""
     if not grades_in_column_2(draft.qrels):
         return draft
-    job.done("Q135", draft.qrels.n_rows)
-    fields = draft.fields
-    return draft.with_fields(c2=fields["c4"], c4=fields["c2"])
+    return draft.swap(job, "Q135", "c2", "c4")
 
 
 @rule(

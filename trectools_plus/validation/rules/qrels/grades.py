@@ -68,13 +68,8 @@ def grade_not_integer(qrels: QrelsView) -> Hit | None:
 
 def _leading_integer(text: str) -> str:
     """Return the number that C's ``atol`` reads from a text."""
-    sign = text[:1] if text[:1] in "+-" else ""
-    digits = ""
-    for character in text[len(sign) :]:
-        if character not in "0123456789":
-            break
-        digits += character
-    return (sign.replace("+", "") + digits) if digits else "0"
+    found = re.match("[+-]?[0-9]+", text)
+    return found[0].removeprefix("+") if found else "0"
 
 
 @rule(

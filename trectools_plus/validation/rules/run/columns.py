@@ -122,9 +122,7 @@ def swap_q0(draft: Draft, job: Job) -> Draft:
     """Swap columns 2 and 3 (R108)."""
     if not draft.run.documents_in_column_2:
         return draft
-    job.done("R108", draft.run.n_rows)
-    fields = draft.fields
-    return draft.with_fields(c2=fields["c3"], c3=fields["c2"])
+    return draft.swap(job, "R108", "c2", "c3")
 
 
 def _tags(run: RunView) -> Kinds:

@@ -13,6 +13,8 @@ from trectools_plus.text import on, plural, quoted
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
 from trectools_plus.validation.rules.file.layout import (
+    ANY,
+    add_missing,
     conversion_remedy,
     convertible,
     problem_of_json,
@@ -121,24 +123,13 @@ def add_columns(draft: Draft, job: Job) -> Draft:
     if found is not None and found.name == "msmarco":
         job.skip("R101", "the last column contains ranks; use `runs convert`")
         return draft
-    lines = draft.view.unparsed_lines
-    rows = [fields_of(text) for text in lines.text]
     tag = tag_for(job.options.tag, draft.path, job.options.max_tag_length)
     forms = (
-        (("{1} {2} {3} {4} {5} " + tag), {4: INTEGER, 5: DECIMAL}, 5, f"added the tag {tag}"),
-        ("{1} Q0 {2} {3} {4} {5}", {3: INTEGER, 4: DECIMAL}, 5, "added Q0"),
-        ("{1} Q0 {2} 0 {3} " + tag, {3: DECIMAL}, 3, f"added Q0, ranks and the tag {tag}"),
+        ("{1} {2} {3} {4} {5} " + tag, (ANY, ANY, ANY, INTEGER, DECIMAL), f"added the tag {tag}"),
+        ("{1} Q0 {2} {3} {4} {5}", (ANY, ANY, INTEGER, DECIMAL, ANY), "added Q0"),
+        ("{1} Q0 {2} 0 {3} " + tag, (ANY, ANY, DECIMAL), f"added Q0, ranks and the tag {tag}"),
     )
-    for form, patterns, width, what in forms:
-        if all(len(fields) == width for fields in rows) and all(
-            re.match(pattern, fields[number - 1]) is not None
-            for number, pattern in patterns.items()
-            for fields in rows
-        ):
-            job.done("R101", len(rows), what)
-            return draft.from_unparsed_lines(form, rows, lines.line)
-    job.skip("R101", "the rows do not all lack the same column")
-    return draft
+    return add_missing(draft, job, "R101", forms, "the rows do not all lack the same column")
 
 
 @rule(

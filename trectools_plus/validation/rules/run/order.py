@@ -40,6 +40,7 @@ _RANK_RULES = (
     rank_gap,
     rank_score_conflict,
 )
+_RANK_CODES = frozenset(one.code for one in _RANK_RULES)
 
 
 def _falling_ranks(run: RunView) -> Places:
@@ -154,13 +155,14 @@ def order_rows(draft: Draft, job: Job) -> Draft:
         for code in (*counts, *(["R128"] if sort_queries else [])):
             job.skip(code, why)
         return draft
-    rank_codes = {one.code for one in _RANK_RULES}
-    number_ranks = not rank_codes.isdisjoint(counts)
+    number_ranks = not _RANK_CODES.isdisjoint(counts)
     if number_ranks and scores_reversed.check(run) is not None:
-        why = "scores rise with rank (R121), so it is unknown which column is correct"
-        job.notes.append(f"ranks not numbered: {why}")
+        job.notes.append(
+            "ranks not numbered: scores rise with rank (R121), so it is unknown which column is "
+            "correct"
+        )
         number_ranks = False
-        counts = {code: count for code, count in counts.items() if code not in rank_codes}
+        counts = {code: count for code, count in counts.items() if code not in _RANK_CODES}
     if number_ranks:
         order = by_score(run)
     else:

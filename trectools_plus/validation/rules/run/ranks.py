@@ -171,11 +171,9 @@ def reverse_scores(draft: Draft, job: Job) -> Draft:
         return draft
     import polars as pl
 
-    fields, run = draft.fields, draft.run
+    run, score = draft.run, draft.fields["c5"]
     if run.swapped_columns:
-        job.done("R121", run.n_rows, "swapped columns 4 and 5")
-        return draft.with_fields(c4=fields["c5"], c5=fields["c4"])
-    score = fields["c5"]
+        return draft.swap(job, "R121", "c4", "c5", "swapped columns 4 and 5")
     keep = pl.Series(np.isnan(run.score) | (run.score == 0)) | score.str.contains(NOT_FINITE)
     bare = score.str.strip_prefix("+")
     negated = bare.str.strip_prefix("-").zip_with(bare.str.starts_with("-"), "-" + bare)
