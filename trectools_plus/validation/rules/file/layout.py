@@ -14,7 +14,8 @@ from trectools_plus.validation.views.shape import fields_of
 from trectools_plus.validation.views.tables import TableView
 
 if TYPE_CHECKING:
-    from trectools_plus.formats.interchange.reading import Format, Kind
+    from trectools_plus.formats.interchange.names import KindName
+    from trectools_plus.formats.interchange.reading import Format
     from trectools_plus.validation.draft import Draft, Job
 
 BEIR_NAMES = ("query-id", "corpus-id", "score")
@@ -79,7 +80,7 @@ def conversion_remedy(table: TableView) -> str:
     return f"Convert it: trectools-plus {command} convert {quote(table.path)} --output {output}"
 
 
-def _kind(table: TableView) -> Kind:
+def _kind(table: TableView) -> KindName:
     return "run" if table.kind == "run" else "qrels"
 
 
