@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("formats/columns", "formats/clean", "formats/interchange", "validation", "measures")
+FOLDERS = ("formats/columns", "formats/interchange", "validation", "measures")
 FOLDERS += ("trec_eval", "ranking.py", "formats/query_chunks.py")
 OPPOSITES: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE,

@@ -19,9 +19,9 @@ from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.measures.scoring import distributed
-from trectools_plus.measures.scoring.chunks import ScoredFile
 from trectools_plus.measures.scoring.distributed import Part, PartScorer
 from trectools_plus.measures.scoring.files import RunOpener, open_files
+from trectools_plus.measures.scoring.parts import ScoredFile
 from trectools_plus.validation import load_qrels
 
 from .conftest import kill

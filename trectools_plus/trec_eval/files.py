@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from trectools_plus.measures.judged import IntArray
-from trectools_plus.measures.scoring.chunks import JudgedPart, PartJudge, judge_file
 from trectools_plus.measures.scoring.files import has_errors
 from trectools_plus.measures.scoring.judgments import Judgments
+from trectools_plus.measures.scoring.parts import JudgedPart, PartJudge, judge_file
 from trectools_plus.trec_eval.arguments import Arguments
 from trectools_plus.trec_eval.output import Scores, notes_on_files
 from trectools_plus.trec_eval.reading import (

@@ -16,15 +16,15 @@ import numpy as np
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, FormatError, UsageError
-from trectools_plus.formats.clean.decimals import Decimals, WholeNumbers
 from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.decimals import Decimals, WholeNumbers
 from trectools_plus.formats.columns.fields import iter_fields
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.measures.judged import IntArray, JudgedRun
-from trectools_plus.measures.scoring.chunks import judge_view
 from trectools_plus.measures.scoring.judgments import Judgments
+from trectools_plus.measures.scoring.parts import judge_view
 from trectools_plus.trec_eval.arguments import Arguments
 from trectools_plus.trec_eval.output import notes_on_files
 from trectools_plus.validation.engine import (

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from trectools_plus.choices import MAX_TAG_LENGTH, Dedup, OnConflict
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.clean.words import Rows
+from trectools_plus.formats.columns.words import Rows
 from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.validation.registry import Registry, RuleFix

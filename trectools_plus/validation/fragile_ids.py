@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from trectools_plus.formats.clean.words import Ids
+    from trectools_plus.formats.columns.words import Ids
 
 _WORDS = "NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A"
 READ_AS_MISSING = (*_WORDS.split(" "), "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN")

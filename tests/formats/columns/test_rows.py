@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.formats.columns.test_columns import split_plainly
-from trectools_plus.formats.clean.decimals import parse_decimal
 from trectools_plus.formats.columns import fields
 from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.columns.decimals import parse_decimal
 from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.files.source import Source
 

@@ -27,7 +27,7 @@ from trectools_plus.measures.definitions.trec_eval_measures import (
     sets_of,
 )
 from trectools_plus.measures.providers import pytrec_eval
-from trectools_plus.measures.scoring.chunks import ScoredFile
+from trectools_plus.measures.scoring.parts import ScoredFile
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.builtin import SCORERS
 from trectools_plus.trec_eval.files import score_files

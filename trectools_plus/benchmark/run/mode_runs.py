@@ -26,7 +26,7 @@ from trectools_plus.benchmark.report import (
 from trectools_plus.benchmark.report.parts import record_findings
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.output_folder import RUNS_FOLDER, OutputFolder
-from trectools_plus.formats.clean.decimals import WholeNumbers
+from trectools_plus.formats.columns.decimals import WholeNumbers
 from trectools_plus.formats.columns.rows import QueryBlocks
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.run import write_run_frames

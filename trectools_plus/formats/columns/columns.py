@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.clean.words import Rows
 from trectools_plus.formats.columns.facts import FileFacts
 from trectools_plus.formats.columns.fields import Fields, iter_fields
 from trectools_plus.formats.columns.lexer import CHUNK_BYTES, Lexer
 from trectools_plus.formats.columns.odd_lines import OddLines
+from trectools_plus.formats.columns.words import Rows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import Source
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trectools_plus.formats.clean.words import MARGIN, Ids, Rows, Text
+from trectools_plus.formats.columns.words import MARGIN, Ids, Rows, Text
 
 CHUNK_BYTES = 1 << 20
 """The approximate size of the parts in which rows are split, which fit the caches."""

@@ -15,14 +15,14 @@ from trectools_plus.formats.interchange.names import (
     columns_for_qrels,
     columns_for_run,
 )
-from trectools_plus.measures.scoring.chunks import (
+from trectools_plus.measures.scoring.judgments import Judgments
+from trectools_plus.measures.scoring.parts import (
     IdMismatchError,
     ScoredFile,
     score_file,
     score_regrouped_file,
     score_view,
 )
-from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.ranking import depend_on_grades_only
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.findings import Finding, Severity, notes_on_findings

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.clean.judged import PairTable
-from trectools_plus.formats.clean.words import Ids
+from trectools_plus.formats.columns.pair_table import PairTable
+from trectools_plus.formats.columns.words import Ids
 from trectools_plus.measures.judged import Grades, IntArray
 from trectools_plus.validation.id_matching import folded
 from trectools_plus.validation.views.qrels import QrelsView

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.clean.words import Flags, Ids, Rows
+from trectools_plus.formats.columns.words import Flags, Ids, Rows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.validation.id_matching import common_affix, folded, near_matches

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.clean.words import Ids, Rows
 from trectools_plus.formats.columns.columns import Columns, Origin
 from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
 from trectools_plus.formats.columns.odd_lines import OddLines
 from trectools_plus.formats.columns.rows import QrelsRows, QueryBlocks, RunRows
+from trectools_plus.formats.columns.words import Ids, Rows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.validation.places import Line, Places, Row, Value
 from trectools_plus.validation.registry import LINES_KEPT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trectools_plus.formats.clean.words import Ids, Rows
+from trectools_plus.formats.columns.words import Ids, Rows
 from trectools_plus.text import number, on, quoted, visible
 from trectools_plus.validation.fragile_ids import READ_AS_MISSING, is_fragile, may_be_fragile
 from trectools_plus.validation.places import Places

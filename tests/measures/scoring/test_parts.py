@@ -16,9 +16,9 @@ from trectools_plus.formats import query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
-from trectools_plus.measures.scoring import chunks
 from trectools_plus.measures.scoring.files import open_files
 from trectools_plus.measures.scoring.judgments import Judgments
+from trectools_plus.measures.scoring.parts import score_file
 from trectools_plus.validation import FindingsError, load_qrels, load_run, parts
 from trectools_plus.validation.parts import NotInPartsError
 
@@ -40,7 +40,7 @@ def small_pieces(monkeypatch):
 def in_pieces(run, qrels, measures=MEASURES):
     """Return the scores in parts; ``None`` if the run is read as a whole or refused."""
     try:
-        scored, _ = chunks.score_file(str(run), Judgments.of(qrels), measures)
+        scored, _ = score_file(str(run), Judgments.of(qrels), measures)
     except (NotInPartsError, FindingsError):
         return None
     return score_runs(qrels, {"run": scored}, measures, Averaging())

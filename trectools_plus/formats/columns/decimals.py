@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.clean.words import Flags, Ids, Rows, Text, Word
+from trectools_plus.formats.columns.words import Flags, Ids, Rows, Text, Word
 
 Floats = npt.NDArray[np.float64]
 

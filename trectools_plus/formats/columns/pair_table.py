@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trectools_plus.formats.clean.words import Flags, Ids, Rows, Word
+from trectools_plus.formats.columns.words import Flags, Ids, Rows, Word
 
 _SLOTS_PER_PAIR = 16
 _MAX_SLOT_BITS = 26

@@ -9,13 +9,13 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.clean.decimals import (
+from trectools_plus.formats.columns.decimals import (
     Decimals,
     WholeNumbers,
     parse_decimals,
     parse_whole_numbers,
 )
-from trectools_plus.formats.clean.words import Text
+from trectools_plus.formats.columns.words import Text
 
 DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 OTHER = [
