@@ -142,17 +142,18 @@ def iter_changes(
     old, new = _original_lines(raw, text), _lines_of(after)
     if origin is None:
         origin = np.arange(1, len(new) + 1, dtype=np.uint32)
-    place_of = np.zeros(len(old) + 1, np.int64)  # in the output, from 1; 0 if the line was removed
-    place_of[origin] = np.arange(1, len(new) + 1)
+    order = np.argsort(origin, kind="stable")
+    ends = np.searchsorted(origin[order], np.arange(len(old) + 1), "right").tolist()
     moved = _moved(origin)
     line_end_added = after.endswith(b"\n") and not text.endswith(b"\n")
-    for line, (before, place) in enumerate(zip(old, place_of[1:].tolist(), strict=True), 1):
-        found = new[place - 1] if place else None
-        if found is not None and line_end_added and line == len(old):
-            found += "\n"
-        moved_to = place if place and moved[place - 1] else None
-        if found != before or moved_to is not None:
-            yield Change(line, before, found, moved_to)
+    for line, before in enumerate(old, 1):
+        places = order[ends[line - 1] : ends[line]].tolist()
+        if not places:
+            yield Change(line, before, None)
+        for place in places:
+            found = new[place] + "\n" * (line_end_added and line == len(old))
+            if found != before or moved[place]:
+                yield Change(line, before, found, place + 1 if moved[place] else None)
 
 
 def _original_lines(raw: bytes, text: bytes) -> list[str]:

@@ -68,5 +68,6 @@ def all_but_one(repeats: Repeats, how: str, values: Numbers) -> Rows:
     document = np.concatenate([firsts, repeats.first])
     keys = {"min": values[rows], "first": rows, "last": -rows}
     order = np.lexsort((rows, keys.get(how, -values[rows]), document))
-    is_kept = np.concatenate([[True], np.diff(document[order]) > 0])
-    return rows[order[~is_kept]]
+    _, first = np.unique(document[order], return_index=True)
+    dropped: Rows = np.delete(rows, order[first])
+    return dropped
