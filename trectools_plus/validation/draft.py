@@ -260,7 +260,8 @@ class Draft:
             unparsed_lines = unparsed_lines.update(new_lines, on="line")
         if unparsed_lines.height:
             texts = pl.concat([texts, unparsed_lines]).sort("line", maintain_order=True)
-        data = "".join(texts["text"] + "\n").encode()
+        text = (texts["text"] + "\n").str.join("").item() or ""  # null without lines
+        data = str(text).encode()
         # A missing line end at the end of the file is kept, because the file may be truncated.
         data = data.removesuffix(b"\n") if self.view.ends_in_unparsed_line() else data
         return self.replaced(data, texts["line"].to_numpy())

@@ -293,6 +293,7 @@ def test_file_without_rows_that_can_be_read_is_not_written(
         ("1 Q0 a 1 2\n1 Q0 b 2 1 t\n", ("R101",), None, "R101 not fixed: only some rows"),
         ("1 Q0 a 1 2\n1 a b 2 x\n", ("R101",), None, "R101 not fixed: the rows do not all"),
         ("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", (), None, "R131: repeated documents with different rows"),
+        ("1 Q0 a 1 nan t\n1 Q0 a 2 1 t\n", ("R131",), None, "R131 not fixed: the score of a doc"),
         ("1 Q0 a 1 2 t\n", ("P104",), None, "P104 not fixed: it needs the other file"),
         ("1 Q0 a 1 2 t\n1 Q0 b 2", (), None, ""),
     ],
@@ -454,6 +455,15 @@ def test_tags_are_cut_to_the_length_that_is_allowed(tmp_path: Path) -> None:
     options = FixOptions(tag="my run", max_tag_length=6)
     with pytest.raises(UsageError, match="'my run' is not a valid run tag"):
         fix_run(path, out, codes=["R152"], options=options)
+
+
+def test_diff_has_every_line_that_is_made_from_one(tmp_path: Path) -> None:
+    path = _write(tmp_path / "in.txt", '{"1": {"a": 2, "b": 1}}')
+    summary = fix_run(path, tmp_path / "out.txt", codes=["R103"])
+    after = (tmp_path / "out.txt").read_text().splitlines()
+    diff = [line.partition(": + ")[2] for line in summary.iter_diff() if ": + " in line]
+    assert len(after) == 2
+    assert [line.removesuffix("\\x0a\n") for line in diff] == after
 
 
 def test_diff_has_the_lines_of_the_input(tmp_path: Path) -> None:

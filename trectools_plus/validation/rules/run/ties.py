@@ -38,8 +38,8 @@ def _ties(run: RunView) -> Kinds:
     scored = run.scored
     places = run.ties32[scored.score[run.ties32] == scored.score[run.ties32 - 1]]
     places = places[~_is_tied_query(run)[scored.query[places]]]
-    here, before = _documents(run, places)
-    places = places[~here.equal(before)]
+    documents, previous = _documents(run, places)
+    places = places[~documents.equal(previous)]
     ties = run.places(np.sort(scored.rows(places)))
     rank_increases = scored.rank[places] > scored.rank[places - 1]
     against = places[_against_doc_id(run, places) & rank_increases]
