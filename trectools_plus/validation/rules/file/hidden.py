@@ -204,6 +204,7 @@ def _places(
     match = pattern.search(text.encode())
     assert match is not None
     character, at = match[0].decode(), len(text.encode()[: match.start()].decode())
+    column = table.column_on(line, field) if field else None
     if field == 0:
         text = _word_around(text, at)
     first: dict[str, Value] = {
@@ -213,7 +214,7 @@ def _places(
         "is_blank": character.isspace(),
     }
     lines = [line for line, _, _ in hits]
-    return Places(len(hits), lines, _column(table, line, field, at), first=first)
+    return Places(len(hits), lines, None if column is None else column + at, first=first)
 
 
 def _word_around(text: str, at: int) -> str:
@@ -221,10 +222,3 @@ def _word_around(text: str, at: int) -> str:
     begin = max(text.rfind(" ", 0, at), text.rfind("\t", 0, at)) + 1
     ends = [end for end in (text.find(" ", at), text.find("\t", at)) if end >= 0]
     return text[begin : min(ends, default=len(text))]
-
-
-def _column(table: TableView, line: int, field: int, offset: int) -> int | None:
-    if table.line_index is None or field == 0:
-        return None
-    column = table.column_on(line, field)
-    return None if column is None else column + offset

@@ -157,10 +157,9 @@ def _tags(run: RunView) -> Kinds:
 )
 def several_tags(run: RunView, found: Kinds) -> Hit | None:
     """The last column has more than one value."""
-    if run.columns is not None and run.columns.origin is not None:
-        systems = run.columns.origin.systems
-        if systems is not None:
-            return _several_systems(run, systems)
+    origin = None if run.columns is None else run.columns.origin
+    if origin is not None and origin.systems is not None:
+        return _several_systems(run, origin.systems)
     counts = found[""].sums
     first, *others = counts
     if not others:
