@@ -179,7 +179,7 @@ def as_corpus(corpus: Input) -> Corpus:
 
 
 def _as_table(
-    value: Input, table: type[_Table], load: Callable[[str], _Table], what: str
+    value: Input, table: type[_Table], load: Callable[[str], _Table], contents: str
 ) -> _Table:
     if isinstance(value, table):
         return value

@@ -222,6 +222,7 @@ def test_a_wrong_format_names_the_right_one(tmp_path: Path) -> None:
         ('{"1": {"a": 1, "a": 2}}', "R131", 1),
         ('{\n "1": {\n  "a": 2,\n  "b": NaN\n }\n}\n', "R111", 4),
         ('{"1": {"a": null, "b": 1}}', "R101", 1),
+        ('{"1": {"a\\nb": 2, "b": 1}}', "R102", 1),
     ],
 )
 def test_conversion_validates(tmp_path: Path, text: str, code: str, line: int) -> None:

@@ -162,14 +162,13 @@ def _split(body: str, header: Header) -> Table:
     if separator == BLANKS:
         values, separator = values.str.strip_chars(" \t\x0b\x0c"), "\t"
         values = values.str.replace_all(r"[ \t\x0b\x0c]+", "\t")
-    # Empty values at the end of a line are no values.
-    filled = values.str.strip_chars_end(f"{separator} ")
     frame = frame.with_columns(
-        values=values,
-        n_fields=values.str.count_matches(separator, literal=True) + 1,
-        n_filled=filled.str.count_matches(separator, literal=True) + 1,
+        values=values, n_fields=values.str.count_matches(separator, literal=True) + 1
     )
-    is_wide = pl.min_horizontal("n_fields", "n_filled") > n_columns
+    is_wide = frame["n_fields"] > n_columns
+    if is_wide.any():  # empty values at the end of a line are no values
+        filled = frame["values"].str.strip_chars_end(f"{separator} ")
+        is_wide &= filled.str.count_matches(separator, literal=True) >= n_columns
     misshapen = OddLines.of_frame(frame.filter(is_wide))
     frame = frame.filter(~is_wide)
     parts = frame["values"].str.splitn(separator, n_columns + 1).struct.unnest()
