@@ -77,7 +77,7 @@ def merge_run(
         modes = {mode: _read_old_mode(source, mode, run) for mode, run in runs.items()}
         check = partial(_refuse_unknown_queries, run_path, qrels, runs)
         progress("adding the run", 0, 1)
-        modes[name] = read_mode_run(name, run_path, dataset, folder, check)
+        modes[name] = read_mode_run(name, run_path, dataset, folder, check=check)
         progress("adding the run", 1, 1)
         evaluation = score_modes(config, dataset, modes, progress)
         progress("comparing", 0, 1)

@@ -173,21 +173,25 @@ class JudgedQueries(ScoredQueries):
 
         The judged documents of a run are found once, for all callers.
         """
-        return self._find(run)[0]
+        retrieved, rank, _ = self._find(run)
+        query, _, grade = self._judgments
+        return JudgedRun(retrieved, query, rank.astype(np.int64), grade)
 
     def judge(self, run: Run) -> JudgedRun:
         """Return the ranks of the judged documents in a run, found once for all callers."""
-        return self._find(run)[1]
+        return self._find(run)[2]
 
-    def _find(self, run: Run) -> tuple[JudgedRun, JudgedRun]:
+    def _find(self, run: Run) -> tuple[IntArray, npt.NDArray[np.int32], JudgedRun]:
+        """Return documents per query, the rank of each row of ``frame``, and all this sorted."""
         if id(run) not in self._found:
-            in_order = self._look_up(run)
-            self._found[id(run)] = run, in_order, in_order.sorted()
-        return self._found[id(run)][1:]
+            found = self._look_up(run)
+            ranks = found.rank.astype(np.int32)  # kept for all runs
+            self._found[id(run)] = run, (found.retrieved, ranks, found.sorted())
+        return self._found[id(run)][1]
 
     @cached_property
-    def _found(self) -> dict[int, tuple[Run, JudgedRun, JudgedRun]]:
-        """Runs in the order of ``frame`` and sorted, by the address of the run."""
+    def _found(self) -> dict[int, tuple[Run, tuple[IntArray, npt.NDArray[np.int32], JudgedRun]]]:
+        """The results of :meth:`_find`, by the address of the run."""
         return {}
 
     def _look_up(self, run: Run) -> JudgedRun:
@@ -358,14 +362,15 @@ def first_documents(run: Run, depth: int) -> pl.DataFrame:
     import polars as pl
 
     view = view_of(run)
-    query = view.grouped.query
-    place = places_in_query(query)
-    shown = place < depth
+    places = view.grouped.first_places(depth)
+    query = view.grouped.query[places]
+    is_ranked = view.grouped.row is None and view.grouped.scores_fall
+    rows = places if is_ranked else view.order(32)[places]
     return pl.DataFrame(
         {
-            "query_id": pl.Series(view.query_ids, dtype=pl.String).gather(query[shown]),
-            "doc_id": view.doc_ids.take(view.order(32)[shown]).series(),
-            "rank": place[shown] + 1,
+            "query_id": pl.Series(view.query_ids, dtype=pl.String).gather(query),
+            "doc_id": view.doc_ids.take(rows).series(),
+            "rank": places_in_query(query) + 1,
         },
         schema={"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64},
     )

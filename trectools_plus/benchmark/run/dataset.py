@@ -37,7 +37,6 @@ from trectools_plus.testsets.tables import qrels_of, topics_of
 from trectools_plus.validation import check_qrels, refuse_errors
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.loading import load_qrels_with_findings
-from trectools_plus.validation.views.qrels import QrelsView
 
 TERM_FILES = ("ontology", "annotations")
 """Settings that name a file about terms."""
@@ -72,11 +71,6 @@ class Dataset:
     def judged(self) -> JudgedQueries:
         """The judgments for scoring; the judged documents of each run are found once."""
         return JudgedQueries.from_qrels(self.qrels)
-
-    @cached_property
-    def qrels_view(self) -> QrelsView:
-        """The judgments for the validation of runs, which share what is computed from them."""
-        return QrelsView.of_table(self.qrels)
 
     def describe(self, queries: int, contents: Mapping[str, str]) -> DatasetInfo:
         """Return the entry in the manifest.

@@ -45,6 +45,7 @@ from trectools_plus.validation.loading import (
 )
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import Shape
 
@@ -87,6 +88,7 @@ def read_mode_run(
     path: str,
     dataset: Dataset,
     folder: OutputFolder,
+    judged: QrelsView | None = None,
     check: Callable[[list[str]], None] | None = None,
 ) -> ModeRun:
     """Read a given run once, and write it to ``runs/<name>.run``.
@@ -96,6 +98,7 @@ def read_mode_run(
         path: The run; ``-`` is standard input.
         dataset: The judgments and topics.
         folder: The benchmark's output folder.
+        judged: A view of the judgments, for which several runs share what is computed from it.
         check: Called with the queries of the run before they are checked against the judgments;
             may refuse them.
 
@@ -103,20 +106,21 @@ def read_mode_run(
         FindingsError: If a figure would be wrong or ambiguous.
         InputError: If a file cannot be read or written.
     """
+    judged = judged or QrelsView.of_table(dataset.qrels)
     view = open_run(path, DEFAULT_MAX_DEPTH, for_scoring=True)
     if isinstance(view, FileReport):
         raise FindingsError(view.findings)  # it is not text, or damaged
     refuse_several_systems(view)
     if check is not None:
-        view.other_query_ids = frozenset(dataset.qrels_view.query_ids)
+        view.other_query_ids = frozenset(judged.query_ids)
         RunLoader().check(view)
         check(view.query_ids)
-    found = RunLoader(dataset.qrels_view).check(view)
+    found = RunLoader(judged).check(view)
     rows = replace(view.rows, ranks=WholeNumbers.of(view.usable_ranks))
     table = RunView(view.path, None, Shape(), rows, None)
     if dataset.topics is not None:
         known = {finding.code for finding in found}
-        pair = check_pair_view(PairView(table, dataset.qrels_view, dataset.topics.query_ids))
+        pair = check_pair_view(PairView(table, judged, dataset.topics.query_ids))
         pair = [finding for finding in pair if finding.code not in known]
         refuse_errors(pair)
         found = (*found, *pair)

@@ -19,6 +19,7 @@ from trectools_plus.errors import InputError
 from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.formats.tables import Run
 from trectools_plus.progress import Progress
+from trectools_plus.validation.views.qrels import QrelsView
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,8 +123,9 @@ def _read_modes(
     if (workers := current_workers()) is not None:
         read = read_on_workers(workers, given, dataset, folder, progress)
     remaining = [name for name in given if name not in read]
+    judged = QrelsView.of_table(dataset.qrels)
     for done, name in enumerate(remaining, len(read)):
         progress("reading runs", done, len(given))
-        read[name] = read_mode_run(name, given[name], dataset, folder)
+        read[name] = read_mode_run(name, given[name], dataset, folder, judged)
     progress("reading runs", len(given), len(given))
     return {name: read[name] for name in given}

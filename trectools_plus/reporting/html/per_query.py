@@ -17,6 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.formats.clean.words import Ids
 from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.measures.judged import JudgedQueries, first_documents
@@ -107,20 +108,18 @@ def _list_tables(
     """Yield the values of each measure."""
     modes = pl.Enum(list(report.modes))
     places = pl.DataFrame({"query_id": query_ids}).with_row_index("query")
-    rows = (
-        per_query.filter(
-            pl.col("measure").is_in(list(measures)) & pl.col("run").is_in(list(report.modes))
-        )
-        .with_columns(mode=pl.col("run").cast(modes).to_physical())
-        .join(places, on="query_id", how="left", maintain_order="left")
-    )
-    by_measure = rows.partition_by("measure", as_dict=True)
     for measure in measures:
         table = np.full((len(report.modes), len(query_ids)), np.nan)
-        found = by_measure.get((measure,))
-        if found is not None:
-            values = found["value"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-            table[found["mode"].to_numpy(), found["query"].to_numpy()] = np.rint(values * PARTS)
+        found = (
+            per_query.lazy()
+            .filter(measure=measure)
+            .filter(pl.col("run").is_in(list(report.modes)))
+            .select(pl.col("run").cast(modes).to_physical(), "query_id", "value")
+            .join(places.lazy(), on="query_id", how="left", maintain_order="left")
+            .collect()
+        )
+        values = found["value"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        table[found["run"].to_numpy(), found["query"].to_numpy()] = np.rint(values * PARTS)
         yield measure, table
 
 
@@ -291,15 +290,14 @@ def _number(
         grades: By mode, query and rank; NaN for unjudged documents.
         corpus: The titles.
     """
-    named = top["doc_id"].unique(maintain_order=True)
-    numbers = pl.DataFrame({"doc_id": named}).with_row_index("document")
-    found = top.join(numbers, on="doc_id", how="left", maintain_order="left")
-    where = *(found[name].to_numpy() for name in ("mode", "query")), found["rank"].to_numpy() - 1
+    number, first = Ids.of_series(top["doc_id"]).numbered()
+    named = top["doc_id"].gather(first)
+    where = *(top[name].to_numpy() for name in ("mode", "query")), top["rank"].to_numpy() - 1
     of_results = grades[where]
     distinct = np.unique(of_results[~np.isnan(of_results)])
     kinds = np.where(np.isnan(of_results), 0, np.searchsorted(distinct, of_results) + 1)
     results = np.full(grades.shape, -1)
-    results[where] = found["document"].to_numpy() * np.int64(len(distinct) + 1) + kinds
+    results[where] = number * np.int64(len(distinct) + 1) + kinds
     return {
         "documents": named.to_list(),
         "titles": _list_titles(named, corpus),
