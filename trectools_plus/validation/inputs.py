@@ -185,7 +185,7 @@ def _as_table(
         return value
     if is_path(value):
         return load(os.fsdecode(value))
-    _refuse_empty(value, what)
+    _refuse_empty(value, contents)
     return table(value)
 
 
