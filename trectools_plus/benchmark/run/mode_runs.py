@@ -28,6 +28,7 @@ from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.output_folder import RUNS_FOLDER, OutputFolder
 from trectools_plus.formats.columns.decimals import WholeNumbers
 from trectools_plus.formats.columns.rows import QueryBlocks
+from trectools_plus.formats.columns.words import Ids
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.run import write_run_frames
 from trectools_plus.formats.tables import RUN_SCHEMA, CompactRun, Run
@@ -106,7 +107,8 @@ def read_mode_run(
         FindingsError: If a figure would be wrong or ambiguous.
         InputError: If a file cannot be read or written.
     """
-    judged = judged or QrelsView.of_table(dataset.qrels)
+    if judged is None:
+        judged = QrelsView.of_table(dataset.qrels)
     view = open_run(path, DEFAULT_MAX_DEPTH, for_scoring=True)
     if isinstance(view, FileReport):
         raise FindingsError(view.findings)  # it is not text, or damaged
@@ -116,7 +118,9 @@ def read_mode_run(
         RunLoader().check(view)
         check(view.query_ids)
     found = RunLoader(judged).check(view)
-    rows = replace(view.rows, ranks=WholeNumbers.of(view.usable_ranks))
+    nothing = Ids.constant("", view.n_rows)
+    ranks = WholeNumbers.of(view.usable_ranks)
+    rows = replace(view.rows, ranks=ranks, second=nothing, tags=nothing)
     table = RunView(view.path, None, Shape(), rows, None)
     if dataset.topics is not None:
         known = {finding.code for finding in found}
