@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
+import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Run
+from trectools_plus.measures.judged import first_documents
 from trectools_plus.ranking import rank_documents, separate_ties
 
 SCORES = st.one_of(
@@ -43,6 +47,25 @@ def test_ties_move_by_single_steps_and_other_scores_not_at_all() -> None:
         float(np.nextafter(down, np.float32(0))),
         0.5,
     ]
+
+
+@given(RUNS, st.randoms(use_true_random=False), st.integers(1, 4))
+def test_first_documents_are_those_of_the_ranking(
+    scores: dict[str, dict[str, float]], random: Random, depth: int
+) -> None:
+    rows = [(query, doc) for query, documents in scores.items() for doc in documents]
+    random.shuffle(rows)  # queries may be interleaved
+    run = Run(
+        pl.DataFrame(
+            {
+                "query_id": [query for query, _ in rows],
+                "doc_id": [doc for _, doc in rows],
+                "score": [scores[query][doc] for query, doc in rows],
+            }
+        )
+    )
+    expected = rank_documents(run.frame).filter(pl.col("rank") <= depth)
+    assert first_documents(run, depth).equals(expected.select("query_id", "doc_id", "rank"))
 
 
 @given(RUNS)

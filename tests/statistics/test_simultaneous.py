@@ -19,7 +19,7 @@ from trectools_plus.statistics.resamples import (
     draw_counts,
     map_chunks,
 )
-from trectools_plus.statistics.systems import compare_simultaneously
+from trectools_plus.statistics.systems import compare_families, compare_simultaneously
 
 ROOT = Path(__file__).parents[2]
 SCORES = arrays(
@@ -137,6 +137,19 @@ def test_maxima_in_blocks_are_those_of_the_plain_definition(table, seed, blocks)
     near = np.abs(statistics - threshold) < 1e-6
     assert (extreme <= (statistics >= threshold - 1e-6).sum(axis=0)).all()
     assert (extreme >= (statistics >= threshold).sum(axis=0) - near.sum(axis=0)).all()
+
+
+def test_families_together_have_the_results_of_each_alone():
+    families = [pair_near_the_level(0.0604), pair_near_the_level(0.3), np.zeros((50, 3))]
+    comparisons = [compare_columns(one) for one in families]
+    together = compare_families(families, comparisons, resamples=2000)
+    drawn = set()
+    for table, found, (changed, adjusted) in zip(families, comparisons, together, strict=True):
+        alone, adjusted_alone = compare_simultaneously(table, found, resamples=2000)
+        assert changed == alone
+        np.testing.assert_array_equal(adjusted, adjusted_alone)
+        drawn |= {one.resamples for one in changed}
+    assert len(drawn) > 2  # one family draws more resamples than another
 
 
 def pair_near_the_level(mean):

@@ -5,13 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from trectools_plus.benchmark.analyses import similarity
 from trectools_plus.benchmark.analyses.similarity import find_similarity
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.statistics import rank_biased_overlap
 
 
-def test_the_matrix_is_the_mean_overlap_of_two_runs() -> None:
+@pytest.mark.parametrize("at_a_time", [1, 50, 1 << 18])
+def test_the_matrix_is_the_mean_overlap_of_two_runs(
+    at_a_time: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(similarity, "_DOCUMENTS_AT_A_TIME", at_a_time)
     draws = np.random.default_rng(11)
     queries = [f"q{number}" for number in range(12)]
     documents = [f"d{number}" for number in range(40)]

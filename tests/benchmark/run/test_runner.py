@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import pickle
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -31,9 +33,11 @@ from trectools_plus.errors import (
     UsageError,
 )
 from trectools_plus.formats.qrels import read_qrels
+from trectools_plus.formats.tables import Run
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.validation import FindingsError
+from trectools_plus.validation.loading import load_run
 
 
 class Small(Protocol):
@@ -165,6 +169,68 @@ def test_given_runs_are_compared_the_same_way(small: Small, tmp_path: Path) -> N
     assert report.modes["bad"].diagnostics.status == "incomplete"
     assert report.modes["bad"].diagnostics.shallow_queries == ["q1", "q2", "q3", "q4"]
     check_with_ir_measures(result, IR_MEASURES)
+
+
+SCORES = {
+    "a": {
+        "q1": {"d1": 3.0, "d6": 3.0, "d3": 1.0},
+        "q2": {"d2": 2.5},
+        "q4": {"d7": 0.1, "d6": -4.0},
+    },
+    "b": {"q2": {"d1": 1.0, "d3": 2.0}, "q1": {"d3": 1.00000001, "d1": 1.0, "d2": 0.5}},
+    "c": {"q3": {"d8": 7.0, "d4": 6.0, "d5": 5.0}, "q1": {"d1": 0.0, "d2": -0.0}},
+}
+"""Scores with ties in 32 and 64 bits, missing queries and different orders of the queries."""
+
+
+def write_interleaved(scores: dict[str, dict[str, float]], path: Path) -> str:
+    """Write a run whose queries are interleaved, so that its rows must be sorted."""
+    rows = [
+        (place, f"{query} Q0 {document} {place} {score!r} t\n")
+        for query, documents in scores.items()
+        for place, (document, score) in enumerate(documents.items(), 1)
+    ]
+    path.write_text("".join(line for _, line in sorted(rows, key=lambda row: row[0])))
+    return str(path)
+
+
+def test_runs_in_memory_give_the_report_of_their_files(small: Small, tmp_path: Path) -> None:
+    files = {name: write_interleaved(one, tmp_path / f"{name}.run") for name, one in SCORES.items()}
+    tables = {name: Run.from_dict(one) for name, one in SCORES.items()}
+    frames = {name: one.to_pandas() for name, one in tables.items()}
+    inputs = {"files": files, "dictionaries": SCORES, "tables": tables, "frames": frames}
+    figures, written = [], []
+    for kind, given in inputs.items():
+        result = run({"runs": given, "qrels": small.qrels, **EVERY}, tmp_path / kind)
+        report = json.loads(result.report.model_dump_json())
+        del report["manifest"]
+        for mode in report["modes"].values():
+            del mode["run"]["source"], mode["diagnostics"]["findings"]  # those of the file
+        figures.append(report)
+        written.append([(tmp_path / kind / "runs" / f"{one}.run").read_text() for one in SCORES])
+    assert figures[0]["modes"]["a"]["run"]["ties"] == {
+        "pairs": 1,
+        "pairs_64": 1,
+        "queries": 1,
+        "straddling": {"10": 0, "100": 0},
+    }
+    assert figures[0]["modes"]["b"]["run"]["ties"]["pairs_64"] == 0
+    assert figures[0]["similarity"]["rbo"][0][1] is not None
+    assert figures[1:] == [figures[0]] * 3
+    assert written[1:] == [written[0]] * 3
+
+
+def test_runs_are_scored_as_they_are_written(small: Small, tmp_path: Path) -> None:
+    result = run({"runs": SCORES, "qrels": small.qrels}, tmp_path / "out")
+    for name, scored in result.runs.items():
+        assert scored.path == str(tmp_path / "out" / "runs" / f"{name}.run")
+        written = load_run(scored.path)
+        assert scored.frame.equals(written.frame)
+        assert scored.query_ids == written.query_ids
+        assert pickle.loads(pickle.dumps(scored)).frame.equals(scored.frame)
+        renamed = replace(scored, name="other")
+        assert (renamed.name, renamed.path) == ("other", scored.path)
+        assert renamed.frame.equals(scored.frame)
 
 
 def test_every_tool_reads_tied_runs_in_one_order(small: Small, tmp_path: Path) -> None:
