@@ -9,7 +9,6 @@ field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,7 +22,7 @@ from trectools_plus.formats.columns.facts import FileFacts
 from trectools_plus.formats.columns.fields import Fields, iter_fields
 from trectools_plus.formats.columns.lexer import CHUNK_BYTES, Lexer
 from trectools_plus.formats.columns.odd_lines import OddLines
-from trectools_plus.formats.columns.words import Rows
+from trectools_plus.formats.columns.words import Ids, Rows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import Source
 
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from trectools_plus.formats.interchange.systems import Systems
-
-# One of these replaces bare CRs while Polars splits the rows, because Polars removes CRs.
-_PLACEHOLDERS = tuple(bytes((byte,)) for byte in (*range(1, 9), *range(14, 32)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +136,16 @@ class Columns:
     def rows(self) -> pl.DataFrame:
         """The rows in file order: ``line`` (UInt32), then Strings ``c1`` … ``c<n_fields>``.
 
-        No field is empty or null. U+FFFD replaces bytes that are not UTF-8. The rows are split on
-        first use and cached; :meth:`fields` is faster.
+        No field is empty or null. U+FFFD replaces bytes that are not UTF-8.
         """
         import polars as pl
 
-        schema = {f"c{n}": pl.String for n in range(1, self.n_fields + 1)}
-        if b"\r" not in self._body:
-            strings = self._split(self._body, schema)
-        else:
-            strings = self._split_around_cr(schema)
-        return strings.insert_column(0, pl.Series("line", self.lines))
+        parts = list(self.fields())
+        texts = {
+            f"c{number}": Ids.joined([part.ids(number) for part in parts]).series()
+            for number in range(1, self.n_fields + 1)
+        }
+        return pl.DataFrame({"line": self.lines, **texts})
 
     def texts(self, number: int, rows: Rows) -> list[str]:
         """Return one field (from 1) of some rows, in any order."""
@@ -206,35 +201,6 @@ class Columns:
             return None
         return self.origin.column_of(text, place)
 
-    def _split(self, body: bytes, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
-        import polars as pl
-
-        if not self.n_rows:
-            return pl.DataFrame(schema=schema)
-        guard = _needs_guard_row(body)
-        if guard:
-            body = self._separator.join([b"0"] * self.n_fields) + b"\n" + body
-        frame = pl.read_csv(
-            body,
-            has_header=False,
-            separator=self._separator.decode(),
-            quote_char=None,
-            schema=dict(schema),
-        )
-        return frame.slice(1) if guard else frame
-
-    def _split_around_cr(self, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
-        """Split rows with bare CRs, which are replaced by a placeholder meanwhile."""
-        import polars as pl
-
-        placeholder = next((byte for byte in _PLACEHOLDERS if byte not in self._body), b"")
-        while not placeholder or placeholder in self._body:
-            # Eight different bytes in random order, so that two occurrences cannot overlap.
-            placeholder = b"".join(random.sample(_PLACEHOLDERS, 8))
-        frame = self._split(self._body.replace(b"\r", placeholder), schema)
-        restore = pl.all().str.replace_all(placeholder.decode(), "\r", literal=True)
-        return frame.with_columns(restore)
-
 
 def scan_columns(source: Source, n_fields: int) -> Columns:
     """Split a file into rows of ``n_fields`` fields (at least 2) and all other lines."""
@@ -250,8 +216,3 @@ def scan_columns(source: Source, n_fields: int) -> Columns:
         _separator=lexer.separator,
         _row_lines=lexer.row_lines,
     )
-
-
-def _needs_guard_row(body: bytes) -> bool:
-    """Return true if Polars could read the first bytes as a byte order mark or as compression."""
-    return not body[:2].isascii() or body[0] < 32 or body[1] in range(1, 9)
