@@ -10,7 +10,7 @@ from trectools_plus.measures.definitions.base import Measure, Provider
 from trectools_plus.measures.definitions.trec_eval_measures import STANDARD_MEASURES
 from trectools_plus.measures.providers.builtin import BuiltinProvider, iter_measures
 from trectools_plus.measures.providers.ir_measures import IrMeasuresProvider
-from trectools_plus.measures.providers.pytrec_eval import PytrecEvalProvider
+from trectools_plus.measures.providers.standard import PytrecEvalProvider
 from trectools_plus.measures.providers.user import UserProvider
 
 BUILTIN: tuple[Provider, ...] = (PytrecEvalProvider(), BuiltinProvider())

@@ -11,14 +11,8 @@ import numpy.typing as npt
 
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.definitions.trec_eval_measures import Sees
 from trectools_plus.measures.judged import IntArray, JudgedRun
-from trectools_plus.measures.providers.renaming import (
-    RenamedRun,
-    score_lengths,
-    visible_depths,
-    widest_part,
-)
+from trectools_plus.measures.providers.pytrec_eval import Request, score_requests
 from trectools_plus.trec_eval import builtin
 from trectools_plus.trec_eval.arguments import Arguments, Requested
 from trectools_plus.trec_eval.output import Scores
@@ -251,50 +245,38 @@ def _score_by_pytrec_eval(
     Returns:
         By measure name: values of shape (evaluated queries, lines).
     """
-    values: dict[str, FloatArray] = {}
-    if not judged_only:
-        for requested in measures:
-            if requested.measure.sees == "length":
-                table = score_lengths(ranked.run.retrieved, [requested.request()], requested.keys)
-                values[requested.measure.name] = table[ranked.evaluated]
-    measures = [requested for requested in measures if requested.measure.name not in values]
     run = _fill_empty_qrels(ranked.run)
-    deepest = None
-    if not judged_only and all(requested.measure.takes == "cutoffs" for requested in measures):
-        deepest = int(max((requested.numbers[-1] for requested in measures), default=1))
-    sees = widest_part(_part_seen(requested, judged_only) for requested in measures)
-    depth = np.zeros_like(run.retrieved)
-    depth[ranked.evaluated] = visible_depths(run, run.grade, deepest, sees)[ranked.evaluated]
-    renamed = RenamedRun.of(run, run.grade, depth)
+    is_evaluated = np.zeros(len(run.retrieved), bool)
+    is_evaluated[ranked.evaluated] = True
+    run = replace(run, retrieved=np.where(is_evaluated, run.retrieved, 0))
 
-    def call(requests: Sequence[str], keys: Sequence[str]) -> FloatArray:
-        found = renamed.score(requests, keys, level=level, judged_only=judged_only)
-        return found[ranked.evaluated]
+    def call(requests: Sequence[Request]) -> dict[str, FloatArray]:
+        found = score_requests(run, run.grade, requests, level=level, judged_only=judged_only)
+        return {key: column[ranked.evaluated] for key, column in found.items()}
 
+    values: dict[str, FloatArray] = {}
     in_one_call = []
     for requested in measures:
         if len({*requested.names}) == len(requested.names):
             in_one_call.append(requested)
             continue
-        lines = zip(requested.numbers, requested.names, strict=True)
-        columns = [call([requested.request([number])], [name]) for number, name in lines]
-        values[requested.measure.name] = np.hstack(columns)
-    if in_one_call:
-        keys = [key for requested in in_one_call for key in requested.keys]
-        table = call([requested.request() for requested in in_one_call], keys)
-        ends = np.cumsum([len(requested.keys) for requested in in_one_call])
-        parts = np.split(table, ends[:-1], axis=1)
-        names = [requested.measure.name for requested in in_one_call]
-        values.update(zip(names, parts, strict=True))
+        lines = [_request_of(requested, [number]) for number in requested.numbers]
+        columns = [call([line])[line.keys[0]] for line in lines]
+        values[requested.measure.name] = np.stack(columns, axis=1)
+    found = call([_request_of(requested, requested.numbers) for requested in in_one_call])
+    for requested in in_one_call:
+        values[requested.measure.name] = np.stack([found[key] for key in requested.keys], axis=1)
     return values
 
 
-def _part_seen(requested: Requested, judged_only: bool) -> Sees:
-    """Return the part of the ranking on which a measure depends."""
-    if judged_only:
-        return "judged"  # trec_eval removes the others, and must not be left without documents
-    sees = requested.measure.sees
-    return "judged" if sees == "relevant" and requested.gains else sees
+def _request_of(requested: Requested, numbers: Sequence[float]) -> Request:
+    """Return the request of a measure for all or some of its cutoffs or points."""
+    measure, keys = requested.measure, requested.keys
+    if len(numbers) < len(requested.numbers):
+        keys = tuple(keys[requested.numbers.index(number)] for number in numbers)
+    sees = "judged" if requested.gains and measure.sees in ("gains", "relevant") else measure.sees
+    cutoff = int(max(numbers)) if measure.takes == "cutoffs" else None
+    return Request(requested.request(numbers), keys, sees, cutoff)
 
 
 def _fill_empty_qrels(run: JudgedRun) -> JudgedRun:

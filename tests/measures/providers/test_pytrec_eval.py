@@ -14,7 +14,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import parse_measure, parse_measures
 from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.providers import renaming
+from trectools_plus.measures.providers import pytrec_eval as provider
 from trectools_plus.measures.scoring.ranking import score_ranking
 
 DOC_IDS = [
@@ -320,7 +320,7 @@ def test_high_grades_are_numbered_with_the_same_values(collection, highest):
     run.setdefault("q1", {"d1": 1.0})
     numbered = ours(run, qrels, HIGH)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(renaming, "_HIGHEST_CHEAP_GRADE", 10**9)
+        patch.setattr(provider, "_HIGHEST_CHEAP_GRADE", 10**9)
         assert np.array_equal(numbered, ours(run, qrels, HIGH), equal_nan=True)
 
 

@@ -3,7 +3,7 @@
 ::
 
     Measure                  name, cutoff, relevance level, direction, definition, provider
-    ├── TrecEvalMeasure      computed by pytrec_eval            (providers/pytrec_eval.py)
+    ├── TrecEvalMeasure      computed by pytrec_eval            (providers/standard.py)
     ├── IrMeasure            computed by ir_measures            (providers/ir_measures.py)
     └── DeclaredMeasure      a class with a label and parameters
         ├── ColumnMeasure    built in, computed for all queries (providers/builtin.py)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 Version = Literal[9, 10]
 ParameterKind = Literal["none", "cutoffs", "points", "numbers", "gains"]
 Average = Literal["mean", "sum", "geometric", "queries", "text"]
-Sees = Literal["length", "relevant", "judged", "all"]
+Sees = Literal["length", "gains", "relevant", "judged", "all"]
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -37,9 +37,10 @@ class TrecMeasure:
         per_query: Whether ``-q`` prints it.
         in_summary: Whether the summary prints it.
         since: The first version that has it.
-        sees: The part of a ranking on which its value depends: its ``length``, or the documents
-            down to the last ``relevant`` one or the last ``judged`` one, or ``all``. (Gains for
-            grade 0 make "relevant" mean "judged".)
+        sees: The part of a ranking on which its value depends: its ``length``, the documents with
+            ``gains`` (as if the others were not judged), the documents down to the last
+            ``relevant`` one or the last ``judged`` one, or ``all``. (Gains for grade 0 make
+            "gains" and "relevant" mean "judged".)
     """
 
     name: str
@@ -59,15 +60,15 @@ TREC_EVAL_MEASURES: tuple[TrecMeasure, ...] = (
     TrecMeasure("num_ret", average="sum", integer=True, sees="length"),
     TrecMeasure("num_rel", average="sum", integer=True),
     TrecMeasure("num_rel_ret", average="sum", integer=True),
-    TrecMeasure("map"),
+    TrecMeasure("map", sees="gains"),
     TrecMeasure("gm_map", average="geometric", per_query=False),
-    TrecMeasure("Rprec"),
+    TrecMeasure("Rprec", sees="gains"),
     TrecMeasure("bpref"),
-    TrecMeasure("recip_rank"),
+    TrecMeasure("recip_rank", sees="gains"),
     TrecMeasure("iprec_at_recall", "points", RECALLS),
-    TrecMeasure("P", "cutoffs", CUTOFFS),
+    TrecMeasure("P", "cutoffs", CUTOFFS, sees="gains"),
     TrecMeasure("relstring", "numbers", (10.0,), average="text", in_summary=False),
-    TrecMeasure("recall", "cutoffs", CUTOFFS),
+    TrecMeasure("recall", "cutoffs", CUTOFFS, sees="gains"),
     TrecMeasure("infAP"),
     TrecMeasure("gm_bpref", average="geometric", per_query=False),
     TrecMeasure("Rprec_mult", "points", MULTIPLES),
@@ -77,13 +78,13 @@ TREC_EVAL_MEASURES: tuple[TrecMeasure, ...] = (
     TrecMeasure("G", "gains"),
     TrecMeasure("dcg", "gains", since=10),
     TrecMeasure("ideal_dcg", "gains", since=10),
-    TrecMeasure("ndcg", "gains"),
+    TrecMeasure("ndcg", "gains", sees="gains"),
     TrecMeasure("ndcg_rel", "gains", sees="all"),
     TrecMeasure("Rndcg", "gains", sees="all"),
-    TrecMeasure("ndcg_cut", "cutoffs", CUTOFFS),
-    TrecMeasure("map_cut", "cutoffs", CUTOFFS),
+    TrecMeasure("ndcg_cut", "cutoffs", CUTOFFS, sees="gains"),
+    TrecMeasure("map_cut", "cutoffs", CUTOFFS, sees="gains"),
     TrecMeasure("relative_P", "cutoffs", CUTOFFS),
-    TrecMeasure("success", "cutoffs", (1, 5, 10)),
+    TrecMeasure("success", "cutoffs", (1, 5, 10), sees="gains"),
     TrecMeasure("set_P", sees="all"),
     TrecMeasure("set_relative_P", sees="all"),
     TrecMeasure("set_recall"),
@@ -145,8 +146,6 @@ class StandardMeasure:
         denominator: In words.
         gain: In words; ``{level}`` is replaced by the relevance level.
         defaults: The parameters with their defaults.
-        sees_relevant_only: Whether judged documents without gain have the same effect as unjudged
-            ones.
         cutoff_parameter: The parameter that ``@`` sets.
         plain_name: The name in service answers and metrics; ``None`` for the canonical name.
         see_also: Another measure that some tools call by the same name; ``{at}`` is replaced by
@@ -161,7 +160,6 @@ class StandardMeasure:
     denominator: str
     gain: str = BINARY_GAIN
     defaults: Mapping[str, Any] = field(default_factory=lambda: {"rel": 1, "judged_only": False})
-    sees_relevant_only: bool = False
     cutoff_parameter: str = "cutoff"
     plain_name: str | None = None
     see_also: str | None = None
@@ -179,7 +177,6 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "the DCG of the best possible ranking of all judged documents, {first}",
         "the grade (linear); a negative grade counts as 0",
         {"dcg": "log2", "gains": None, "judged_only": False},
-        sees_relevant_only=True,
         plain_name="ndcg",
         see_also="nDCG(dcg='exp-log2'){at} has the exponential gain 2^grade - 1",
     ),
@@ -189,7 +186,6 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "map_cut",
         "sum of precision at the rank of each relevant document {first}, divided by R",
         ALL_RELEVANT,
-        sees_relevant_only=True,
         plain_name="map",
         see_also="APcap{at} divides by min(R, k), as some tools do for MAP@k",
     ),
@@ -199,7 +195,6 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "recip_rank",
         "1 / rank of the first relevant document {first}; 0 if there is none",
         "the rank of the first relevant document",
-        sees_relevant_only=True,
         plain_name="mrr",
     ),
     StandardMeasure(
@@ -208,7 +203,6 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "P",
         "relevant documents {first}, divided by {k}",
         "{k}, even when fewer documents were returned",
-        sees_relevant_only=True,
         plain_name="precision",
     ),
     StandardMeasure(
@@ -217,7 +211,6 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "recall",
         "relevant documents {first}, divided by R",
         ALL_RELEVANT,
-        sees_relevant_only=True,
         plain_name="recall",
     ),
     StandardMeasure(
@@ -226,7 +219,6 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "success",
         _SUCCESS,
         "none",
-        sees_relevant_only=True,
         plain_name="success",
     ),
     StandardMeasure(
@@ -235,7 +227,6 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "success",
         _SUCCESS,
         "none",
-        sees_relevant_only=True,
         plain_name="hit_rate",
     ),
     StandardMeasure(
@@ -244,7 +235,6 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         None,
         "relevant documents in the first R, divided by R",
         ALL_RELEVANT,
-        sees_relevant_only=True,
     ),
     StandardMeasure(
         "Bpref",

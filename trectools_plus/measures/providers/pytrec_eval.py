@@ -1,50 +1,96 @@
-"""Provider of the standard measures; the only module that calls pytrec_eval.
+"""Scoring with pytrec_eval from arrays of ranks and grades, for runs of any size.
 
-The extension module of pytrec_eval is called directly, because its Python layer does not accept
-parameters, for example ``ndcg.1=3,2=9`` or ``utility.1,-1,0,0``, which ``trec-eval`` needs.
+This is the only module that calls pytrec_eval. It calls the extension module directly, because the
+Python layer does not accept parameters, for example ``ndcg.1=3,2=9`` or ``utility.1,-1,0,0``, which
+``trec-eval`` needs.
+
+The measures of trec_eval depend only on the ranks and grades of documents, so documents are renamed
+to their ranks: all queries with n documents share one dictionary, and the qrels contain only judged
+documents. The names sort like the ranks, because trec_eval sorts faster what is sorted. Documents
+below all requested cutoffs, or below the last relevant document, are left out if no requested
+measure depends on them. The values are the same as with the original document ids, bit for bit.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import islice, product
+from operator import itemgetter
+from typing import Any, NamedTuple, get_args
 
-from trectools_plus.errors import UsageError
-from trectools_plus.measures.definitions.base import (
-    Definition,
-    Measure,
-    canonical_name,
-    checked_cutoff,
-    checked_level,
-    fold_parameters,
-    provided_by,
-    refuse_unknown_parameters,
-)
-from trectools_plus.measures.definitions.trec_eval_measures import (
-    STANDARD_MEASURES,
-    TREC_EVAL_MEASURES,
-    Sees,
-    StandardMeasure,
-)
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from trectools_plus.measures.definitions.base import FloatArray
+from trectools_plus.measures.definitions.trec_eval_measures import TREC_EVAL_MEASURES, Sees
+from trectools_plus.measures.judged import IntArray, JudgedRun
 
-    from trectools_plus.measures.definitions.base import FloatArray
-    from trectools_plus.measures.judged import RankedRun
+Values = Mapping[str, Mapping[str, float]]
+"""Values by query and by the names that trec_eval prints."""
 
-TREC_EVAL_VERSION = "9.0.8"
-MAX_GAIN = 2**20
-"""The highest gain: trec_eval uses a counter per grade and query, here 8 MiB and 1 ms."""
 
-MAX_BETA = 2**53
-"""Whole numbers below it are exact as decimal numbers."""
+class Request(NamedTuple):
+    """A measure of trec_eval with its parameters.
 
-_STANDARD = {one.label: one for one in STANDARD_MEASURES}
-_SEES: Mapping[str, Sees] = {one.name: one.sees for one in TREC_EVAL_MEASURES}
+    Attributes:
+        text: The value of trec_eval's ``-m``, for example ``P.5,10``.
+        keys: The names of its values in the result of pytrec_eval.
+        sees: The part of a ranking on which it depends.
+        cutoff: The deepest rank that counts; ``None`` for the whole ranking.
+    """
+
+    text: str
+    keys: Sequence[str]
+    sees: Sees
+    cutoff: int | None = None
+
+
+def score_requests(
+    run: JudgedRun,
+    grades: IntArray,
+    requests: Sequence[Request],
+    *,
+    level: int,
+    judged_only: bool,
+) -> dict[str, FloatArray]:
+    """Score every query.
+
+    Args:
+        run: The ranks of judged documents.
+        grades: The grade of each judged document to pass to trec_eval.
+        requests: The measures; no two have a key in common.
+        level: The lowest grade that is relevant.
+        judged_only: Whether unjudged documents are removed from the rankings first.
+
+    Returns:
+        By key, one value per query; 0 for a query without results.
+    """
+    of_lengths = [one for one in requests if one.sees == "length" and not judged_only]
+    others = [one for one in requests if one not in of_lengths]
+    values: dict[str, FloatArray] = {}
+    if of_lengths:
+        # Queries with the same number of documents have the same values. trec_eval needs a
+        # judgment of each query.
+        lengths, positions = np.unique(run.retrieved, return_inverse=True)
+        zeros = np.zeros(len(lengths), np.int64)
+        judged = JudgedRun(lengths, np.arange(len(lengths)), zeros, zeros)
+        found = _score(judged, zeros, lengths, of_lengths, level=level, judged_only=False)
+        values = {key: column[positions] for key, column in found.items()}
+    if others:
+        # trec_eval removes unjudged documents, and must not be left without documents.
+        sees = "judged" if judged_only else max((one.sees for one in others), key=_PARTS.index)
+        if sees == "gains":
+            kept = grades > 0
+            run = replace(run, query=run.query[kept], rank=run.rank[kept], grade=run.grade[kept])
+            grades = grades[kept]
+        depth = _visible_depths(run, grades, sees)
+        cutoffs = [one.cutoff for one in others if one.cutoff is not None]
+        if len(cutoffs) == len(others) and not judged_only:
+            depth = np.minimum(depth, max(cutoffs))
+        values |= _score(run, grades, depth, others, level=level, judged_only=judged_only)
+    return values
 
 
 def call_pytrec_eval(
@@ -54,7 +100,7 @@ def call_pytrec_eval(
     *,
     level: int,
     judged_only: bool,
-) -> Mapping[str, Mapping[str, float]]:
+) -> Values:
     """Call pytrec_eval.
 
     Args:
@@ -65,7 +111,7 @@ def call_pytrec_eval(
         judged_only: Whether unjudged documents are removed from the rankings first.
 
     Returns:
-        By query, values by the names that trec_eval prints; only for queries with a ranking.
+        The values of the queries with a ranking.
     """
     import pytrec_eval_ext
 
@@ -75,338 +121,163 @@ def call_pytrec_eval(
         relevance_level=level,
         judged_docs_only_flag=judged_only,
     )
-    values: Mapping[str, Mapping[str, float]] = evaluator.evaluate(rankings) if rankings else {}
+    values: Values = evaluator.evaluate(rankings) if rankings else {}
     return values
 
 
-class PytrecEvalProvider:
-    """Computes the standard measures, which depend only on grades and ranks."""
+def _visible_depths(run: JudgedRun, grades: IntArray, sees: Sees) -> IntArray:
+    """Return the number of top documents of each query on which measures depend.
 
-    sees_documents = False
-
-    def labels(self) -> list[str]:
-        """Return the labels of the standard measures."""
-        return list(_STANDARD)
-
-    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
-        """Construct a measure with its parameters."""
-        found = _STANDARD.get(label)
-        if found is None:
-            return None
-        parameters = fold_parameters(parameters, found.defaults)
-        refuse_unknown_parameters(label, parameters, found.defaults)
-        return TrecEvalMeasure(found, at, parameters)
-
-    def score(self, measures: Sequence[TrecEvalMeasure], run: RankedRun) -> list[FloatArray]:
-        """Score every query; 0 for a query without results.
-
-        Raises:
-            UsageError: If a gain is too large for trec_eval.
-        """
-        from trectools_plus.measures.providers.renaming import score_group
-
-        values: dict[TrecEvalMeasure, FloatArray] = {}
-        for (level, _, judged_only, _), group in group_by_call(measures).items():
-            values.update(score_group(group, run, level=level, judged_only=judged_only))
-        return [values[measure] for measure in measures]
+    It is at least 1 if there is any document.
+    """
+    if sees == "all":
+        return run.retrieved
+    deepest = np.zeros_like(run.retrieved)
+    kept = slice(None) if sees == "judged" else grades > 0
+    np.maximum.at(deepest, run.query[kept], run.rank[kept])
+    deepest = -(-deepest // _STEP) * _STEP
+    return np.minimum(np.maximum(deepest, 1), run.retrieved)
 
 
-class TrecEvalMeasure(Measure):
-    """A standard measure with its parameters.
+def _score(
+    run: JudgedRun,
+    grades: IntArray,
+    depth: IntArray,
+    requests: Sequence[Request],
+    *,
+    level: int,
+    judged_only: bool,
+) -> dict[str, FloatArray]:
+    """Rename documents and score them; ``depth`` of a query is 0 to omit it."""
+    qrels, rankings = _rename(run, grades, depth)
+    is_cheap = grades.max(initial=0) <= _HIGHEST_CHEAP_GRADE
+    call = call_pytrec_eval if is_cheap else _call_with_high_grades
+    texts = [one.text for one in requests]
+    results = call(texts, qrels, rankings, level=level, judged_only=judged_only)
+    keys = [key for one in requests for key in one.keys]
+    pick = itemgetter(*keys)
+    rows = [pick(result) for result in results.values()]
+    values = np.zeros((len(depth), len(keys)))
+    scored = np.array([int(number) for number in results], np.int64)
+    values[scored] = np.array(rows, np.float64).reshape(len(rows), len(keys))
+    return dict(zip(keys, values.T, strict=True))
 
-    Args:
-        standard: The measure.
-        cutoff: The value after ``@``; ``None`` for none.
-        parameters: Values for names in its defaults.
 
-    Raises:
-        UsageError: If a value is out of range.
+def _rename(
+    run: JudgedRun, grades: IntArray, depth: IntArray
+) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Return qrels and rankings by query position (as a string) and renamed document."""
+    deepest = int(depth.max(initial=0))
+    starts = np.r_[0, np.cumsum(np.bincount(run.query, minlength=len(depth)))]
+    # A judged document outside all rankings gets a name after that of the deepest rank.
+    position = np.arange(len(run.query)) - starts[run.query]
+    shown = (run.rank > 0) & (run.rank <= depth[run.query])
+    keys = np.where(shown, run.rank, deepest + 1 + position)
+    rankings = _rankings_of(_capacity(int(keys.max(initial=deepest)) + 1))
+    documents, gains = rankings.names[keys].tolist(), grades.tolist()
+    # Without any grade of 0 or more all values are 0, and trec_eval would crash.
+    highest = np.full(len(depth), -1)
+    np.maximum.at(highest, run.query, grades)
+    scored = np.flatnonzero((depth > 0) & (highest >= 0)).tolist()
+    bounds, depths = starts.tolist(), depth.tolist()
+    qrels = {}
+    for number in scored:
+        own = slice(bounds[number], bounds[number + 1])
+        qrels[str(number)] = dict(zip(documents[own], gains[own], strict=True))
+    return qrels, {str(number): rankings[depths[number]] for number in scored}
+
+
+def _call_with_high_grades(
+    requests: Sequence[str],
+    qrels: Mapping[str, Mapping[str, int]],
+    rankings: Mapping[str, Mapping[str, float]],
+    *,
+    level: int,
+    judged_only: bool,
+) -> Values:
+    """Call pytrec_eval with grades that are too high to pass.
+
+    trec_eval needs time and memory for each grade up to the highest one, and time that grows
+    with its square for measures that take gains. So high grades are numbered, and the gains
+    of these numbers are the grades. Only ``ndcg_cut`` takes no gains, and gets the grades.
+    """
+    grades = {grade for judged in qrels.values() for grade in judged.values()}
+    positive = sorted(grade for grade in grades if grade > 0)
+    numbers = {grade: number for number, grade in enumerate(positive, 1)}
+    numbered = {
+        query_id: {doc_id: numbers.get(grade, grade) for doc_id, grade in judged.items()}
+        for query_id, judged in qrels.items()
+    }
+    of_grades = [one for one in requests if one.split(".")[0] == "ndcg_cut"]
+    of_numbers = [_with_gains(one, numbers) for one in requests if one not in of_grades]
+    merged: dict[str, dict[str, float]] = {}
+    for some, judgments, lowest in (
+        (of_grades, qrels, level),
+        (of_numbers, numbered, bisect_left(positive, level) + 1),
+    ):
+        if some:
+            found = call_pytrec_eval(
+                some, judgments, rankings, level=lowest, judged_only=judged_only
+            )
+            for query_id, values in found.items():
+                merged.setdefault(query_id, {}).update(values)
+    return merged
+
+
+def _with_gains(request: str, numbers: Mapping[int, int]) -> str:
+    """Return a request in which the gain of a grade's number is the gain of the grade."""
+    name, _, parameters = request.partition(".")
+    if name not in _TAKE_GAINS:
+        return request
+    pairs = [pair.split("=") for pair in parameters.split(",") if pair]
+    gains: dict[int, int | str] = {number: grade for grade, number in numbers.items()}
+    for grade, gain in reversed(pairs):  # trec_eval uses the first gain of a grade
+        if int(grade) in (0, *numbers):
+            gains[numbers.get(int(grade), 0)] = gain
+    return f"{name}.{','.join(f'{number}={gain}' for number, gain in gains.items())}"
+
+
+class _Rankings(dict[int, dict[str, float]]):
+    """Rankings of n renamed documents by n, created on first use.
+
+    Attributes:
+        names: The names of the documents, in the order of their bytes.
     """
 
-    provider = PytrecEvalProvider()
+    def __init__(self, capacity: int) -> None:
+        width = 2
+        while len(_CHARACTERS) ** width < capacity:
+            width += 1
+        names = islice(product(_CHARACTERS, repeat=width), capacity)
+        self.names = np.array(["".join(one) for one in names], object)
+        self._items = [(name, -float(rank)) for rank, name in enumerate(self.names)]
+        self._n_items = 0
 
-    def __init__(
-        self, standard: StandardMeasure, cutoff: Any, parameters: Mapping[str, Any]
-    ) -> None:
-        self.standard = standard
-        self.aggregate = standard.aggregate
-        if isinstance(parameters.get("dcg"), str):
-            parameters = {**parameters, "dcg": parameters["dcg"].lower()}
-        self.parameters: dict[str, Any] = {**standard.defaults, **parameters}
-        self.recall: float | None = None
-        if standard.cutoff_parameter == "recall":
-            self.recall = _checked_recall(cutoff, standard.label)
-        else:
-            if cutoff is not None and not standard.trec_cut_name:
-                raise UsageError(
-                    f"{standard.label} takes no cutoff but got @{cutoff}",
-                    remedy=f"write it as {standard.label}",
-                )
-            required = standard.trec_name is None
-            self.cutoff = checked_cutoff(cutoff, standard.label, required=required)
-        for key, value in parameters.items():
-            _check_parameter(key, value, standard.label)
-        if "beta" in self.parameters:  # beta=2 and beta=2.0 are the same measure
-            self.parameters["beta"] = float(self.parameters["beta"])
-        self.relevance_level = self.parameters.get("rel") or 1
-
-    @cached_property
-    def name(self) -> str:
-        """The name as ``ir_measures`` writes it."""
-        parameters, defaults = dict(self.parameters), dict(self.standard.defaults)
-        at = self.cutoff if self.recall is None else self.recall
-        if parameters.get("gains") is not None:
-            parameters["gains"] = _Verbatim(_spell_gains(parameters["gains"]))
-        return canonical_name(self.standard.label, parameters, defaults, at)
-
-    def values_without_results(
-        self, query: npt.NDArray[np.integer], grade: npt.NDArray[np.integer], n_queries: int
-    ) -> FloatArray:
-        """Return the numbers that depend on the qrels only, as ``trec_eval -c``; 0 for others."""
-        import numpy as np
-
-        if self.standard.label == "NumQ":
-            return np.ones(n_queries)
-        if self.standard.label == "NumRel":
-            relevant = query[grade >= self.relevance_level]
-            return np.bincount(relevant, minlength=n_queries).astype(np.float64)
-        return super().values_without_results(query, grade, n_queries)
-
-    @property
-    def judged_only(self) -> bool:
-        """True if unjudged documents are removed from the ranking first."""
-        return bool(self.parameters.get("judged_only", False))
-
-    @property
-    def depth(self) -> int | None:
-        """The deepest rank that can change its value; ``None`` for the whole ranking."""
-        return None if self.judged_only else self.cutoff
-
-    @property
-    def level(self) -> int | None:
-        """The relevance level for trec_eval; ``None`` if the value does not depend on it."""
-        level = self.parameters.get("rel")
-        return level if level is None else int(level)
-
-    @property
-    def gain_of(self) -> Callable[[int], int] | None:
-        """The function that replaces grades for trec_eval; ``None`` for the grades themselves."""
-        level, gains = self.relevance_level, self.parameters.get("gains")
-        # trec_eval ignores negative grades.
-        if self.parameters.get("dcg") == "exp-log2":
-            return lambda grade: 2**grade - 1 if grade > 0 else grade
-        if gains is not None:
-            return lambda grade: int(gains.get(grade, grade))
-        if self.standard.label == "NumRel" and level > 1:
-            # trec_eval's num_rel counts grades from 1, whatever the relevance level.
-            return lambda grade: int(grade >= level) if grade > 0 else grade
-        return None
-
-    @property
-    def gain_key(self) -> str:
-        """A key that is equal for measures that replace grades in the same way."""
-        return "" if self.gain_of is None else f"{self.standard.label} {self.parameters}"
-
-    @cached_property
-    def trec_request(self) -> tuple[str, str]:
-        """trec_eval's measure and parameter; an empty string for no parameter."""
-        standard, parameters = self.standard, self.parameters
-        if self.recall is not None:
-            return str(standard.trec_name), f"{self.recall:.2f}"
-        if standard.label == "SetF" and parameters["beta"] != 1.0:
-            return "set_F", str(parameters["beta"])
-        if standard.label == "SetP" and parameters["relative"]:
-            return "set_relative_P", ""
-        if standard.label == "NumRet" and parameters["rel"] is not None:
-            return "num_rel_ret", ""
-        if self.cutoff is None or standard.trec_cut_name == standard.trec_name:
-            return str(standard.trec_name), ""
-        return str(standard.trec_cut_name), str(self.cutoff)
-
-    @property
-    def sees(self) -> Sees:
-        """The part of a ranking on which its value depends; see ``TrecMeasure``."""
-        return _SEES[self.trec_request[0]]
-
-    @property
-    def trec_result(self) -> str:
-        """The name of its value in pytrec_eval's result, which omits the parameter of set_F."""
-        name, parameter = self.trec_request
-        return f"{name}_{parameter}" if parameter and name != "set_F" else name
-
-    @property
-    def is_cut_here(self) -> bool:
-        """True for RR@k, which trec_eval computes without the cutoff; see :meth:`cut_value`."""
-        return self.standard.label == "RR" and self.cutoff is not None
-
-    def cut_value(self, value: float) -> float:
-        """Apply the cutoff of RR@k to a value of trec_eval.
-
-        A recip_rank below 1/k means that the first relevant document is below rank k.
-        """
-        return 0.0 if self.is_cut_here and value < 1.0 / (self.cutoff or 1) else value
-
-    @property
-    def trec_call(self) -> str | None:
-        """The trec_eval call that prints the same figures; ``None`` if there is none."""
-        if self.gain_of is not None:
-            return None
-        options = ["-c"]
-        if self.judged_only:
-            options.append("-J")
-        if self.relevance_level > 1:
-            options.append(f"-l {self.relevance_level}")
-        if self.standard.label == "RR" and self.cutoff is not None:
-            options.append(f"-M {self.cutoff}")
-        name = ".".join(part for part in self.trec_request if part)
-        return f"trec_eval {' '.join(options)} -m {name} QRELS RUN"
-
-    @property
-    def _definition(self) -> Definition:
-        standard = self.standard
-        words = {
-            "first": "in the ranking" if self.cutoff is None else f"in the first {self.cutoff}",
-            "k": "the number retrieved" if self.cutoff is None else self.cutoff,
-            "level": self.relevance_level,
-            "recall": self.recall,
-            "beta": self.parameters.get("beta"),
-        }
-        formula = standard.formula.format(**words)
-        if self.judged_only:
-            formula += "; unjudged documents are removed from the ranking first"
-        return Definition(
-            name=self.name,
-            formula=formula,
-            gain=self._describe_gain() or standard.gain.format(**words),
-            cutoff=self.cutoff,
-            denominator=standard.denominator.format(**words),
-            relevance_level=self.relevance_level,
-            provider=trec_eval_provider(),
-            trec_eval_call=self.trec_call,
-            see_also=self._see_also(),
-        )
-
-    def _see_also(self) -> str | None:
-        """Return the measure of the same name in other tools; ``None`` if this is that one."""
-        standard = self.standard
-        if standard.see_also is None or self.parameters.get("dcg") == "exp-log2":
-            return None
-        if self.cutoff is None and standard.label == "AP":
-            return None
-        return standard.see_also.format(at="" if self.cutoff is None else f"@{self.cutoff}")
-
-    def _describe_gain(self) -> str | None:
-        """Describe the gains that a parameter sets; ``None`` if none does."""
-        if self.parameters.get("dcg") == "exp-log2":
-            return "2^grade - 1 (exponential); a negative grade counts as 0"
-        if self.parameters.get("gains") is not None:
-            return f"the grade, replaced by {_spell_gains(self.parameters['gains'], ': ', ', ')}"
-        return None
+    def __missing__(self, depth: int) -> dict[str, float]:
+        ranking = dict(self._items[1 : depth + 1])
+        if self._n_items + depth > _MAX_ITEMS:
+            self.clear()
+            self._n_items = 0
+        self._n_items += depth
+        self[depth] = ranking
+        return ranking
 
 
-_CallKey = tuple[int, str, bool, str]
+_rankings_of = lru_cache(maxsize=2)(_Rankings)
+"""Return rankings that the chunks of a run share."""
 
 
-def group_by_call(
-    measures: Sequence[TrecEvalMeasure],
-) -> dict[_CallKey, list[TrecEvalMeasure]]:
-    """Group the measures that one call to trec_eval can score.
-
-    A call has one relevance level, one set of gains and one set_F. Measures that do not depend on
-    the level are added to any call.
-    """
-    calls: dict[_CallKey, list[TrecEvalMeasure]] = defaultdict(list)
-    for measure in sorted(measures, key=lambda measure: measure.level is None):
-        name, parameter = measure.trec_request
-        set_f = f"set_F_{parameter}" if name == "set_F" else ""
-        rest = (measure.gain_key, measure.judged_only)
-        level = measure.level or next((key[0] for key in calls if key[1:3] == rest), 1)
-        # With replaced gains, also the binary ones of num_rel, the level is 1.
-        level = 1 if measure.gain_key else level
-        calls[level, *rest, set_f].append(measure)
-    return calls
+def _capacity(n: int) -> int:
+    """Return the next power of two, so that chunks of a run have the same one."""
+    return max(1024, 1 << (n - 1).bit_length())
 
 
-def join_requests(measures: Iterable[TrecEvalMeasure]) -> list[str]:
-    """Return the values of trec_eval's ``-m`` for measures that one call can score."""
-    parameters: dict[str, set[str]] = defaultdict(set)
-    for name, parameter in (measure.trec_request for measure in measures):
-        parameters[name].update([parameter] if parameter else [])
-    return [
-        f"{name}.{','.join(sorted(given, key=float))}" if given else name
-        for name, given in parameters.items()
-    ]
-
-
-def trec_eval_provider() -> str:
-    """Return the names and versions of pytrec_eval and trec_eval."""
-    return f"{provided_by('pytrec-eval-terrier')} (trec_eval {TREC_EVAL_VERSION})"
-
-
-class _Verbatim(str):
-    """A text whose ``repr`` has no quotes."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def _spell_gains(gains: Mapping[int, int], colon: str = ":", comma: str = ",") -> str:
-    changed = (f"{grade}{colon}{gain}" for grade, gain in sorted(gains.items()) if grade != gain)
-    return "{" + comma.join(changed) + "}"
-
-
-def _checked_recall(recall: Any, label: str) -> float:
-    number = isinstance(recall, int | float) and not isinstance(recall, bool)
-    if not number or not 0 <= recall <= 1 or round(recall, 2) != recall:
-        raise UsageError(
-            f"{label} needs a recall between 0 and 1 in steps of 0.01 but got {recall!r}",
-            remedy=f"write it as {label}@0.1",
-        )
-    return float(recall)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_beta(value: Any) -> bool:
-    # pytrec_eval does not read exponents, so 1e-05 would become 1.
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and 0 < value < MAX_BETA and "e" not in repr(float(value))
-
-
-def _is_gains(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_is_whole, [*value, *value.values()]))
-
-
-_CHECKS: dict[str, tuple[Callable[[Any], bool], str, str | None]] = {
-    "judged_only": (
-        lambda value: isinstance(value, bool),
-        "judged_only must be True or False",
-        None,
-    ),
-    "relative": (lambda value: isinstance(value, bool), "relative must be True or False", None),
-    "dcg": (
-        lambda value: value in ("log2", "exp-log2"),
-        "dcg must be 'log2' or 'exp-log2'",
-        None,
-    ),
-    "beta": (_is_beta, "beta must be a number above 0", "write it as SetF(beta=2)"),
-    "gains": (
-        _is_gains,
-        "gains must map whole grades to whole gains",
-        "write it as nDCG(gains={0:0,1:1,2:5})@10",
-    ),
-}
-"""By parameter: a check of its value, and the beginning and remedy of the error message."""
-
-
-def _check_parameter(name: str, value: Any, label: str) -> None:
-    if name == "rel":
-        checked_level(value, label)
-        return
-    is_valid, expected, remedy = _CHECKS[name]
-    if not is_valid(value):
-        raise UsageError(f"{expected} but got {value!r}", where=label, remedy=remedy)
+_CHARACTERS = [chr(code) for code in range(ord("!"), ord("~") + 1)]
+_MAX_ITEMS = 200_000
+"""The greatest number of items of the rankings in memory, of about 50 bytes each."""
+_STEP = 16
+"""Depths are rounded up to a multiple of this number, so that more queries share a ranking."""
+_HIGHEST_CHEAP_GRADE = 1000
+"""trec_eval's ``ndcg`` takes milliseconds per query for it, and an hour for a grade of 10^6."""
+_TAKE_GAINS = {one.name for one in TREC_EVAL_MEASURES if one.takes == "gains"}
+_PARTS: tuple[Sees, ...] = get_args(Sees)
