@@ -57,12 +57,11 @@ def test_own_interpolation_with_rounding_of_9_is_that_of_9(
 ):
     data, _, qrels, run = tables(lists)
     scorer, text = POINTS[name]
-    flags = ["-m", name + text * parameters, *(["-J"] if judged_only else []), "q", "r"]
-    arguments = parse_arguments(flags)
+    flags = ["-m", name + text * parameters, *(["-J"] if judged_only else []), f"-l{level}"]
+    arguments = parse_arguments([*flags, "q", "r"])
     (requested,) = arguments.requested
-    values = scorer(
-        requested, rank_queries(*judge_input(data, arguments), arguments).filtered, level, cut_as_9
-    )
+    ranked = rank_queries(*judge_input(data, arguments), arguments).filtered
+    values = scorer(requested, ranked, arguments, cut_as_9)
     evaluator = pytrec_eval_ext.RelevanceEvaluator(qrels, {requested.request()}, level, judged_only)
     expected = [[*answer.values()] for _, answer in sorted(evaluator.evaluate(run).items())]
     assert values.view(np.int64).tolist() == np.array(expected).view(np.int64).tolist()

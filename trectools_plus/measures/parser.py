@@ -24,7 +24,6 @@ from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
     measures_of,
 )
-from trectools_plus.measures.providers.user import construct, load_class, refuse_misleading_name
 from trectools_plus.text import split_list
 
 
@@ -159,7 +158,7 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
     for name in names:
         for measure in [name] if isinstance(name, Measure) else _parse(str(name)):
             if isinstance(name, Measure):
-                refuse_misleading_name(measure, _is_standard)
+                _refuse_misleading_name(measure)
             known = found.setdefault(measure.name, measure)
             if known.requested_name != measure.requested_name:
                 further = (*known.further_aliases, measure.requested_name)
@@ -227,7 +226,7 @@ def _parse(name: str) -> list[Measure]:
     own = _from_class(text)
     named = [(text, own)] if own is not None else _from_name(text)
     for typed, measure in named:
-        refuse_misleading_name(measure, _is_standard)
+        _refuse_misleading_name(measure)
         if "".join(typed.split()) != measure.name:
             measure.alias = typed
     return [measure for _, measure in named]
@@ -306,6 +305,41 @@ def _bind(alias: Alias, value: float, text: str) -> Measure:
     return _build(NameParts(alias.label, parameters), text)
 
 
+def _refuse_misleading_name(measure: Measure) -> None:
+    """Refuse a user's measure whose name would mislead readers of its figures.
+
+    Built-in measures are not checked.
+
+    Raises:
+        UsageError: If its name is not a printable string, is that of a standard measure, or does
+            not end with its cutoff.
+    """
+    measure_class = type(measure)
+    if measure_class.__module__.startswith("trectools_plus."):
+        return
+    from trectools_plus.measures.providers.user import named_errors
+
+    where = f"{measure_class.__module__}:{measure_class.__qualname__}"
+    with named_errors(f"name of {where}"):
+        name = measure.name
+    if not isinstance(name, str) or not name.isprintable() or not name.strip():
+        raise UsageError(
+            f"expected a name but got {name!r}", where=where, remedy="return a printable string"
+        )
+    if _is_standard(name):
+        raise UsageError(
+            f"{name} is the name of a standard measure",
+            where=where,
+            remedy="give your class another label",
+        )
+    if measure.cutoff is not None and not name.endswith(f"@{measure.cutoff}"):
+        raise UsageError(
+            f"the name {name} does not contain the cutoff {measure.cutoff}",
+            where=where,
+            remedy=f"let it end with @{measure.cutoff}, or set label and do not override name",
+        )
+
+
 def _is_standard(name: str) -> bool:
     """Return whether readers would think that the name is that of a standard measure."""
     label = _HEAD.match(name)[0].strip()  # type: ignore[index]
@@ -340,9 +374,10 @@ def _from_class(text: str) -> Measure | None:
     match = _CLASS.fullmatch(text)
     if match is None:
         return None
+    from trectools_plus.measures.providers.user import construct, load_class
+
     label, parameters, at = _parse_parts(match["rest"], match["module"] + ":")
-    measure_class = load_class(match["module"], label)
-    return construct(measure_class, parameters, at)
+    return construct(load_class(match["module"], label), parameters, at)
 
 
 def _build(parts: NameParts, text: str) -> Measure:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from itertools import chain
 from typing import Any
 
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import Measure, Provider
 from trectools_plus.measures.definitions.trec_eval_measures import STANDARD_MEASURES
-from trectools_plus.measures.providers.builtin import BuiltinProvider, iter_measures
-from trectools_plus.measures.providers.ir_measures import IrMeasuresProvider
-from trectools_plus.measures.providers.standard import PytrecEvalProvider
-from trectools_plus.measures.providers.user import UserProvider
 
-BUILTIN: tuple[Provider, ...] = (PytrecEvalProvider(), BuiltinProvider())
-USER = UserProvider()
-IR_MEASURES = IrMeasuresProvider()
-PROVIDERS: tuple[Provider, ...] = (*BUILTIN, USER, IR_MEASURES)
+USER, IR_MEASURES = "user", "ir_measures"
+BUILTIN = ("standard", "builtin")
+PROVIDERS = (*BUILTIN, USER, IR_MEASURES)
+"""The modules of all providers."""
+
+
+def load_provider(name: str) -> Provider:
+    """Import a provider; most commands need only that of the standard measures."""
+    found: Provider = import_module(f"trectools_plus.measures.providers.{name}").PROVIDER
+    return found
 
 
 def construct(label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
@@ -37,11 +41,11 @@ def construct(label: str, parameters: Mapping[str, Any], at: Any) -> Measure | N
     for provider in PROVIDERS:
         canonical = find_label(label, (provider,))
         if canonical is not None:
-            return provider.construct(canonical, parameters, at)
+            return load_provider(provider).construct(canonical, parameters, at)
     return None
 
 
-def find_label(label: str, providers: Sequence[Provider] = PROVIDERS) -> str | None:
+def find_label(label: str, providers: Sequence[str] = PROVIDERS) -> str | None:
     """Return a label as its provider writes it; ``None`` if no provider supports it.
 
     Args:
@@ -52,9 +56,12 @@ def find_label(label: str, providers: Sequence[Provider] = PROVIDERS) -> str | N
         UsageError: If two labels of a provider differ only in case, and neither is the given one.
     """
     for provider in providers:
-        found = [one for one in provider.labels() if one.casefold() == label.casefold()]
-        if label in found:
-            return label
+        found = []
+        for one in load_provider(provider).labels():
+            if one == label:
+                return label
+            if one.casefold() == label.casefold():
+                found.append(one)
         if len(found) > 1:
             raise UsageError(
                 f"{label} stands for several measures", remedy=f"use one of {', '.join(found)}"
@@ -66,22 +73,24 @@ def find_label(label: str, providers: Sequence[Provider] = PROVIDERS) -> str | N
 
 def builtin_labels() -> list[str]:
     """Return the labels of the measures of pytrec_eval and of this package."""
-    return [label for provider in BUILTIN for label in provider.labels()]
+    return [label for provider in BUILTIN for label in load_provider(provider).labels()]
 
 
 def measure_labels() -> list[str]:
     """Return all labels except those that only ``ir_measures`` supports."""
-    return [*builtin_labels(), *USER.labels()]
+    return [*builtin_labels(), *load_provider(USER).labels()]
 
 
 def ir_measures_labels() -> list[str]:
     """Return every label in the registry of ``ir_measures``."""
-    return IR_MEASURES.labels()
+    return [*load_provider(IR_MEASURES).labels()]
 
 
 def plain_name(label: str) -> str | None:
     """Return the name that the service uses for a measure; ``None`` for the canonical name."""
-    for measure in STANDARD_MEASURES:
+    from trectools_plus.measures.providers.builtin import iter_measures
+
+    for measure in chain(STANDARD_MEASURES, iter_measures()):
         if measure.label == label:
             return measure.plain_name
-    return next((one.plain_name for one in iter_measures() if one.label == label), None)
+    return None

@@ -49,13 +49,19 @@ _LONG = {
     "strict-input": "S",
 }
 _SWITCHES = {
-    "q": "per_query",
-    "c": "complete",
-    "J": "judged_only",
-    "P": "permissive",
-    "S": "strict_input",
-    "h": "help",
-    "v": "version_wanted",
+    "q": ("per_query", True),
+    "c": ("complete", True),
+    "n": ("summary", False),
+    "J": ("judged_only", True),
+    "P": ("permissive", True),
+    "S": ("strict_input", True),
+    "h": ("help", True),
+    "v": ("version_wanted", True),
+}
+_IGNORED = {
+    "o": "has no effect, as in trec_eval",
+    "w": "unknown to trec_eval 9.0.8 and 10; ignored",
+    "W": "unknown to trec_eval 9.0.8 and 10; ignored",
 }
 _NUMBERS = {"l": ("level", 1), "M": ("max_retrieved", 1), "N": ("collection_size", 0)}
 _REMEDIES = {
@@ -203,12 +209,12 @@ def parse_arguments(words: Sequence[str]) -> Arguments:
 
 def _set_option(arguments: Arguments, letter: str, value: str) -> None:
     if letter in _SWITCHES:
-        setattr(arguments, _SWITCHES[letter], True)
+        setattr(arguments, *_SWITCHES[letter])
+    elif letter in _IGNORED:
+        arguments.notes.append(f"-{letter}: {_IGNORED[letter]}")
     elif letter in _NUMBERS:
         name, least = _NUMBERS[letter]
         setattr(arguments, name, _parse_whole_number(letter, value, least))
-    elif letter == "n":
-        arguments.summary = False
     elif letter == "V":
         if value not in _VERSIONS:
             raise UsageError(
@@ -220,10 +226,6 @@ def _set_option(arguments: Arguments, letter: str, value: str) -> None:
         arguments.only_query = query_id if dot else None
         if level.strip("0"):
             arguments.notes.append(f"-D {value}: no debugging output is printed")
-    elif letter == "o":
-        arguments.notes.append("-o: has no effect, as in trec_eval")
-    elif letter in "wW":
-        arguments.notes.append(f"-{letter}: unknown to trec_eval 9.0.8 and 10; ignored")
     else:
         _check_format(letter, value)
 

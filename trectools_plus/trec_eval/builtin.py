@@ -19,12 +19,12 @@ import numpy.typing as npt
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.definitions.rbp import discounts, rank_biased_sum, scale_gains
 from trectools_plus.measures.judged import IntArray, JudgedRun, ordinals
-from trectools_plus.trec_eval.arguments import Requested
+from trectools_plus.trec_eval.arguments import Arguments, Requested
 
 _HIGHEST_DIGIT = 9
 
 Rounding = Callable[[FloatArray], FloatArray]
-Scorer = Callable[[Requested, JudgedRun, int], FloatArray]
+Scorer = Callable[[Requested, JudgedRun, Arguments], npt.NDArray[Any]]
 
 
 def relevant_counts(run: JudgedRun, level: int) -> tuple[IntArray, IntArray]:
@@ -33,7 +33,7 @@ def relevant_counts(run: JudgedRun, level: int) -> tuple[IntArray, IntArray]:
     return run.count(relevant), run.count(relevant & run.within(None))
 
 
-def relevance_strings(requested: Requested, run: JudgedRun) -> list[str]:
+def relevance_strings(requested: Requested, run: JudgedRun, _: Arguments) -> npt.NDArray[np.str_]:
     """Return the grades of the first documents, one character each (``m_relstring.c``).
 
     The character is a digit for grades 0 to 9, ``>`` for higher grades, ``.`` for negative grades,
@@ -44,7 +44,7 @@ def relevance_strings(requested: Requested, run: JudgedRun) -> list[str]:
         run: The rankings.
 
     Returns:
-        A text per query, shorter where fewer documents were retrieved.
+        A text per query, of shape (queries, 1), shorter where fewer documents were retrieved.
     """
     length = max(int(requested.numbers[0]), 0)
     length = min(length, int(run.retrieved.max(initial=0)))
@@ -55,13 +55,11 @@ def relevance_strings(requested: Requested, run: JudgedRun) -> list[str]:
     signs[run.query[shown], run.rank[shown] - 1] = np.where(
         grade < 0, ".", np.where(grade > _HIGHEST_DIGIT, ">", digits)
     )
-    return [
-        "".join(row[:size])
-        for row, size in zip(signs.tolist(), run.retrieved.tolist(), strict=True)
-    ]
+    rows = zip(signs.tolist(), run.retrieved.tolist(), strict=True)
+    return np.array(["".join(row[:size]) for row, size in rows], str)[:, None]
 
 
-def utility(requested: Requested, run: JudgedRun, level: int, collection_size: int) -> FloatArray:
+def utility(requested: Requested, run: JudgedRun, arguments: Arguments) -> FloatArray:
     """Return weighted sums of the numbers of relevant and other documents, retrieved or not.
 
     Source: ``m_utility.c``.
@@ -70,22 +68,17 @@ def utility(requested: Requested, run: JudgedRun, level: int, collection_size: i
         requested: utility, with the weights of relevant retrieved, other retrieved, relevant not
             retrieved and other not retrieved documents.
         run: The rankings.
-        level: The lowest grade that is relevant.
-        collection_size: The number of documents in the collection.
-
-    Returns:
-        One value per query.
+        arguments: ``-l`` and ``-N`` are used.
     """
     hit_weight, noise_weight, missed_weight, rejected_weight = requested.numbers
-    relevant, found = relevant_counts(run, level)
+    relevant, found = relevant_counts(run, arguments.level)
     retrieved = run.retrieved
-    value: FloatArray = (
+    return _column(
         hit_weight * found
         + noise_weight * (retrieved - found)
         + missed_weight * (relevant - found)
-        + rejected_weight * (collection_size + found - retrieved - relevant)
+        + rejected_weight * (arguments.collection_size + found - retrieved - relevant)
     )
-    return value
 
 
 def round_half_away(numbers: FloatArray) -> FloatArray:
@@ -97,7 +90,7 @@ def round_half_away(numbers: FloatArray) -> FloatArray:
 
 
 def interpolated_precision(
-    requested: Requested, run: JudgedRun, level: int, rounding: Rounding = round_half_away
+    requested: Requested, run: JudgedRun, arguments: Arguments, rounding: Rounding = round_half_away
 ) -> FloatArray:
     """Return the highest precision at or after each recall point (``m_iprec_at_recall.c``).
 
@@ -106,14 +99,14 @@ def interpolated_precision(
             first while it moves up the ranking. After a point that is out of order, all points get
             the highest precision of the ranking.
         run: The rankings.
-        level: The lowest grade that is relevant.
+        arguments: ``-l`` is used.
         rounding: Converts a share of the relevant documents to a number of documents.
 
     Returns:
         Shape (queries, points).
     """
-    n_relevant, found = relevant_counts(run, level)
-    best = _highest_precision_from(run, level)
+    n_relevant, found = relevant_counts(run, arguments.level)
+    best = _highest_precision_from(run, arguments.level)
     starts = np.r_[0, np.cumsum(found)]
     with np.errstate(invalid="ignore"):
         # In C, 0/0 has the sign bit set and is printed as -nan.
@@ -135,17 +128,17 @@ def interpolated_precision(
 
 
 def eleven_points(
-    requested: Requested, run: JudgedRun, level: int, rounding: Rounding = round_half_away
+    requested: Requested, run: JudgedRun, arguments: Arguments, rounding: Rounding = round_half_away
 ) -> FloatArray:
     """Return interpolated precision averaged over the recall points (``m_11pt_avg.c``)."""
-    points = interpolated_precision(requested, run, level, rounding)
+    points = interpolated_precision(requested, run, arguments, rounding)
     total = np.zeros(len(points))
     for column in range(points.shape[1] - 1, -1, -1):
         total += points[:, column]
     return _column(total / points.shape[1])
 
 
-def rank_biased_precision(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
+def rank_biased_precision(requested: Requested, run: JudgedRun, _: Arguments) -> FloatArray:
     """Return (1 - p) times the sum of gain · p^(rank - 1) (Moffat and Zobel 2008; ``m_rbp.c``).
 
     If a gain is outside 0 to 1, all gains of the query are scaled to this range. (trec_eval
@@ -155,7 +148,7 @@ def rank_biased_precision(requested: Requested, run: JudgedRun, _level: int) -> 
     return _column(rank_biased_sum(run, gain, requested.persistence))
 
 
-def rank_biased_residual(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
+def rank_biased_residual(requested: Requested, run: JudgedRun, _: Arguments) -> FloatArray:
     """Return the increase of rbp if all unjudged documents had gain 1 (``m_rbp_resid.c``).
 
     It is p^n for the documents below the n retrieved ones, plus (1 - p) p^(rank - 1) for each
@@ -172,7 +165,7 @@ def rank_biased_residual(requested: Requested, run: JudgedRun, _level: int) -> F
     return _column(np.where(has_unjudged, residual, 0.0))
 
 
-def unjudged(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
+def unjudged(requested: Requested, run: JudgedRun, _: Arguments) -> FloatArray:
     """Return the share of unjudged documents in the first k (``m_unjudged.c``).
 
     The divisor is k, even if fewer documents were retrieved.
@@ -184,14 +177,14 @@ def unjudged(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
     return np.stack(columns, axis=1)
 
 
-def discounted_gain(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
+def discounted_gain(requested: Requested, run: JudgedRun, _: Arguments) -> FloatArray:
     """Return the sum of gain / log2(rank + 1) over the ranking (``m_ndcg.c``)."""
     shown = run.within(None) & (run.grade >= 0)
     products = _gains(requested, run)[shown] / np.log2(run.rank[shown] + 1.0)
     return _column(np.bincount(run.query[shown], products, len(run.retrieved)))
 
 
-def ideal_discounted_gain(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
+def ideal_discounted_gain(requested: Requested, run: JudgedRun, _: Arguments) -> FloatArray:
     """Return the highest discounted gain over all orders of the judged documents."""
     gain = _gains(requested, run)
     has_gain = (run.grade >= 0) & (gain > 0)
@@ -212,6 +205,15 @@ SCORERS: Mapping[str, Scorer] = {
     "ideal_dcg": ideal_discounted_gain,
 }
 """The measures of version 10 by name; each function returns shape (queries, lines)."""
+
+
+def scorer_of(name: str, arguments: Arguments) -> Scorer | None:
+    """Return the function that computes a measure; ``None`` if pytrec_eval computes it."""
+    if name == "relstring":
+        return relevance_strings
+    if name == "utility" and arguments.collection_size:
+        return utility
+    return SCORERS.get(name) if arguments.version == 10 else None
 
 
 def _column(values: npt.NDArray[Any]) -> FloatArray:

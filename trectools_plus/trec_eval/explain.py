@@ -9,6 +9,7 @@ from trectools_plus.measures.definitions.trec_eval_measures import sets_of
 from trectools_plus.trec_eval.arguments import USAGE, Arguments
 
 WIDTH = 96
+SUMMARY = "Score a run as trec_eval does, with its flags, measures and output."
 
 FLAGS = """\
   -q  --query_eval_wanted          Also print the figures of every query.
@@ -170,14 +171,8 @@ def help_lines(arguments: Arguments) -> Iterator[str]:
     Args:
         arguments: The command line with ``-h``.
     """
-    yield f"Usage: {USAGE}"
-    yield ""
-    yield "Score a run as trec_eval does, with its flags, measures and output."
-    yield ""
-    yield from FLAGS.splitlines()
-    yield ""
-    yield from FORMATS.splitlines()
-    yield ""
+    yield from [f"Usage: {USAGE}", "", SUMMARY, ""]
+    yield from [*FLAGS.splitlines(), "", *FORMATS.splitlines(), ""]
     for name, members in sets_of(arguments.version).items():
         yield from _paragraph(f"{name}: {' '.join(members)}", "")
     yield ""

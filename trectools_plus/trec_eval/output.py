@@ -8,18 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import add
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trectools_plus.display import Displayed
 from trectools_plus.trec_eval.arguments import Arguments, Requested
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.definitions.base import FloatArray
+    import numpy.typing as npt
+
     from trectools_plus.validation.findings import Finding
 
-Table: TypeAlias = Union["FloatArray", list[list[float]]]
-"""Values of shape (queries, lines), in an array or in lists."""
+Table: TypeAlias = "npt.NDArray[Any]"
+"""Values of shape (queries, lines): numbers, or the texts of relstring."""
 ALL = "all"
 _REAL, _INTEGER, _TEXT = "%6.4f", "%d", "'%s'"
 _QUERY = "\0"
@@ -35,8 +35,7 @@ class Scores(Displayed):
     Attributes:
         requested: The measures, in trec_eval's order.
         query_ids: The evaluated queries, in byte order.
-        values: By measure name, shape (queries, lines); without measures whose value is a text.
-        strings: The text of relstring for each query; empty if it is not requested.
+        values: By measure name, shape (queries, lines); relstring has texts.
         run_id: The last column of the run's last row.
         n_qrels: The number of queries in the qrels.
         n_relevant: The number of judgments with a grade above 0, for any relevance level.
@@ -45,7 +44,6 @@ class Scores(Displayed):
     requested: Sequence[Requested]
     query_ids: Sequence[str]
     values: Mapping[str, Table]
-    strings: Sequence[str]
     run_id: str
     n_qrels: int
     n_relevant: int
@@ -101,11 +99,6 @@ def summarise(requested: Requested, scores: Scores, *, complete: bool) -> list[f
 
 
 def _sum(values: Table) -> list[float]:
-    if isinstance(values, list):
-        totals = [0.0] * len(values[0])
-        for row in values:
-            totals = list(map(add, totals, row))
-        return totals
     import numpy as np
 
     last = np.add.accumulate(np.vstack([np.zeros(values.shape[1]), values]))[-1]
@@ -125,30 +118,17 @@ def _query_blocks(scores: Scores) -> Iterator[str]:
     formats = [_format_of(requested) for requested in shown for _ in requested.names]
     template = _template(shown, formats)
     template_of_texts = _template(shown, ["%s" if one == _REAL else one for one in formats])
-    tables = [
-        _rows(scores.values[requested.measure.name])
-        for requested in shown
-        if _has_values(requested)
-    ]
-    text_position = _position_of_text(shown)
-    for row, query_id in enumerate(scores.query_ids):
-        values: list[float | str] = [value for table in tables for value in table[row]]
-        has_nan = any(value != value for value in values)
-        if text_position is not None:
-            values.insert(text_position, scores.strings[row])
+    tables = [scores.values[requested.measure.name].tolist() for requested in shown]
+    for query_id, *rows in zip(scores.query_ids, *tables, strict=True):
+        values = [value for row in rows for value in row]
         lines = template
-        if has_nan:
+        if any(value != value for value in values):
             lines = template_of_texts
             values = [
-                format_real(float(value)) if one == _REAL else value
+                format_real(value) if one == _REAL else value
                 for value, one in zip(values, formats, strict=True)
             ]
         yield lines.replace(_QUERY, query_id.replace("%", "%%")) % tuple(values)
-
-
-def _rows(values: Table) -> list[list[float]]:
-    rows: list[list[float]] = values if isinstance(values, list) else values.tolist()
-    return rows
 
 
 def _template(shown: Sequence[Requested], formats: Sequence[str]) -> str:
@@ -175,21 +155,7 @@ def _line(name: str, value: str) -> str:
 def _format_of(requested: Requested) -> str:
     if requested.measure.integer:
         return _INTEGER
-    return _REAL if _has_values(requested) else _TEXT
-
-
-def _has_values(requested: Requested) -> bool:
-    return requested.measure.average != "text"
-
-
-def _position_of_text(shown: Sequence[Requested]) -> int | None:
-    """Return the position of relstring in a query's lines; ``None`` without it."""
-    line = 0
-    for requested in shown:
-        if not _has_values(requested):
-            return line
-        line += len(requested.names)
-    return None
+    return _TEXT if requested.measure.average == "text" else _REAL
 
 
 def notes_on_files(of_run: Iterable[Finding], of_qrels: Iterable[Finding]) -> list[str]:

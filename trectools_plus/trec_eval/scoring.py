@@ -13,9 +13,9 @@ from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.judged import IntArray, JudgedRun
 from trectools_plus.measures.providers.pytrec_eval import Request, score_requests
-from trectools_plus.trec_eval import builtin
 from trectools_plus.trec_eval.arguments import Arguments, Requested
-from trectools_plus.trec_eval.output import Scores
+from trectools_plus.trec_eval.builtin import scorer_of
+from trectools_plus.trec_eval.output import Scores, Table
 
 if TYPE_CHECKING:
     from trectools_plus.trec_eval.reading import Input
@@ -27,32 +27,11 @@ class QueryScores:
 
     Attributes:
         query_ids: The evaluated queries, in any order.
-        values: By measure name, shape (queries, lines); without measures whose value is a text.
-        strings: The text of relstring for each query; empty if it is not requested.
+        values: By measure name, shape (queries, lines); relstring has texts.
     """
 
     query_ids: list[str]
-    values: dict[str, FloatArray]
-    strings: list[str]
-
-    @classmethod
-    def joined(cls, parts: Sequence[QueryScores]) -> QueryScores:
-        """Return the values of all queries of some parts, in byte order of the ids."""
-        parts = [part for part in parts if part.query_ids]
-        if not parts:
-            return cls([], {}, [])
-        query_ids = [query_id for part in parts for query_id in part.query_ids]
-        strings = [text for part in parts for text in part.strings]
-        values = {
-            name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values
-        }
-        # The order of UTF-8 bytes is that of characters.
-        order = sorted(range(len(query_ids)), key=query_ids.__getitem__)
-        return cls(
-            [query_ids[at] for at in order],
-            {name: table[order] for name, table in values.items()},
-            [strings[at] for at in order] if strings else [],
-        )
+    values: dict[str, Table]
 
 
 def score(data: Input, arguments: Arguments) -> Scores:
@@ -71,17 +50,16 @@ def score(data: Input, arguments: Arguments) -> Scores:
     from trectools_plus.trec_eval.reading import escape_bytes, judge_input, restore_bytes
 
     query_ids, run = judge_input(data, arguments)
-    n_relevant = int((data.qrels.relevance > 0).sum())
-    counts = len(query_ids), n_relevant
-    if not data.is_escaped:
-        found = score_queries(query_ids, run, arguments)
-        return summarise_queries([found], arguments, data.run_id, counts)
-    if arguments.only_query is not None:
+    counts = len(query_ids), int((data.qrels.relevance > 0).sum())
+    if data.is_escaped and arguments.only_query is not None:
         only_query = escape_bytes(arguments.only_query.encode("utf-8", "surrogateescape"))
         arguments = replace(arguments, only_query=only_query)
     found = score_queries(query_ids, run, arguments)
-    scores = summarise_queries([found], arguments, restore_bytes(data.run_id), counts)
-    return replace(scores, query_ids=list(map(restore_bytes, scores.query_ids)))
+    scores = summarise_queries([found], arguments, data.run_id, counts)
+    if not data.is_escaped:
+        return scores
+    restored = list(map(restore_bytes, scores.query_ids))
+    return replace(scores, query_ids=restored, run_id=restore_bytes(scores.run_id))
 
 
 def summarise_queries(
@@ -101,16 +79,22 @@ def summarise_queries(
     Raises:
         CheckFailedError: If no query has both results and judgments, as in trec_eval.
     """
-    found = QueryScores.joined(parts)
-    if not found.query_ids:
+    parts = [part for part in parts if part.query_ids]
+    if not parts:
         raise CheckFailedError(
             "no queries with both results and relevance info",
             where=None if arguments.only_query is None else f"-D …{arguments.only_query}",
             remedy="check that both files have the same query ids",
         )
-    return Scores(
-        arguments.requested, found.query_ids, found.values, found.strings, run_id, *counts
-    )
+    query_ids = [query_id for part in parts for query_id in part.query_ids]
+    # The order of UTF-8 bytes is that of characters.
+    order = sorted(range(len(query_ids)), key=query_ids.__getitem__)
+    values = {
+        name: np.concatenate([part.values[name] for part in parts])[order]
+        for name in parts[0].values
+    }
+    in_order = [query_ids[at] for at in order]
+    return Scores(arguments.requested, in_order, values, run_id, *counts)
 
 
 def score_queries(query_ids: list[str], run: JudgedRun, arguments: Arguments) -> QueryScores:
@@ -123,11 +107,11 @@ def score_queries(query_ids: list[str], run: JudgedRun, arguments: Arguments) ->
     """
     ranked = rank_queries(query_ids, run, arguments)
     if not len(ranked.evaluated):
-        return QueryScores([], {}, [])
-    values, strings = _score(ranked, arguments)
+        return QueryScores([], {})
+    values = _score(ranked, arguments)
     if arguments.version == 10:
-        _reset_missing(values, strings, ranked, arguments.requested)
-    return QueryScores([query_ids[at] for at in ranked.evaluated.tolist()], values, strings)
+        _reset_missing(values, ranked.is_missing, arguments.requested)
+    return QueryScores([query_ids[at] for at in ranked.evaluated.tolist()], values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,16 +119,14 @@ class RankedInput:
     """The ranks of judged documents.
 
     Attributes:
-        query_ids: The queries.
         evaluated: Positions of the evaluated queries.
-        missing: Positions of evaluated queries without results (version 10).
+        is_missing: A mask of evaluated queries without results (version 10).
         run: The ranks of judged documents among all documents.
         filtered: With ``-J``, the ranks among judged documents; else the same as ``run``.
     """
 
-    query_ids: list[str]
     evaluated: IntArray
-    missing: IntArray
+    is_missing: npt.NDArray[np.bool_]
     run: JudgedRun
     filtered: JudgedRun
 
@@ -158,17 +140,15 @@ def rank_queries(query_ids: list[str], run: JudgedRun, arguments: Arguments) -> 
         arguments: ``-M``, ``-J``, ``-D``, ``-c`` and the version are used.
     """
     run = run.cut(arguments.max_retrieved)
-    chosen = run.retrieved > 0
-    missing = np.flatnonzero(~chosen)
+    is_missing = run.retrieved == 0
     if arguments.version == 10 and arguments.complete:
         # Version 10 ranks one unjudged document for a query without results.
         run = replace(run, retrieved=np.maximum(run.retrieved, 1))
-        chosen[:] = True
+    chosen = run.retrieved > 0
     if arguments.only_query is not None:
         chosen &= np.array([name == arguments.only_query for name in query_ids], bool)
-    evaluated = np.flatnonzero(chosen)
     filtered = _judged_only(run) if arguments.judged_only else run
-    return RankedInput(query_ids, evaluated, np.intersect1d(missing, evaluated), run, filtered)
+    return RankedInput(np.flatnonzero(chosen), is_missing[chosen], run, filtered)
 
 
 def _judged_only(run: JudgedRun) -> JudgedRun:
@@ -182,50 +162,33 @@ def _judged_only(run: JudgedRun) -> JudgedRun:
     return replace(run, rank=rank, retrieved=run.count(is_kept))
 
 
-def _score(ranked: RankedInput, arguments: Arguments) -> tuple[dict[str, FloatArray], list[str]]:
-    values: dict[str, FloatArray] = {}
-    strings: list[str] = []
+def _score(ranked: RankedInput, arguments: Arguments) -> dict[str, Table]:
+    values: dict[str, Table] = {}
     for_pytrec_eval = []
-    chosen = ranked.evaluated
     for requested in arguments.requested:
         name = requested.measure.name
-        if name == "relstring":
-            texts = builtin.relevance_strings(requested, ranked.filtered)
-            strings = [texts[position] for position in chosen]
-        elif name == "utility" and arguments.collection_size:
-            sums = builtin.utility(
-                requested, ranked.filtered, arguments.level, arguments.collection_size
-            )
-            values[name] = sums[chosen, None]
-        elif arguments.version == 10 and name in builtin.SCORERS:
-            scorer = builtin.SCORERS[name]
-            values[name] = scorer(requested, ranked.filtered, arguments.level)[chosen]
+        scorer = scorer_of(name, arguments)
+        if scorer is not None:
+            values[name] = scorer(requested, ranked.filtered, arguments)[ranked.evaluated]
         elif name != "runid":
             for_pytrec_eval.append(requested)
-    values.update(
-        _score_by_pytrec_eval(for_pytrec_eval, ranked, arguments.level, arguments.judged_only)
-    )
-    return values, strings
+    level, judged_only = arguments.level, arguments.judged_only
+    return values | _score_by_pytrec_eval(for_pytrec_eval, ranked, level, judged_only)
 
 
 def _reset_missing(
-    values: dict[str, FloatArray],
-    strings: list[str],
-    ranked: RankedInput,
-    measures: Sequence[Requested],
+    values: dict[str, Table], is_missing: npt.NDArray[np.bool_], measures: Sequence[Requested]
 ) -> None:
     """Set the values of queries without results to 0; version 10 ranks an unjudged document there.
 
     Version 10 compares printed names, so ``utility`` with parameters is not reset.
     """
-    missing = np.searchsorted(ranked.evaluated, ranked.missing)
     for requested in measures:
         name = requested.measure.name
         if name == "unj" or requested.names in (("num_ret",), ("utility",), ("rbp_resid",)):
-            values[name][missing] = 0.0
+            values[name][is_missing] = 0.0
         elif requested.names == ("relstring",):
-            for position in missing:
-                strings[position] = ""
+            values[name][is_missing] = ""
 
 
 def _score_by_pytrec_eval(

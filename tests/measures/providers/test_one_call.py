@@ -151,7 +151,7 @@ def test_every_figure_of_the_drop_in_is_halved(
         np.testing.assert_array_equal(half.values[name], expected, err_msg=name)
         passed |= {name} if halves else set()
     assert len(passed) == len({*sets_of(version)["all_trec"]} - TEXTS - computed_here)
-    assert half.strings == whole.strings
+    assert half.values["relstring"].tolist() == whole.values["relstring"].tolist()
 
 
 @pytest.fixture
@@ -211,6 +211,7 @@ def test_every_figure_of_the_drop_in_on_large_files_is_halved(
     whole, _ = score_files(arguments)
     halving()
     half, _ = score_files(arguments)
+    assert half.values.pop("relstring").tolist() == whole.values.pop("relstring").tolist()
     for name, values in whole.values.items():
         is_computed_here = version == 10 and name in SCORERS
         expected = values if is_computed_here else values / 2

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from itertools import compress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
@@ -31,19 +31,8 @@ if TYPE_CHECKING:
     from trectools_plus.choices import NoRelevant
     from trectools_plus.measures.judged import RankedRun
 
-    FloatArray = npt.NDArray[np.float64]
-else:
-
-    def __getattr__(name: str) -> Any:
-        """Return ``FloatArray``, without which this module needs no NumPy."""
-        if name != "FloatArray":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        import numpy as np
-        import numpy.typing as npt
-
-        return npt.NDArray[np.float64]
-
-
+FloatArray: TypeAlias = "npt.NDArray[np.float64]"
+"""A text at run time, so that this module needs no NumPy."""
 Aggregate = Literal["mean", "sum"]
 
 RELEVANT = 1
@@ -164,19 +153,16 @@ class Provider(Protocol):
     sees_documents: bool
     """Whether its measures depend on document ids, and therefore need the whole ranking."""
 
-    def labels(self) -> Sequence[str]:
+    def labels(self) -> Iterable[str]:
         """Return the labels of the measures that it supports."""
 
-    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
+    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure:
         """Construct a measure with its parameters.
 
         Args:
-            label: The name without parameters and cutoff.
+            label: One of its labels.
             parameters: The values in brackets.
             at: The value after ``@``; ``None`` without one.
-
-        Returns:
-            The measure; ``None`` if the provider does not support the label.
 
         Raises:
             UsageError: If a parameter is unknown or out of range.
@@ -258,6 +244,25 @@ class Measure(ABC):
             alias=self.alias,
             higher_is_better=bool(self.higher_is_better),
             aggregate=self.aggregate,
+        )
+
+    def _define(self, formula: str, gain: str, denominator: str, **further: Any) -> Definition:
+        """Return a definition with the measure's name, cutoff and relevance level.
+
+        Args:
+            formula: See :class:`Definition`.
+            gain: The same.
+            denominator: The same.
+            further: Other fields; the default of ``provider`` is this package.
+        """
+        return Definition(
+            name=self.name,
+            formula=formula,
+            gain=gain,
+            cutoff=self.cutoff,
+            denominator=denominator,
+            relevance_level=self.relevance_level,
+            **{"provider": provided_by("trectools-plus"), **further},
         )
 
     def values_without_results(

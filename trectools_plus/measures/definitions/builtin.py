@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from trectools_plus.measures.definitions.base import Definition, FloatArray
-from trectools_plus.measures.judged import JudgedRun, ordinals
-from trectools_plus.measures.providers.builtin import ColumnMeasure, ratio
+from trectools_plus.measures.judged import IntArray, JudgedRun, ordinals
+from trectools_plus.measures.providers.builtin import ColumnMeasure
 
 UNDEFINED = (
     "queries of the qrels with a document of grade 1 or more for which a relevant document was "
@@ -35,15 +36,15 @@ class APcap(ColumnMeasure):
         sums = np.bincount(queries, weights=precisions, minlength=len(run.retrieved))
         relevant = run.count(run.grade >= self.relevance_level)
         maximum = np.minimum(relevant, self.cutoff or 0)
-        return np.nan_to_num(ratio(sums, maximum), nan=0.0)
+        return np.nan_to_num(_ratio(sums, maximum), nan=0.0)
 
     @property
     def _definition(self) -> Definition:
-        level, k = self.relevance_level, self.cutoff
+        k = self.cutoff
         return self._define(
             f"sum of precision at the rank of each relevant document in the first {k}, "
             f"divided by min(R, {k}); not AP@{k}, which divides by R",
-            f"1 for a grade of {level} or more, else 0",
+            self._binary_gain,
             f"min(R, {k}), R = all relevant documents of the query",
         )
 
@@ -59,17 +60,17 @@ class F1(ColumnMeasure):
         relevant = run.count(run.grade >= self.relevance_level)
         k = run.retrieved if self.cutoff is None else self.cutoff
         # 2PR / (P + R) with P = hits / k and R = hits / relevant.
-        return np.nan_to_num(ratio(2.0 * hits, k + relevant), nan=0.0)
+        return np.nan_to_num(_ratio(2.0 * hits, k + relevant), nan=0.0)
 
     @property
     def _definition(self) -> Definition:
-        at, k = ("", "the number retrieved") if self.cutoff is None else (f"@{self.cutoff}",) * 2
+        at = "" if self.cutoff is None else f"@{self.cutoff}"
+        k = "the number retrieved" if self.cutoff is None else str(self.cutoff)
         return self._define(
-            f"harmonic mean of P{at} and R{at}: 2 * relevant documents "
-            f"{'retrieved' if self.cutoff is None else f'in the first {self.cutoff}'} / "
-            f"({k.removeprefix('@')} + R), R = all relevant documents of the query",
-            f"1 for a grade of {self.relevance_level} or more, else 0",
-            f"{k.removeprefix('@')} + R",
+            f"harmonic mean of P{at} and R{at}: 2 * relevant documents {self._found} / "
+            f"({k} + R), R = all relevant documents of the query",
+            self._binary_gain,
+            f"{k} + R",
         )
 
 
@@ -78,9 +79,6 @@ class _RankOfRelevant(ColumnMeasure):
 
     value_without_results = math.nan
     higher_is_better = False
-
-    def _found(self) -> str:
-        return "retrieved" if self.cutoff is None else f"in the first {self.cutoff}"
 
     def _define_rank(self, formula: str, denominator: str) -> Definition:
         return self._define(
@@ -100,13 +98,13 @@ class MeanRank(_RankOfRelevant):
         """Return the mean of the ranks of the relevant documents retrieved, at least 1."""
         hits = self._hits(run)
         sums = np.bincount(run.query[hits], weights=run.rank[hits], minlength=len(run.retrieved))
-        return ratio(sums, run.count(hits))
+        return _ratio(sums, run.count(hits))
 
     @property
     def _definition(self) -> Definition:
         return self._define_rank(
-            f"mean of the ranks of the relevant documents {self._found()}",
-            f"relevant documents {self._found()}; undefined when there are none",
+            f"mean of the ranks of the relevant documents {self._found}",
+            f"relevant documents {self._found}; undefined when there are none",
         )
 
 
@@ -125,7 +123,7 @@ class MinRank(_RankOfRelevant):
     @property
     def _definition(self) -> Definition:
         return self._define_rank(
-            f"rank of the first relevant document {self._found()}",
+            f"rank of the first relevant document {self._found}",
             "none; undefined when no relevant document is found",
         )
 
@@ -147,7 +145,7 @@ class RelRet(ColumnMeasure):
         return self._define(
             f"number of relevant documents retrieved{found}. "
             "The summary is the mean; trec_eval prints the sum",
-            f"1 for a grade of {self.relevance_level} or more, else 0",
+            self._binary_gain,
             "none",
             trec_eval_call=f"trec_eval -c {level}{cut}-m num_rel_ret QRELS RUN",
         )
@@ -163,16 +161,22 @@ class Judged(ColumnMeasure):
     def score(self, run: JudgedRun) -> FloatArray:
         """Return the share of judged documents in the first k, from 0 to 1; 0 without results."""
         seen = run.retrieved if self.cutoff is None else np.minimum(run.retrieved, self.cutoff)
-        return np.nan_to_num(ratio(run.count(run.within(self.cutoff)), seen), nan=0.0)
+        return np.nan_to_num(_ratio(run.count(run.within(self.cutoff)), seen), nan=0.0)
 
     @property
     def _definition(self) -> Definition:
-        first = "retrieved" if self.cutoff is None else f"in the first {self.cutoff}"
         return self._define(
-            f"share of the documents {first} that have a judgment with any grade",
+            f"share of the documents {self._found} that have a judgment with any grade",
             "1 for a judged document (negative grades too), else 0",
-            f"documents {first} (fewer than the cutoff when fewer were returned)",
+            f"documents {self._found} (fewer than the cutoff when fewer were returned)",
         )
 
 
 MEASURES = (APcap, F1, MeanRank, MinRank, RelRet, Judged)
+
+
+def _ratio(numerator: Any, denominator: IntArray) -> FloatArray:
+    """Return the quotients; ``nan`` where the denominator is 0."""
+    result = np.full(len(denominator), np.nan)
+    np.divide(numerator, denominator, out=result, where=denominator > 0)
+    return result

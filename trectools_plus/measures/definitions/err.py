@@ -54,9 +54,8 @@ class ERR(ColumnMeasure):
 
     @property
     def _definition(self) -> Definition:
-        ranks = "of the ranking" if self.cutoff is None else f"from 1 to {self.cutoff}"
         return self._define(
-            f"sum over ranks {ranks} of gain / rank times the product of (1 - gain) of the "
+            f"sum over ranks {self._ranks} of gain / rank times the product of (1 - gain) of the "
             "documents above",
             f"(2^grade - 1) / 2^{HIGHEST_GRADE}: the chance that the document satisfies; "
             "a negative grade counts as 0",

@@ -22,7 +22,6 @@ from trectools_plus.measures.definitions.base import (
     ScoredQueries,
 )
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.providers.builtin import builtin_provider
 from trectools_plus.measures.providers.user import BaseMeasure
 from trectools_plus.ontology.hpo import load_information, load_ontology
 from trectools_plus.ontology.information import (
@@ -236,16 +235,12 @@ class MaxOntSim(BaseMeasure):
         cutoff = "all" if self.cutoff is None else f"the first {self.cutoff}"
         ontology = self._ontology or "the installed Human Phenotype Ontology"
         parts = [_summary_of(self._formula), *self._notation()]
-        return Definition(
-            name=self.name,
-            formula=f"the highest similarity between any expected term and any of {cutoff} terms; "
+        return self._define(
+            f"the highest similarity between any expected term and any of {cutoff} terms; "
             "1.0 if an expected term is found, 0 without expected or retrieved terms; "
             f"similarity by '{self.parameters['formula']}' over {ontology}: {'. '.join(parts)}",
-            gain=f"a term of grade {self.relevance_level} or more is expected; grades weigh alike",
-            cutoff=self.cutoff,
-            denominator="none: a maximum in [0, 1]",
-            relevance_level=self.relevance_level,
-            provider=builtin_provider(),
+            f"a term of grade {self.relevance_level} or more is expected; grades weigh alike",
+            "none: a maximum in [0, 1]",
         )
 
     def _notation(self) -> list[str]:

@@ -46,14 +46,13 @@ class RBP(ColumnMeasure):
     @property
     def _definition(self) -> Definition:
         p, level = self.parameters["p"], self.parameters["rel"]
-        ranks = "of the ranking" if self.cutoff is None else f"from 1 to {self.cutoff}"
         return self._define(
-            f"(1 - {p}) times the sum over ranks {ranks} of gain * {p}^(rank - 1), as rbp of "
+            f"(1 - {p}) times the sum over ranks {self._ranks} of gain * {p}^(rank - 1), as rbp of "
             "trec_eval 10",
             "grade / the highest grade of the query (if that is above 1); a negative grade counts "
             "as 0"
             if level is None
-            else f"1 for a grade of {level} or more, else 0",
+            else self._binary_gain,
             f"1 / (1 - {p}), the sum for an endless ranking of relevant documents",
         )
 

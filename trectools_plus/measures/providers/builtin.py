@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from trectools_plus.measures import definitions
 from trectools_plus.measures.definitions.base import (
     DeclaredMeasure,
-    Definition,
     Measure,
     fold_parameters,
-    provided_by,
     refuse_unknown_parameters,
 )
+from trectools_plus.measures.definitions.trec_eval_measures import BINARY_GAIN
 from trectools_plus.measures.providers.user import BaseMeasure, construct
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from trectools_plus.measures.definitions.base import FloatArray
-    from trectools_plus.measures.judged import IntArray, JudgedRun, RankedRun
+    from trectools_plus.measures.judged import JudgedRun, RankedRun
 
 
 def iter_measures() -> Iterator[type[ColumnMeasure | BaseMeasure]]:
@@ -38,25 +37,18 @@ def iter_measures() -> Iterator[type[ColumnMeasure | BaseMeasure]]:
         yield from getattr(import_module(module.name), "MEASURES", ())
 
 
-def builtin_provider() -> str:
-    """Return this package's name with its version."""
-    return provided_by("trectools-plus")
-
-
 class BuiltinProvider:
     """Computes measures from grades and ranks, in NumPy."""
 
     sees_documents = False
 
-    def labels(self) -> list[str]:
-        """Return the labels of the built-in measures."""
-        return [one.label for one in iter_measures()]
+    def labels(self) -> Iterator[str]:
+        """Yield the labels of the built-in measures, importing one file at a time."""
+        return (one.label for one in iter_measures())
 
-    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
+    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure:
         """Construct a measure with its parameters."""
-        found = next((one for one in iter_measures() if one.label == label), None)
-        if found is None:
-            return None
+        found = next(one for one in iter_measures() if one.label == label)
         parameters = fold_parameters(parameters, found.parameter_defaults)
         refuse_unknown_parameters(label, parameters, found.parameter_defaults)
         return construct(found, parameters, at)
@@ -76,27 +68,24 @@ class ColumnMeasure(DeclaredMeasure):
     def score(self, run: JudgedRun) -> FloatArray:
         """Return one value per query; ``nan`` where it is undefined."""
 
-    def _define(self, formula: str, gain: str, denominator: str, **further: Any) -> Definition:
-        return Definition(
-            name=self.name,
-            formula=formula,
-            gain=gain,
-            cutoff=self.cutoff,
-            denominator=denominator,
-            relevance_level=self.relevance_level,
-            provider=builtin_provider(),
-            **further,
-        )
+    @property
+    def _found(self) -> str:
+        """The documents that count, in words."""
+        return "retrieved" if self.cutoff is None else f"in the first {self.cutoff}"
+
+    @property
+    def _ranks(self) -> str:
+        """The ranks that count, in words."""
+        return "of the ranking" if self.cutoff is None else f"from 1 to {self.cutoff}"
+
+    @property
+    def _binary_gain(self) -> str:
+        """The gain of measures with binary relevance."""
+        return BINARY_GAIN.format(level=self.relevance_level)
 
     def _hits(self, run: JudgedRun) -> npt.NDArray[np.bool_]:
         """Return a mask of judged documents that are relevant and in the first k."""
         return run.within(self.cutoff) & (run.grade >= self.relevance_level)
 
 
-def ratio(numerator: Any, denominator: IntArray) -> FloatArray:
-    """Return the quotients; ``nan`` where the denominator is 0."""
-    import numpy as np
-
-    result = np.full(len(denominator), np.nan)
-    np.divide(numerator, denominator, out=result, where=denominator > 0)
-    return result
+PROVIDER = ColumnMeasure.provider

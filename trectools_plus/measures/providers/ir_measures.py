@@ -75,9 +75,9 @@ class IrMeasuresProvider:
         """Return every name in the registry of ``ir_measures``."""
         return list(_ir_measures().measures.registry)
 
-    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
+    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure:
         """Construct a measure with its parameters."""
-        return IrMeasure(label, parameters, at) if label in self.labels() else None
+        return IrMeasure(label, parameters, at)
 
     def score(self, measures: Sequence[IrMeasure], run: RankedRun) -> list[FloatArray]:
         """Score every query; ``nan`` where ``ir_measures`` gives no value or divides by zero.
@@ -190,13 +190,10 @@ class IrMeasure(Measure):
 
     @property
     def _definition(self) -> Definition:
-        return Definition(
-            name=self.name,
-            formula=self.bound.SHORT_DESC.rstrip("."),
-            gain="as the formula says; a negative grade is not relevant",
-            cutoff=self.cutoff,
-            denominator="as the formula says",
-            relevance_level=self.relevance_level,
+        return self._define(
+            self.bound.SHORT_DESC.rstrip("."),
+            "as the formula says; a negative grade is not relevant",
+            "as the formula says",
             provider=f"{provided_by('ir-measures')} ({self.computed_by.NAME})",
             averaged_over=UNDEFINED.get(self.bound.NAME, AVERAGED_OVER),
         )
@@ -310,3 +307,6 @@ def _errors(bound: Any, spec: Any) -> dict[str, str]:
         for name, allowed in spec.params.items()
         if not allowed.validate(bound[name])
     }
+
+
+PROVIDER = IrMeasure.provider

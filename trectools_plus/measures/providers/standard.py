@@ -53,11 +53,9 @@ class PytrecEvalProvider:
         """Return the labels of the standard measures."""
         return list(_STANDARD)
 
-    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
+    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure:
         """Construct a measure with its parameters."""
-        found = _STANDARD.get(label)
-        if found is None:
-            return None
+        found = _STANDARD[label]
         parameters = fold_parameters(parameters, found.defaults)
         refuse_unknown_parameters(label, parameters, found.defaults)
         return TrecEvalMeasure(found, at, parameters)
@@ -226,14 +224,11 @@ class TrecEvalMeasure(Measure):
         formula = standard.formula.format(**words)
         if self.judged_only:
             formula += "; unjudged documents are removed from the ranking first"
-        return Definition(
-            name=self.name,
-            formula=formula,
-            gain=self._describe_gain() or standard.gain.format(**words),
-            cutoff=self.cutoff,
-            denominator=standard.denominator.format(**words),
-            relevance_level=self.relevance_level,
-            provider=trec_eval_provider(),
+        return self._define(
+            formula,
+            self._describe_gain() or standard.gain.format(**words),
+            standard.denominator.format(**words),
+            provider=f"{provided_by('pytrec-eval-terrier')} (trec_eval {TREC_EVAL_VERSION})",
             trec_eval_call=self.trec_call,
             see_also=self._see_also(),
         )
@@ -322,11 +317,6 @@ def _gains(measure: TrecEvalMeasure, run: RankedRun) -> IntArray:
     return np.array(gains, np.int64)[positions]
 
 
-def trec_eval_provider() -> str:
-    """Return the names and versions of pytrec_eval and trec_eval."""
-    return f"{provided_by('pytrec-eval-terrier')} (trec_eval {TREC_EVAL_VERSION})"
-
-
 class _Verbatim(str):
     """A text whose ``repr`` has no quotes."""
 
@@ -394,3 +384,6 @@ def _check_parameter(name: str, value: Any, label: str) -> None:
     is_valid, expected, remedy = _CHECKS[name]
     if not is_valid(value):
         raise UsageError(f"{expected} but got {value!r}", where=label, remedy=remedy)
+
+
+PROVIDER = TrecEvalMeasure.provider

@@ -6,9 +6,8 @@ An exception in a user's code becomes an error that names the code, without a tr
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
@@ -34,28 +33,6 @@ LARGEST_VALUE = 1e100
 """The largest absolute value: sums and squares over any number of queries stay finite."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rankings:
-    """The results of queries, with an entry per query in each list.
-
-    Attributes:
-        query_ids: The ids of the queries.
-        doc_ids: The documents in canonical order.
-        scores: Their scores.
-        qrels: The grade of every judged document.
-    """
-
-    query_ids: list[str]
-    doc_ids: list[list[str]]
-    scores: list[list[float]]
-    qrels: list[dict[str, int]]
-
-    def cut(self, cutoff: int | None) -> Rankings:
-        """Return the rankings without documents below rank ``cutoff``."""
-        doc_ids = [ranking[:cutoff] for ranking in self.doc_ids]
-        return replace(self, doc_ids=doc_ids, scores=[one[:cutoff] for one in self.scores])
-
-
 class UserProvider:
     """Computes measures that score one query at a time: user-defined ones, and MaxOntSim."""
 
@@ -67,12 +44,11 @@ class UserProvider:
 
         return sorted(entry_points(group=ENTRY_POINT_GROUP).names)
 
-    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
+    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure:
         """Construct a measure that an installed package registers."""
         point = find_entry_point(ENTRY_POINT_GROUP, label, "measure")
-        if point is None:
-            return None
-        with _named_errors(point.value):
+        assert point is not None
+        with named_errors(point.value):
             loaded = point.load()
         return construct(_checked_class(loaded, point.value), parameters, at)
 
@@ -96,16 +72,15 @@ class UserProvider:
         )
         numbers = rows["query"].to_numpy()
         pairs = zip(rows["doc_id_judged"].to_list(), rows["relevance"].to_list(), strict=True)
-        rankings = Rankings(
-            [queries.query_ids[number] for number in numbers],
-            rows["doc_id"].to_list(),
-            rows["score"].to_list(),
-            [dict(zip(doc_ids, relevance, strict=True)) for doc_ids, relevance in pairs],
-        )
+        qrels = [dict(zip(judged_ids, grades, strict=True)) for judged_ids, grades in pairs]
+        doc_ids, scores = rows["doc_id"].to_list(), rows["score"].to_list()
+        query_ids = [queries.query_ids[number] for number in numbers]
         columns = []
         for measure in measures:
             values = np.full(len(queries.query_ids), _value_without_results(measure))
-            values[numbers] = _scores(measure, rankings.cut(measure.cutoff))
+            cut = slice(measure.cutoff)
+            found = [one[cut] for one in doc_ids], [one[cut] for one in scores]
+            values[numbers] = _scores(measure, query_ids, *found, qrels)
             columns.append(values)
             _refuse_too_large(measure, values, queries)
         return columns
@@ -174,20 +149,23 @@ class BaseMeasure(DeclaredMeasure):
         pairs = zip(rankings, qrels, strict=True)
         return np.fromiter((self.score_query(r, q) for r, q in pairs), float, len(rankings))
 
-    def _score(self, rankings: Rankings) -> FloatArray:
+    def _score(
+        self,
+        query_ids: Sequence[str],  # noqa: ARG002
+        rankings: Sequence[Sequence[str]],
+        scores: Sequence[Sequence[float]],  # noqa: ARG002
+        qrels: Sequence[Mapping[str, int]],
+    ) -> FloatArray:
         """Return one value per query."""
-        return self.score_queries(rankings.doc_ids, rankings.qrels)
+        return self.score_queries(rankings, qrels)
 
     @property
     def _definition(self) -> Definition:
         text = (type(self).__doc__ or "").strip().partition("\n\n")[0]
-        return Definition(
-            name=self.name,
-            formula=" ".join(text.split()) or f"see {type(self).__module__}:{self._label()}",
-            gain="its own",
-            cutoff=self.cutoff,
-            denominator="its own",
-            relevance_level=self.relevance_level,
+        return self._define(
+            " ".join(text.split()) or f"see {type(self).__module__}:{self._label()}",
+            "its own",
+            "its own",
             provider=f"{type(self).__module__}:{type(self).__qualname__}",
         )
 
@@ -254,13 +232,17 @@ class BaseMetric(BaseMeasure):
         """Score one query, without its id and scores."""
         return self._calculate("", ranked_doc_ids, (), qrels_of_query)
 
-    def _score(self, rankings: Rankings) -> FloatArray:
+    def _score(
+        self,
+        query_ids: Sequence[str],
+        rankings: Sequence[Sequence[str]],
+        scores: Sequence[Sequence[float]],
+        qrels: Sequence[Mapping[str, int]],
+    ) -> FloatArray:
         import numpy as np
 
-        rows = zip(
-            rankings.query_ids, rankings.doc_ids, rankings.scores, rankings.qrels, strict=True
-        )
-        return np.fromiter((self._calculate(*row) for row in rows), float, len(rankings.doc_ids))
+        rows = zip(query_ids, rankings, scores, qrels, strict=True)
+        return np.fromiter((self._calculate(*row) for row in rows), float, len(rankings))
 
     def _calculate(
         self,
@@ -280,7 +262,7 @@ class BaseMetric(BaseMeasure):
 
 
 @contextmanager
-def _named_errors(where: str, remedy: str | None = None) -> Iterator[None]:
+def named_errors(where: str, remedy: str | None = None) -> Iterator[None]:
     """Turn an exception in a user's code into a UsageError that names the code."""
     try:
         yield
@@ -297,7 +279,7 @@ def load_class(module_name: str, class_name: str) -> type[BaseMeasure]:
         UsageError: If the module cannot be imported, or the class is not a subclass of BaseMeasure.
     """
     where = f"{module_name}:{class_name}"
-    with _named_errors(where, "write a measure as importable.module:ClassName"):
+    with named_errors(where, "write a measure as importable.module:ClassName"):
         found = import_object(module_name, class_name)
     return _checked_class(found, where)
 
@@ -305,7 +287,7 @@ def load_class(module_name: str, class_name: str) -> type[BaseMeasure]:
 def construct(measure_class: type[_M], parameters: Mapping[str, Any], at: Any) -> _M:
     """Construct a measure; an exception in its constructor becomes a UsageError."""
     cutoff = {} if at is None else {"cutoff": at}
-    with _named_errors(measure_class.__qualname__):
+    with named_errors(measure_class.__qualname__):
         parameters = fold_parameters(parameters, measure_class.parameter_defaults)
         measure = measure_class(**cutoff, **parameters)
     if measure.cutoff != at:
@@ -315,41 +297,6 @@ def construct(measure_class: type[_M], parameters: Mapping[str, Any], at: Any) -
             remedy="call super().__init__(cutoff, **parameters) in its __init__",
         )
     return measure
-
-
-def refuse_misleading_name(measure: Measure, is_standard: Callable[[str], bool]) -> None:
-    """Refuse a user's measure whose name would mislead readers of its figures.
-
-    Args:
-        measure: Any measure; built-in ones are not checked.
-        is_standard: Returns whether a name is that of a standard measure.
-
-    Raises:
-        UsageError: If its name is not a printable string, is that of a standard measure, or does
-            not end with its cutoff.
-    """
-    measure_class = type(measure)
-    if measure_class.__module__.startswith("trectools_plus."):
-        return
-    where = f"{measure_class.__module__}:{measure_class.__qualname__}"
-    with _named_errors(f"name of {where}"):
-        name = measure.name
-    if not isinstance(name, str) or not name.isprintable() or not name.strip():
-        raise UsageError(
-            f"expected a name but got {name!r}", where=where, remedy="return a printable string"
-        )
-    if is_standard(name):
-        raise UsageError(
-            f"{name} is the name of a standard measure",
-            where=where,
-            remedy="give your class another label",
-        )
-    if measure.cutoff is not None and not name.endswith(f"@{measure.cutoff}"):
-        raise UsageError(
-            f"the name {name} does not contain the cutoff {measure.cutoff}",
-            where=where,
-            remedy=f"let it end with @{measure.cutoff}, or set label and do not override name",
-        )
 
 
 def _refuse_too_large(measure: BaseMeasure, values: FloatArray, queries: JudgedQueries) -> None:
@@ -378,15 +325,15 @@ def _value_without_results(measure: BaseMeasure) -> float:
     return without
 
 
-def _scores(measure: BaseMeasure, rankings: Rankings) -> FloatArray:
+def _scores(measure: BaseMeasure, query_ids: Sequence[str], *results: Any) -> FloatArray:
+    """Return one value per query; ``results`` are further arguments of ``_score``."""
     import numpy as np
 
-    count = len(rankings.doc_ids)
-    with _named_errors(measure.name, f"fix its {measure._method}"):
-        values = np.asarray(measure._score(rankings), dtype=np.float64)
-    if values.shape != (count,):
+    with named_errors(measure.name, f"fix its {measure._method}"):
+        values = np.asarray(measure._score(query_ids, *results), dtype=np.float64)
+    if values.shape != (len(query_ids),):
         raise UsageError(
-            f"expected {plural(count, 'value')} but got an array of shape {values.shape}",
+            f"expected {plural(len(query_ids), 'value')} but got an array of shape {values.shape}",
             where=measure.name,
         )
     return values
@@ -400,3 +347,6 @@ def _checked_class(found: object, where: str) -> type[BaseMeasure]:
             remedy="derive the class from BaseMeasure",
         )
     return found
+
+
+PROVIDER = BaseMeasure.provider
