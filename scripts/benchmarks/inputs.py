@@ -37,8 +37,17 @@ def make_inputs(folder: Path, n_lines: int) -> Inputs:
     return inputs
 
 
-def make_similar_runs(folder: Path, n_runs: int, n_queries: int) -> tuple[Path, list[Path]]:
-    """Write qrels and runs of 100 results that find more and more relevant documents."""
+def make_similar_runs(
+    folder: Path, n_runs: int, n_queries: int, n_judged: int = 200
+) -> tuple[Path, list[Path]]:
+    """Write qrels and runs of 100 results that find more and more relevant documents.
+
+    Args:
+        folder: The folder of the files.
+        n_runs: The number of runs.
+        n_queries: The number of queries.
+        n_judged: The number of judged documents of each query, of 200.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(SEED)
     documents = 200
@@ -47,7 +56,7 @@ def make_similar_runs(folder: Path, n_runs: int, n_queries: int) -> tuple[Path, 
     rows = [
         f"{query} 0 d{document} {int(relevant[query, document])}\n"
         for query in range(n_queries)
-        for document in range(documents)
+        for document in range(n_judged)
     ]
     qrels = folder / "qrels.txt"
     qrels.write_text("".join(rows))

@@ -259,6 +259,25 @@ def comparing(setting: Setting) -> Iterator[Line]:
     yield Limits("compare of 100 runs, 4,950 pairs", compared, {"s": 60, "MB": 1000})
 
 
+def given_runs(setting: Setting) -> Iterator[Line]:
+    """The report of eight runs with 6,980 queries, against their evaluation."""
+    folder = setting.folder / "8-runs"
+    qrels, runs = make_similar_runs(folder, n_runs=8, n_queries=N_QUERIES, n_judged=50)
+    command, files = script("trectools-plus"), list(map(str, runs))
+    evaluated = [command, "eval", str(qrels), *files]
+    options = ["--qrels", str(qrels), "--no-cache", "--output-dir", str(folder / "report")]
+    reported = [command, "benchmark", "run", *options, "--runs", *files]
+    name = "benchmark run of eight runs"
+    tasks = process(evaluated), process(reported)
+    yield Row(f"{name} / eval, processor time", *tasks, 4.0, of_processors=True)
+
+    def peak() -> dict[str, float]:
+        return {"MB": peak_pss_mib(reported) * 1.048576}
+
+    if Path("/proc/self/smaps_rollup").exists():
+        yield Limits(f"{name}: memory", peak, {"MB": 500})
+
+
 ROWS: tuple[Callable[[Setting], Iterator[Line]], ...] = (
     starting,
     scoring,
@@ -271,6 +290,7 @@ ROWS: tuple[Callable[[Setting], Iterator[Line]], ...] = (
     reports,
     pages,
     comparing,
+    given_runs,
 )
 
 
