@@ -49,7 +49,7 @@ def test_every_measure_is_explained(measure):
         (requested,) = parse_arguments(
             ["--trec-eval-version=10", "-m", example[1], "q", "r"]
         ).requested
-        assert requested.given
+        assert requested.text is not None
 
 
 def test_no_explanation_without_its_measure():

@@ -91,12 +91,19 @@ ALIASES: Mapping[str, Alias] = {
 
 _PERSISTENCE = Alias("RBP", {"rel": 1}, values_bind="p")
 """ranx's ``rbp.95``; trec_eval 10's ``rbp`` is graded, as ``RBP`` without ``rel``."""
-_AMBIGUOUS = {"hits": ("HitRate", "RelRet")}
-"""Labels that mean different measures in different tools: the share of queries, or a number."""
-
-
-_ACROSS_LANGUAGES = ("average_mrr", "cross_lingual_variance")
-"""Figures of several languages, which are not measures of a run."""
+_ACROSS_LANGUAGES = (
+    "{text} is a figure of several languages, not a measure of a run",
+    "use benchmark multilingual; its report has this figure",
+)
+_NO_MEASURES = {
+    "hits": (
+        "{text!r} means different measures in different tools",
+        "use HitRate{rest} (1 if there is a relevant document), or RelRet{rest} (their number)",
+    ),
+    "average_mrr": _ACROSS_LANGUAGES,
+    "cross_lingual_variance": _ACROSS_LANGUAGES,
+}
+"""Names that are not measures, in lower case, with the message and the remedy of the error."""
 
 
 class NameParts(NamedTuple):
@@ -392,21 +399,11 @@ def _build(parts: NameParts, text: str) -> Measure:
 
 
 def _unknown(text: str, label: str) -> UsageError:
-    message = f"there is no measure {text!r}"
     # Suggestions contain the parameters and the cutoff, except trec_eval's names.
     rest = text[len(label) :]
-    meanings = _AMBIGUOUS.get(label.casefold())
-    if meanings is not None:
-        share, number = (f"{one}{rest}" for one in meanings)
-        return UsageError(
-            f"{text!r} means different measures in different tools",
-            remedy=f"use {share} (1 if there is a relevant document), or {number} (their number)",
-        )
-    if label.casefold() in _ACROSS_LANGUAGES:
-        return UsageError(
-            f"{text} is a figure of several languages, not a measure of a run",
-            remedy="use benchmark multilingual; its report has this figure",
-        )
+    if label.casefold() in _NO_MEASURES:
+        message, remedy = _NO_MEASURES[label.casefold()]
+        return UsageError(message.format(text=text), remedy=remedy.format(rest=rest))
     labels = registry.measure_labels()
     in_trec_eval = {name for name, one in ALIASES.items() if one.trec_eval} - {*labels}
     common = [name for name, one in ALIASES.items() if not one.trec_eval]
@@ -415,7 +412,7 @@ def _unknown(text: str, label: str) -> UsageError:
     near = difflib.get_close_matches(label.casefold(), folded, 3, 0.5)
     offered = [f"{name}{'' if name in in_trec_eval else rest}" for name in map(folded.get, near)]
     return UsageError(
-        message,
+        f"there is no measure {text!r}",
         remedy=f"did you mean {', '.join(offered)}?" if near else f"supported: {', '.join(labels)}",
     )
 

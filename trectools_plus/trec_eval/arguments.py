@@ -14,6 +14,7 @@ import getopt
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, cast
 
 from trectools_plus.display import Displayed
@@ -89,19 +90,27 @@ class Requested:
 
     Attributes:
         measure: The measure.
-        names: The names of its lines.
         numbers: Cutoffs or points, ascending; other numbers in the order given.
+        text: Its parameters in the command line; ``None`` for the defaults.
         pairs: ``(grade, gain)`` in the order given, without the persistence.
         persistence: The ``p`` of rbp and rbp_resid.
-        given: Whether the command line contains parameters of this measure.
     """
 
     measure: TrecMeasure
-    names: tuple[str, ...]
     numbers: tuple[float, ...] = ()
+    text: str | None = None
     pairs: tuple[tuple[int, float], ...] = ()
     persistence: float = 0.9
-    given: bool = False
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of its lines."""
+        name = self.measure.name
+        if self.measure.takes == "cutoffs":
+            return tuple(f"{name}_{number}" for number in self.numbers)
+        if self.measure.takes == "points":
+            return tuple(f"{name}_{f'{number:3.2f}'[:_MAX_DIGITS]}" for number in self.numbers)
+        return (name if self.text is None else f"{name}_{self.text}",)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -119,7 +128,7 @@ class Requested:
         Args:
             numbers: Only these cutoffs or points; ``None`` for all.
         """
-        if not self.given:
+        if self.text is None:
             return self.measure.name
         if self.measure.takes == "gains":
             words = [f"{grade}={gain!r}" for grade, gain in self.pairs]
@@ -351,14 +360,11 @@ def bind_parameters(measure: TrecMeasure, text: str | None) -> Requested:
     Raises:
         UsageError: If trec_eval would reject them, or read a text as 0.
     """
-    where = f"-m {measure.name}" if text is None else f"-m {measure.name}.{text}"
     if text is None or measure.takes == "none":
-        numbers = measure.defaults
-        return Requested(measure, _line_names(measure, numbers, None), numbers)
+        return Requested(measure, measure.defaults)
+    where = f"-m {measure.name}.{text}"
     if measure.takes == "gains":
-        pairs, persistence = _parse_gains(measure, text, where)
-        names = _line_names(measure, (), text)
-        return Requested(measure, names, pairs=pairs, persistence=persistence, given=True)
+        return _parse_gains(measure, text, where)
     numbers = tuple(_parse_number(measure, word, where) for word in text.split(","))
     if measure.takes in ("cutoffs", "points"):
         numbers = tuple(sorted(numbers))
@@ -374,17 +380,7 @@ def bind_parameters(measure: TrecMeasure, text: str | None) -> Requested:
             where=where,
             remedy="for example -m utility.1,-1,0,0",
         )
-    return Requested(measure, _line_names(measure, numbers, text), numbers, given=True)
-
-
-def _line_names(
-    measure: TrecMeasure, numbers: Iterable[float], text: str | None
-) -> tuple[str, ...]:
-    if measure.takes == "cutoffs":
-        return tuple(f"{measure.name}_{number}" for number in numbers)
-    if measure.takes == "points":
-        return tuple(f"{measure.name}_{f'{number:3.2f}'[:_MAX_DIGITS]}" for number in numbers)
-    return (measure.name if text is None else f"{measure.name}_{text}",)
+    return Requested(measure, numbers, text)
 
 
 def _parse_number(measure: TrecMeasure, word: str, where: str) -> float:
@@ -405,10 +401,8 @@ def _parse_number(measure: TrecMeasure, word: str, where: str) -> float:
     return number
 
 
-def _parse_gains(
-    measure: TrecMeasure, text: str, where: str
-) -> tuple[tuple[tuple[int, float], ...], float]:
-    pairs, persistence = [], 0.9
+def _parse_gains(measure: TrecMeasure, text: str, where: str) -> Requested:
+    pairs, persistence = [], Requested.persistence
     for word in text.split(","):
         grade, equals, gain = word.partition("=")
         value = _DECIMAL.fullmatch(gain)
@@ -430,4 +424,4 @@ def _parse_gains(
             pairs.append((int(whole[1]), float(value[1])))
         else:
             persistence = float(value[1])
-    return tuple(pairs), persistence
+    return Requested(measure, (), text, tuple(pairs), persistence)

@@ -16,6 +16,7 @@ from trectools_plus.trec_eval.arguments import Arguments, Requested
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from trectools_plus.measures.definitions.trec_eval_measures import TrecMeasure
     from trectools_plus.validation.findings import Finding
 
 Table: TypeAlias = "npt.NDArray[Any]"
@@ -59,11 +60,12 @@ def output_lines(scores: Scores, arguments: Arguments) -> Iterator[str]:
     Returns:
         Blocks without the final line end.
     """
-    if arguments.per_query:
+    if arguments.per_query and any(one.measure.per_query for one in scores.requested):
         yield from _query_blocks(scores)
     if arguments.summary:
         for requested in scores.requested:
-            yield from _summary_lines(requested, scores, arguments.complete)
+            if requested.measure.in_summary:
+                yield from _summary_lines(requested, scores, arguments.complete)
 
 
 def format_real(value: float) -> str:
@@ -81,6 +83,8 @@ def summarise(requested: Requested, scores: Scores, *, complete: bool) -> list[f
         scores: The values of all queries.
         complete: Average over all queries of the qrels; queries without results count 0.
     """
+    import numpy as np
+
     average = requested.measure.average
     n_scored = len(scores.query_ids)
     n_queries = scores.n_qrels if complete else n_scored
@@ -89,21 +93,15 @@ def summarise(requested: Requested, scores: Scores, *, complete: bool) -> list[f
     if complete and requested.measure.name == "num_rel":
         # trec_eval counts the grades above 0 in the qrels, for any value of -l.
         return [float(scores.n_relevant)]
-    totals = _sum(scores.values[requested.measure.name])
+    values = scores.values[requested.measure.name]
+    first = np.zeros((1, values.shape[1]))
+    totals: list[float] = np.add.accumulate(np.concatenate([first, values]))[-1].tolist()
     if average == "sum":
         return totals
     if average == "geometric":
         missing = (n_queries - n_scored) * math.log(MIN_GEO_MEAN)
         return [math.exp((total + missing) / n_queries) for total in totals]
     return [total / n_queries for total in totals]
-
-
-def _sum(values: Table) -> list[float]:
-    import numpy as np
-
-    last = np.add.accumulate(np.vstack([np.zeros(values.shape[1]), values]))[-1]
-    summed: list[float] = last.tolist()
-    return summed
 
 
 def _query_blocks(scores: Scores) -> Iterator[str]:
@@ -113,9 +111,7 @@ def _query_blocks(scores: Scores) -> Iterator[str]:
     with NaN each number is formatted by :func:`format_real`.
     """
     shown = [requested for requested in scores.requested if requested.measure.per_query]
-    if not shown:
-        return
-    formats = [_format_of(requested) for requested in shown for _ in requested.names]
+    formats = [_format_of(requested.measure) for requested in shown for _ in requested.names]
     template = _template(shown, formats)
     template_of_texts = _template(shown, ["%s" if one == _REAL else one for one in formats])
     tables = [scores.values[requested.measure.name].tolist() for requested in shown]
@@ -131,6 +127,12 @@ def _query_blocks(scores: Scores) -> Iterator[str]:
         yield lines.replace(_QUERY, query_id.replace("%", "%%")) % tuple(values)
 
 
+def _format_of(measure: TrecMeasure) -> str:
+    if measure.integer:
+        return _INTEGER
+    return _TEXT if measure.average == "text" else _REAL
+
+
 def _template(shown: Sequence[Requested], formats: Sequence[str]) -> str:
     names = [f"{name:<22}".replace("%", "%%") for requested in shown for name in requested.names]
     return "\n".join(f"{name}\t{_QUERY}\t{one}" for name, one in zip(names, formats, strict=True))
@@ -138,24 +140,13 @@ def _template(shown: Sequence[Requested], formats: Sequence[str]) -> str:
 
 def _summary_lines(requested: Requested, scores: Scores, complete: bool) -> Iterator[str]:
     measure = requested.measure
-    if not measure.in_summary:
-        return
     if measure.name == "runid":
-        yield _line("runid", scores.run_id)
-        return
-    figures = summarise(requested, scores, complete=complete)
-    for name, figure in zip(requested.names, figures, strict=True):
-        yield _line(name, _INTEGER % figure if measure.integer else format_real(figure))
-
-
-def _line(name: str, value: str) -> str:
-    return f"{name:<22}\t{ALL}\t{value}"
-
-
-def _format_of(requested: Requested) -> str:
-    if requested.measure.integer:
-        return _INTEGER
-    return _TEXT if requested.measure.average == "text" else _REAL
+        shown = [scores.run_id]
+    else:
+        figures = summarise(requested, scores, complete=complete)
+        shown = [_INTEGER % one if measure.integer else format_real(one) for one in figures]
+    for name, value in zip(requested.names, shown, strict=True):
+        yield f"{name:<22}\t{ALL}\t{value}"
 
 
 def notes_on_files(of_run: Iterable[Finding], of_qrels: Iterable[Finding]) -> list[str]:

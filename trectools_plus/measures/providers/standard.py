@@ -123,8 +123,9 @@ class TrecEvalMeasure(Measure):
         parameters, defaults = dict(self.parameters), dict(self.standard.defaults)
         at = self.cutoff if self.recall is None else self.recall
         if parameters.get("gains") is not None:
-            parameters["gains"] = _Verbatim(_spell_gains(parameters["gains"]))
-        return canonical_name(self.standard.label, parameters, defaults, at)
+            parameters["gains"] = _changed(parameters["gains"])
+        name = canonical_name(self.standard.label, parameters, defaults, at)
+        return name.replace(": ", ":").replace(", ", ",")
 
     def values_without_results(
         self, query: npt.NDArray[np.integer], grade: npt.NDArray[np.integer], n_queries: int
@@ -247,7 +248,7 @@ class TrecEvalMeasure(Measure):
         if self.parameters.get("dcg") == "exp-log2":
             return "2^grade - 1 (exponential); a negative grade counts as 0"
         if self.parameters.get("gains") is not None:
-            return f"the grade, replaced by {_spell_gains(self.parameters['gains'], ': ', ', ')}"
+            return f"the grade, replaced by {_changed(self.parameters['gains'])}"
         return None
 
 
@@ -317,18 +318,9 @@ def _gains(measure: TrecEvalMeasure, run: RankedRun) -> IntArray:
     return np.array(gains, np.int64)[positions]
 
 
-class _Verbatim(str):
-    """A text whose ``repr`` has no quotes."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def _spell_gains(gains: Mapping[int, int], colon: str = ":", comma: str = ",") -> str:
-    changed = (f"{grade}{colon}{gain}" for grade, gain in sorted(gains.items()) if grade != gain)
-    return "{" + comma.join(changed) + "}"
+def _changed(gains: Mapping[int, int]) -> dict[int, int]:
+    """Return the gains that differ from their grade, by grade."""
+    return {grade: gain for grade, gain in sorted(gains.items()) if grade != gain}
 
 
 def _checked_recall(recall: Any, label: str) -> float:
