@@ -207,15 +207,6 @@ SCORERS: Mapping[str, Scorer] = {
 """The measures of version 10 by name; each function returns shape (queries, lines)."""
 
 
-def scorer_of(name: str, arguments: Arguments) -> Scorer | None:
-    """Return the function that computes a measure; ``None`` if pytrec_eval computes it."""
-    if name == "relstring":
-        return relevance_strings
-    if name == "utility" and arguments.collection_size:
-        return utility
-    return SCORERS.get(name) if arguments.version == 10 else None
-
-
 def _column(values: npt.NDArray[Any]) -> FloatArray:
     # np.bincount of an empty array returns integers.
     return values.astype(np.float64)[:, None]

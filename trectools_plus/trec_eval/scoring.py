@@ -14,10 +14,10 @@ from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.judged import IntArray, JudgedRun
 from trectools_plus.measures.providers.pytrec_eval import Request, score_requests
 from trectools_plus.trec_eval.arguments import Arguments, Requested
-from trectools_plus.trec_eval.builtin import scorer_of
 from trectools_plus.trec_eval.output import Scores, Table
 
 if TYPE_CHECKING:
+    from trectools_plus.trec_eval.builtin import Scorer
     from trectools_plus.trec_eval.reading import Input
 
 
@@ -167,13 +167,25 @@ def _score(ranked: RankedInput, arguments: Arguments) -> dict[str, Table]:
     for_pytrec_eval = []
     for requested in arguments.requested:
         name = requested.measure.name
-        scorer = scorer_of(name, arguments)
+        scorer = _scorer_of(name, arguments)
         if scorer is not None:
             values[name] = scorer(requested, ranked.filtered, arguments)[ranked.evaluated]
         elif name != "runid":
             for_pytrec_eval.append(requested)
     level, judged_only = arguments.level, arguments.judged_only
     return values | _score_by_pytrec_eval(for_pytrec_eval, ranked, level, judged_only)
+
+
+def _scorer_of(name: str, arguments: Arguments) -> Scorer | None:
+    """Return the function that computes a measure; ``None`` if pytrec_eval computes it."""
+    needs_size = name == "utility" and arguments.collection_size > 0
+    if arguments.version == 9 and name != "relstring" and not needs_size:
+        return None
+    from trectools_plus.trec_eval import builtin
+
+    if needs_size:
+        return builtin.utility
+    return builtin.relevance_strings if name == "relstring" else builtin.SCORERS.get(name)
 
 
 def _reset_missing(
