@@ -172,7 +172,8 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
                 known = copy.copy(known)
                 known.further_aliases = tuple(dict.fromkeys(further))
                 found[measure.name] = known
-            if not _same(known, measure):
+            parameters = [getattr(one, "parameters", None) for one in (known, measure)]
+            if type(known) is not type(measure) or parameters[0] != parameters[1]:
                 raise UsageError(
                     f"two different measures are called {measure.name}",
                     where=f"{type(known).__name__} and {type(measure).__name__}",
@@ -357,12 +358,6 @@ def _is_standard(name: str) -> bool:
         or registry.find_label(label, providers) is not None
         or (match is not None and _alias_with_values(match) is not None)
     )
-
-
-def _same(first: Measure, second: Measure) -> bool:
-    """Return whether two measures of the same name are the same measure."""
-    parameters = [getattr(measure, "parameters", None) for measure in (first, second)]
-    return type(first) is type(second) and parameters[0] == parameters[1]
 
 
 def _number(value: str, text: str) -> float:

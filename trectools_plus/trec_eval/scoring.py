@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.judged import IntArray, JudgedRun
+from trectools_plus.measures.judged import JudgedRun
 from trectools_plus.measures.providers.pytrec_eval import Request, score_requests
 from trectools_plus.trec_eval.arguments import Arguments, Requested
 from trectools_plus.trec_eval.output import Scores, Table
@@ -106,12 +107,12 @@ def score_queries(query_ids: list[str], run: JudgedRun, arguments: Arguments) ->
         arguments: The command line.
     """
     ranked = rank_queries(query_ids, run, arguments)
-    if not len(ranked.evaluated):
+    if not ranked.evaluated.any():
         return QueryScores([], {})
     values = _score(ranked, arguments)
     if arguments.version == 10:
         _reset_missing(values, ranked.is_missing, arguments.requested)
-    return QueryScores([query_ids[at] for at in ranked.evaluated.tolist()], values)
+    return QueryScores(list(compress(query_ids, ranked.evaluated.tolist())), values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +120,13 @@ class RankedInput:
     """The ranks of judged documents.
 
     Attributes:
-        evaluated: Positions of the evaluated queries.
+        evaluated: A mask of the queries that are evaluated.
         is_missing: A mask of evaluated queries without results (version 10).
         run: The ranks of judged documents among all documents.
         filtered: With ``-J``, the ranks among judged documents; else the same as ``run``.
     """
 
-    evaluated: IntArray
+    evaluated: npt.NDArray[np.bool_]
     is_missing: npt.NDArray[np.bool_]
     run: JudgedRun
     filtered: JudgedRun
@@ -148,7 +149,7 @@ def rank_queries(query_ids: list[str], run: JudgedRun, arguments: Arguments) -> 
     if arguments.only_query is not None:
         chosen &= np.array([name == arguments.only_query for name in query_ids], bool)
     filtered = _judged_only(run) if arguments.judged_only else run
-    return RankedInput(np.flatnonzero(chosen), is_missing[chosen], run, filtered)
+    return RankedInput(chosen, is_missing[chosen], run, filtered)
 
 
 def _judged_only(run: JudgedRun) -> JudgedRun:
@@ -221,9 +222,7 @@ def _score_by_pytrec_eval(
         By measure name: values of shape (evaluated queries, lines).
     """
     run = _fill_empty_qrels(ranked.run)
-    is_evaluated = np.zeros(len(run.retrieved), bool)
-    is_evaluated[ranked.evaluated] = True
-    run = replace(run, retrieved=np.where(is_evaluated, run.retrieved, 0))
+    run = replace(run, retrieved=np.where(ranked.evaluated, run.retrieved, 0))
 
     def call(requests: Sequence[Request]) -> dict[str, FloatArray]:
         found = score_requests(run, run.grade, requests, level=level, judged_only=judged_only)

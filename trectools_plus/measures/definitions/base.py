@@ -91,10 +91,12 @@ class Definition(Displayed):
 
     def _text(self) -> str:
         """The name, the formula and what else decides the figures, on a few lines."""
-        lines = [f"{self.name}: {self.formula}", f"  gain: {self.gain}"]
-        lines.append(f"  denominator: {self.denominator}")
-        lines.append(f"  relevant: grade {self.relevance_level} or more; by {self.provider}")
-        return "\n".join(lines)
+        return (
+            f"{self.name}: {self.formula}\n"
+            f"  gain: {self.gain}\n"
+            f"  denominator: {self.denominator}\n"
+            f"  relevant: grade {self.relevance_level} or more; by {self.provider}"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values.

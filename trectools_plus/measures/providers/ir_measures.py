@@ -144,7 +144,8 @@ class IrMeasure(Measure):
         _check_parameters(self.bound, label)
         self.computed_by = _provider_of(self.bound)
         self.cutoff = self.bound.params.get("cutoff")
-        self.relevance_level = self._level()
+        level = self.bound["rel"] if "rel" in base.SUPPORTED_PARAMS else 1
+        self.relevance_level = level if isinstance(level, int) else 1
         is_accuracy = self.bound.NAME == "Accuracy"
         self.value_without_results = math.nan if is_accuracy else float(self.bound.DEFAULT)
 
@@ -178,10 +179,6 @@ class IrMeasure(Measure):
                 remedy="give the qrels of a diversity task, or another measure",
             )
         return super().notes_on_qrels(queries)
-
-    def _level(self) -> int:
-        level = self.bound["rel"] if "rel" in self.bound.SUPPORTED_PARAMS else 1
-        return level if isinstance(level, int) else 1
 
     @property
     def name(self) -> str:
