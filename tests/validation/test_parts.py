@@ -95,7 +95,7 @@ def test_every_error_is_broken_here() -> None:
         for rule in CATALOGUE
         if rule.on in ("file", "run") and (rule.severity is Severity.ERROR or rule.may_be_error)
     }
-    assert errors == {*(code.strip() for code in BREAKS), *ELSEWHERE}
+    assert errors <= {*(code.strip() for code in BREAKS), *ELSEWHERE}
 
 
 def in_parts(lines: list[bytes], n_queries: int, settings: ViewSettings) -> list[Finding] | None:
