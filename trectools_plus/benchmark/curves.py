@@ -19,12 +19,11 @@ from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Averaging, Missing, NoRelevant, score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import mean_intervals
-from trectools_plus.statistics.arrays import IntervalOptions
+from trectools_plus.statistics.arrays import FloatArray, IntervalOptions
 from trectools_plus.text import plural
 
 RECALL_LEVELS = tuple(step / 10 for step in range(11))

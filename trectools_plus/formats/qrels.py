@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
+from trectools_plus.formats.columns.decimals import INTEGER, INTEGRAL
 from trectools_plus.formats.columns.errors import find_field_error, raise_first_error
-from trectools_plus.formats.columns.numbers import INTEGER, INTEGRAL
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import InputError
+from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.columns.errors import find_field_error, raise_first_error
-from trectools_plus.formats.columns.numbers import DECIMAL
 from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.interchange.systems import refuse_systems

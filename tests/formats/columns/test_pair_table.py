@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns import judged
+from trectools_plus.formats.columns import pair_table
 from trectools_plus.formats.columns.pair_table import number_pairs
 from trectools_plus.formats.columns.words import Ids
 
@@ -19,7 +19,9 @@ def test_equal_pairs_have_equal_numbers(pairs: list[tuple[int, str]], collide: b
     query = np.array([one for one, _ in pairs], np.int64)
     with pytest.MonkeyPatch.context() as patch:
         if collide:  # keys are hashes, which may be equal for different pairs
-            patch.setattr(judged, "_keys", lambda _ids, query, _bits: query.astype(np.uint64) // 2)
+            patch.setattr(
+                pair_table, "_keys", lambda _ids, query, _bits: query.astype(np.uint64) // 2
+            )
         numbers = number_pairs(Ids.of_texts([text for _, text in pairs]), query).tolist()
     assert len(set(zip(pairs, numbers, strict=True))) == len(set(pairs)) == len(set(numbers))
     assert set(numbers) == set(range(len(set(pairs))))

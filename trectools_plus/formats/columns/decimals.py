@@ -1,5 +1,8 @@
 """Decimal numbers, eight digits at a time, with exactly the values of Python's ``float()``.
 
+Only ASCII digits in decimal notation are accepted, because evaluation tools disagree on ``0x1p3``,
+``1_000``, ``9,5``, ``nan`` and full-width digits.
+
 Numbers of up to 18 digits are parsed with arrays. The digits make a whole number, which is divided
 or multiplied by a power of ten up to 10^22, which is exact in 64 bits. If the whole number is below
 2^53, one rounding gives the correct value (Clinger 1990). Otherwise the quotient is computed with
@@ -13,15 +16,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.formats.columns.words import Flags, Ids, Rows, Text, Word
 
+if TYPE_CHECKING:
+    import polars as pl
+
 Floats = npt.NDArray[np.float64]
 
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+INTEGER = r"^[+-]?[0-9]+$"
+INTEGRAL = r"^[+-]?[0-9]+\.0*$"
+_DECIMAL = re.compile(DECIMAL)
 _NOT_FINITE = re.compile(r"(?i)[+-]?(?:nan|inf|infinity)")
 
 _WHOLE = re.compile(r"([+-]?[0-9]+)(\.0*)?")
@@ -389,3 +399,14 @@ def _eight_digits(word: Word) -> Word:
     number *= np.uint64(42949672960001)
     number >>= np.uint64(32)
     return number
+
+
+def parse_column(texts: pl.Series) -> pl.Series:
+    """Parse a column of decimal numbers.
+
+    Returns:
+        Float64: infinite if a number is too large; null if a text is not a decimal number.
+    """
+    import polars as pl
+
+    return texts.set(~texts.str.contains(DECIMAL), None).cast(pl.Float64, strict=False)

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.formats.columns.columns import Columns, Origin, scan_columns
+from trectools_plus.formats.columns.decimals import parse_column
 from trectools_plus.formats.columns.facts import Occurrences
-from trectools_plus.formats.columns.numbers import parse_decimals
 from trectools_plus.formats.columns.odd_lines import OddLines
 from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.interchange.delimited import Table
@@ -152,7 +152,7 @@ def arrange(
         }
     if "rank" not in frame.columns or (frame["rank"] == "").any():
         ranks = pl.col("value").rank("ordinal", descending=True).over("query_id")
-        values = frame.select("query_id", value=parse_decimals(frame["score"]))
+        values = frame.select("query_id", value=parse_column(frame["score"]))
         frame = frame.with_columns(rank=values.select(ranks.fill_null(0)).to_series())
     tag = _words(frame, "tag", tag_of_path(source.path))
     frame = frame.with_columns(q0=pl.lit("Q0"), tag=tag).select("line", *kind.columns)

@@ -15,7 +15,7 @@ import polars as pl
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import Columns, Origin, scan_columns
-from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
+from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.interchange.arrangement import arrange, arrange_table
 from trectools_plus.formats.interchange.delimited import (

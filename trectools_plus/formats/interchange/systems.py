@@ -15,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
+from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.text import quoted, visible
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
+from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.interchange.delimited import Header, find_header, read_table
 from trectools_plus.formats.interchange.names import CASE_FIELDS, TOPIC_FIELDS, find_fields
 from trectools_plus.formats.nodes.model import Items, Mapping, Node, Scalar, Tree, TreeError

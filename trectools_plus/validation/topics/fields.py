@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
-from trectools_plus.formats.columns.numbers import INTEGRAL
+from trectools_plus.formats.columns.decimals import INTEGRAL
 from trectools_plus.formats.nodes.model import JSON_CONSTANTS, Node, Scalar, describe
 from trectools_plus.formats.topic_records.model import Problem, Report
 from trectools_plus.formats.topic_schema import ID_KEYS, JUDGED_KEYS, TERM_SPELLINGS, TEXT_KEYS

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from trectools_plus.formats.columns.columns import scan_columns
-from trectools_plus.formats.columns.numbers import DECIMAL
+from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.interchange.tree import (
     find_topics_header,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
+from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS
 
 SNIFFED_BYTES = 4096

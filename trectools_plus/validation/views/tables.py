@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.formats.columns.columns import Columns, Origin
-from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
+from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.odd_lines import OddLines
 from trectools_plus.formats.columns.rows import QrelsRows, QueryBlocks, RunRows
 from trectools_plus.formats.columns.words import Ids, Rows

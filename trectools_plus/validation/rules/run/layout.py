@@ -7,7 +7,7 @@ import re
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
+from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.text import on, plural, quoted
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule

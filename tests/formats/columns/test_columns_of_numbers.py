@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns.numbers import parse_decimals
+from trectools_plus.formats.columns.decimals import parse_column
 
 DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 TEXT = (
@@ -24,4 +24,4 @@ TEXT = (
 @example([".5", "5.", "+.5e+03", "00012", "9007199254740993", "1.7976931348623159e308"])
 def test_decimals_equal_pythons(texts: list[str]) -> None:
     expected = [float(text) if DECIMAL.fullmatch(text) else None for text in texts]
-    assert parse_decimals(pl.Series(texts)).to_list() == expected
+    assert parse_column(pl.Series(texts)).to_list() == expected
