@@ -214,10 +214,10 @@ def _iter_line_blocks(path: str | Path, start: int) -> Iterator[bytes]:
 def _queries_of(block: bytes) -> Ids:
     """Return the first field of each line, empty if it has none."""
     lines = LineShapes.of(block + b"\n")
-    is_first = np.diff(lines.line[lines.fields], prepend=-1) > 0
+    is_first = np.diff(lines.line, prepend=-1) > 0
     first = lines.fields[is_first]
     starts, ends = lines.starts.copy(), lines.starts.copy()
-    line = lines.line[first]
+    line = lines.line[is_first]
     starts[line] = np.where(first > 0, lines.breaks[first - 1] + 1, 0)
     ends[line] = lines.breaks[first]
     ends[line] -= lines.text[ends[line] - 1] == CR  # of a line that ends in CR LF

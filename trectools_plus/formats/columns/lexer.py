@@ -198,7 +198,7 @@ class Lexer:
     def _tidy(self, chunk: bytes, begin: int) -> bytes:
         """Return a chunk's rows as tidy rows, and record everything else."""
         chunk = self._as_utf8(chunk, begin)
-        n_crlf = chunk.count(b"\r\n")
+        n_crlf = chunk.count(b"\r\n") if b"\r" in chunk else 0  # a single byte is found fast
         if n_crlf:
             self._n_crlf += n_crlf
             chunk = chunk.replace(b"\r\n", b"\n")

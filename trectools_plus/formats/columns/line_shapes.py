@@ -27,11 +27,12 @@ class LineShapes:
         text: The chunk, with LF at the end of each line.
         breaks: The places of all breaks.
         marks: The breaks.
-        line: The line of each break, from 0.
         starts: The first byte of each line.
         ends: The LF of each line.
         fields: The breaks after a field, as positions in ``breaks``.
+        line: The line of each field, from 0.
         n_fields: The number of fields of each line.
+        n_breaks: The number of breaks of each line, with its end.
         is_comment: Whether each line begins with ``#``.
         has_controls: Whether there are control characters, except NUL and CR.
     """
@@ -39,11 +40,12 @@ class LineShapes:
     text: Bytes
     breaks: Counts
     marks: Bytes
-    line: Counts
     starts: Counts
     ends: Counts
     fields: Counts
+    line: Counts
     n_fields: Counts
+    n_breaks: Counts
     is_comment: Flags
     has_controls: bool
 
@@ -63,15 +65,23 @@ class LineShapes:
             others = marks[~is_break]
             has_controls = bool(((others != 0) & (others != CR)).any())
             breaks, marks = breaks[is_break], marks[is_break]
-        is_end = marks == LF
-        ends = breaks[is_end]
-        line = np.cumsum(is_end) - is_end
-        fields = np.flatnonzero(np.diff(breaks, prepend=-1) > 1)
+        last = np.flatnonzero(marks == LF)  # of each line
+        ends = breaks[last]
         starts = np.concatenate([[0], ends[:-1] + 1])
-        n_fields = np.bincount(line[fields], minlength=len(ends))
-        is_comment = text[starts] == HASH
+        fields = np.flatnonzero(np.diff(breaks, prepend=-1) > 1)
+        n_fields = np.diff(np.searchsorted(fields, last, "right"), prepend=0)
         return cls(
-            text, breaks, marks, line, starts, ends, fields, n_fields, is_comment, has_controls
+            text=text,
+            breaks=breaks,
+            marks=marks,
+            starts=starts,
+            ends=ends,
+            fields=fields,
+            line=np.repeat(np.arange(len(ends)), n_fields),
+            n_fields=n_fields,
+            n_breaks=np.diff(last, prepend=-1),
+            is_comment=text[starts] == HASH,
+            has_controls=has_controls,
         )
 
     @property
@@ -79,24 +89,20 @@ class LineShapes:
         """The number of bytes of each line without its end."""
         return self.ends - self.starts
 
-    @property
-    def n_breaks(self) -> Counts:
-        """The number of breaks of each line, with its end."""
-        return np.bincount(self.line, minlength=len(self.ends))
-
     def has(self, *marks: int) -> Flags:
         """Flag the lines with one of some blanks."""
         flags = np.zeros(len(self.ends), np.bool_)
         for mark in marks:
-            flags[self.line[self.marks == mark]] = True
+            places = self.breaks[self.marks == mark]
+            if len(places):
+                flags[np.searchsorted(self.ends, places)] = True
         return flags
 
     def count_with_between(self, which: Flags, *marks: int) -> list[int]:
         """Count the flagged lines with each of ``marks`` right before a field, except the first."""
-        line = self.line[self.fields]
-        is_later = line[1:] == line[:-1]
+        is_later = self.line[1:] == self.line[:-1]
         blanks = self.marks[self.fields[1:] - 1][is_later]
-        line = line[1:][is_later]
+        line = self.line[1:][is_later]
         counts = []
         for mark in marks:
             flags = np.zeros(len(self.ends), np.bool_)
@@ -116,15 +122,16 @@ class LineShapes:
 
     def tidy_rows(self, row: Flags, separator: bytes) -> bytes:
         """Return the flagged lines with one separator after each field and LF at the end."""
-        fields = self.fields
+        fields, line = self.fields, self.line
         kept = np.ones(len(self.text), np.bool_)
         kept[self.breaks] = False
         if not row.all():
             kept &= np.repeat(row, self.lengths + 1)
-            fields = fields[row[self.line[fields]]]
+            is_kept = row[line]
+            fields, line = fields[is_kept], line[is_kept]
         ends = self.breaks[fields]
         is_last = np.ones(len(fields), np.bool_)
-        is_last[:-1] = np.diff(self.line[fields]) > 0
+        is_last[:-1] = line[1:] > line[:-1]
         tidy = self.text.copy()
         tidy[ends] = np.where(is_last, np.uint8(LF), np.uint8(separator[0]))
         kept[ends] = True
