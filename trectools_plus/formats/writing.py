@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import InputError
+from trectools_plus.formats.columns.words import join_texts
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.compression import SUFFIXES, open_compressed
 from trectools_plus.text import shortened
@@ -89,7 +90,7 @@ def _are_plain(texts: pl.Series) -> bool:
 
     if not texts.str.len_bytes().min():
         return False
-    data = np.frombuffer(str(texts.str.join("").item()).encode(), np.uint8)
+    data = np.frombuffer(join_texts(texts).encode(), np.uint8)
     return bool(data.min() > ord(" ") and data.max() <= ord("~") and not (data == ord("#")).any())
 
 

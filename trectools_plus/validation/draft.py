@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from trectools_plus.choices import MAX_TAG_LENGTH, Dedup, OnConflict
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.columns.words import Rows
+from trectools_plus.formats.columns.words import Rows, join_texts
 from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.validation.registry import Registry, RuleFix
@@ -260,8 +260,7 @@ class Draft:
             unparsed_lines = unparsed_lines.update(new_lines, on="line")
         if unparsed_lines.height:
             texts = pl.concat([texts, unparsed_lines]).sort("line", maintain_order=True)
-        text = (texts["text"] + "\n").str.join("").item() or ""  # null without lines
-        data = str(text).encode()
+        data = join_texts(texts["text"] + "\n").encode()
         # A missing line end at the end of the file is kept, because the file may be truncated.
         data = data.removesuffix(b"\n") if self.view.ends_in_unparsed_line() else data
         return self.replaced(data, texts["line"].to_numpy())

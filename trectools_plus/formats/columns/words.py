@@ -138,7 +138,7 @@ class Ids:
     @classmethod
     def of_series(cls, texts: pl.Series) -> Ids:
         """Return the texts of a column of strings without nulls."""
-        data = str(texts.str.join("").item()).encode() if texts.len() else b""
+        data = join_texts(texts).encode()
         ends = np.cumsum(texts.str.len_bytes().to_numpy(), dtype=np.int64)
         starts = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
         return cls.of(Text.of(data.replace(_NUL, _FOR_NUL)), starts, ends)
@@ -330,6 +330,12 @@ class Ids:
     def lower(self) -> Ids:
         """Return ASCII texts in lower case."""
         return Ids(tuple(map(_lower, self.words)))
+
+
+def join_texts(texts: pl.Series, separator: str = "") -> str:
+    """Return the texts of a column as one text."""
+    # Polars 1.33 fails on a text that is repeated, unless the column is a slice.
+    return texts.slice(0, texts.len()).str.join(separator).item() or ""  # null without texts
 
 
 def _add_rest(rest: bytes, rests: dict[int, bytes]) -> int:

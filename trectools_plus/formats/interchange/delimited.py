@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from trectools_plus.formats.columns.odd_lines import OddLines
+from trectools_plus.formats.columns.words import join_texts
 
 SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-separated"}
 """The separators that are detected, with the names of the formats."""
@@ -194,7 +195,7 @@ def _split_regular_quotes(body: str, header: Header) -> Table | None:
         values = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
     else:
         values = pl.read_csv(
-            frame["text"].str.join("\n").item().encode(),
+            join_texts(frame["text"], "\n").encode(),
             has_header=False,
             separator=header.separator,
             schema=dict.fromkeys(names, pl.String),
