@@ -15,6 +15,7 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.source import source_of
 from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark, iter_query_chunks
 from trectools_plus.formats.tables import Qrels
@@ -197,6 +198,15 @@ def test_a_query_in_two_parts_is_not_read_in_parts() -> None:
     lines = [*rows(ROW), row(ROW, 0, 9)]
     with pytest.raises(SplitQueryError):
         read_in_parts("run", chunks_of(lines), ViewSettings(4), nothing)
+
+
+def test_a_byte_order_mark_in_the_middle_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [BOM + line if b"3 Q0 d1 " in line else line for line in rows(ROW)]
+    settings = ViewSettings(4)
+    monkeypatch.setattr(parts, "SNIFFED_BYTES", 4096)
+    found = in_parts(lines, 1, settings)
+    assert found == whole(lines, settings)
+    assert found
 
 
 def chunks_of(lines: list[bytes]) -> list[Chunk]:

@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-Work = Callable[["RunView"], tuple[Mapping[str, Any], _T]]
+Work = Callable[[RunView], tuple[Mapping[str, Any], _T]]
 """Work on a part: returns what it collected for rules, by code, and a result to be pickled."""
 
 
@@ -60,7 +60,7 @@ class SplitQueryError(NotInPartsError):
 
 @dataclass(frozen=True, eq=False)
 class RunPart:
-    """What the rules need to know of a part of a run, or of all parts together.
+    """The facts about a part of a run, or about all parts together, that rules need.
 
     Attributes:
         columns: The lines that are not rows, and the facts; of the first part also its content.
@@ -388,7 +388,8 @@ def _with_start(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     chunks = iter(chunks)
     start = b""
     for chunk in chunks:
-        start += chunk()
+        # A byte order mark within the file is doubled at the start of a chunk.
+        start += chunk().removeprefix(BOM) if start else chunk()
         if len(start) >= SNIFFED_BYTES and start.count(b"\n") > 2:
             break
     if start:
