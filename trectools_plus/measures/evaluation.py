@@ -725,7 +725,3 @@ def notes_without_relevant(without: Sequence[str], averaging: Averaging) -> list
         f"{plural(len(without), 'query', 'queries')} of the qrels {'has' if one else 'have'} no "
         f"relevant document and {effect}: {listed(without)}"
     ]
-
-
-def _none_if_nan(value: float) -> float | None:
-    return None if math.isnan(value) else value

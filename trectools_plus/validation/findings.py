@@ -31,11 +31,6 @@ class Severity(StrEnum):
     WARNING = "warning"
     INFO = "info"
 
-    def is_above(self, other: Severity) -> bool:
-        """Return whether this severity is higher."""
-        order = list(Severity)
-        return order.index(self) < order.index(other)
-
 
 class Fix(StrEnum):
     """The way in which a program can fix a finding.

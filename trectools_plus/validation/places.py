@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -58,9 +57,7 @@ class Places:
             for name in {**self.sums, **later.sums}
         }
         first = self if self.count else later
-        lines = (*self.lines, *later.lines)
-        if not isinstance(self.lines, array):
-            lines = lines[:LINES_KEPT]
+        lines = (*self.lines, *later.lines)[:LINES_KEPT]
         return replace(first, count=self.count + later.count, lines=lines, sums=sums)
 
     def moved(self, n_lines: int) -> Places:

@@ -91,12 +91,6 @@ class QueryBlocks:
         return rows
 
     @classmethod
-    def of_queries(cls, query_ids: Sequence[str]) -> QueryBlocks:
-        """Return a block of one row for each query."""
-        numbers = np.arange(len(query_ids))
-        return cls(numbers, list(query_ids), numbers, len(query_ids))
-
-    @classmethod
     def joined(cls, parts: Sequence[QueryBlocks]) -> QueryBlocks:
         """Return the blocks of some parts of a file, one part after the other."""
         if len(parts) == 1:
@@ -241,13 +235,6 @@ class QrelsRows:
             Ids.joined([part.doc_ids for part in parts]),
             WholeNumbers.joined([part.grades for part in parts]),
         )
-
-    @classmethod
-    def of_queries(cls, query_ids: Sequence[str]) -> QrelsRows:
-        """Return a row for each query, without a document."""
-        n_rows = len(query_ids)
-        none, numbers = Ids.constant("", n_rows), WholeNumbers.of(np.zeros(n_rows, np.int64))
-        return cls(QueryBlocks.of_queries(query_ids), none, none, numbers)
 
     @classmethod
     def of_frame(cls, frame: pl.DataFrame) -> QrelsRows:

@@ -58,10 +58,14 @@ class Judgments(Grades):
 
     @cached_property
     def _table(self) -> PairTable:
+        if self.doc_ids is self.view.doc_ids:  # in the order of the rows
+            return self.view.pairs
         return PairTable.of(self.doc_ids, self.query)
 
     @cached_property
     def _folded_table(self) -> PairTable:
+        if self.doc_ids is self.view.doc_ids:
+            return self.view.folded_pairs
         folds = folded(self.doc_ids)
         return self._table if folds is self.doc_ids else PairTable.of(folds, self.query)
 

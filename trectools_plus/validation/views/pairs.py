@@ -165,7 +165,7 @@ class PairView:
 
     @property
     def collected(self) -> Mapping[str, Any] | None:
-        """What the rules collected, if the run was read in parts."""
+        """The places that rules collected, by code, if the run was read in parts."""
         return self.run.collected
 
     @property

@@ -1,4 +1,4 @@
-"""What rules and fixes on the layout of runs and of qrels share: other formats, lines in them."""
+"""Shared by rules and fixes on the layout of runs and of qrels: other formats, lines in them."""
 
 from __future__ import annotations
 

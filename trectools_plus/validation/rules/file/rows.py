@@ -1,4 +1,4 @@
-"""What rules and fixes of runs and of qrels share: their first places, and repeated rows."""
+"""Shared by rules and fixes of runs and of qrels: their first places, and repeated rows."""
 
 from __future__ import annotations
 
