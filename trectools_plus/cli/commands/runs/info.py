@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from trectools_plus import validation
+from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.cli.options.common import TextOrJson
 from trectools_plus.cli.printing import write_json
 
@@ -25,6 +26,7 @@ def runs_info(
       runs info lexical.run
       runs info lexical.run --format json
     """
+    load_numpy_without_threads()
     info = validation.describe_file(run)
     if output_format == "json":
         write_json(info)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from trectools_plus import formats, validation
+from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.choices import Dedup
 from trectools_plus.cli.options.common import Columns
 from trectools_plus.cli.options.groups import with_groups
@@ -107,6 +108,7 @@ def runs_validate(
       trectools-plus runs validate base.run --format json --ignore R123,R106
       trectools-plus runs validate base.run --fix fixed.run --fix R152 --diff
     """
+    load_numpy_without_threads()
     choices = rules.choices(max_depth=max_depth, max_tag_length=max_tag_length)
     runs, unread = find_readable(runs, (qrels, topics, docids))
     limits = choices.profile
