@@ -250,7 +250,7 @@ def _set_option(arguments: Arguments, letter: str, value: str) -> None:
                 where="-R",
                 remedy=f"use {', '.join(_JUDGMENTS)}",
             )
-        arguments.judgments = cast(Judgments, value)
+        arguments.judgments = value
 
 
 def _parse_whole_number(letter: str, value: str, least: int) -> int:

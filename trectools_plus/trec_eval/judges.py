@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -133,12 +133,14 @@ def _rank(data: Input, rows: Sequence[_Row], arguments: Arguments) -> list[_Quer
     n_retrieved = dict(zip(found.number.tolist(), found.lengths.tolist(), strict=True))
     ranks = np.zeros(len(data.qrels.relevance), np.int64)
     ranks[found.judgments] = found.ranks
+    depth = math.inf if arguments.max_retrieved is None else arguments.max_retrieved
     queries, by_query = [], groupby(rows, attrgetter("query_id"))
     for number, (query_id, some) in enumerate(by_query):
         own, count = [*some], n_retrieved.get(number, 0)
         of_documents = ranks[data.qrels.starts[number] : data.qrels.starts[number + 1]]
         if is_reversed:
             of_documents = np.where(of_documents > 0, count + 1 - of_documents, 0)
+            of_documents = np.where(of_documents > depth, 0, of_documents)
         documents = dict.fromkeys(row.doc_id for row in own)
         rank_of = dict(zip(documents, of_documents.tolist(), strict=True))
         text = query_id.decode("utf-8", "surrogateescape")
@@ -146,19 +148,17 @@ def _rank(data: Input, rows: Sequence[_Row], arguments: Arguments) -> list[_Quer
     return queries
 
 
-def _score_preferences(
-    queries: Sequence[_Query], arguments: Arguments, path: str
-) -> QueryScores:
-    query_ids, found = [], []
+def _score_preferences(queries: Sequence[_Query], arguments: Arguments, path: str) -> QueryScores:
+    names = [one.measure.name for one in arguments.requested if one.measure.needs == "prefs"]
     scores_missing = arguments.complete and arguments.version == 10
-    for query in queries:
-        if not (query.n_retrieved or scores_missing):
-            continue
-        if arguments.only_query not in (None, query.query_id):
-            continue
+    scored = [
+        query
+        for query in queries
+        if (query.n_retrieved or scores_missing) and arguments.only_query in (None, query.query_id)
+    ]
+    values: dict[str, list[list[float]]] = {name: [] for name in names}
+    for query in scored:
         ranks = query.rank_of
-        if arguments.max_retrieved is not None:
-            ranks = {one: 0 if at > arguments.max_retrieved else at for one, at in ranks.items()}
         in_order = sorted(ranks, key=lambda doc_id: ranks[doc_id] or math.inf)
         positions = {doc_id: at for at, doc_id in enumerate(in_order)}
         preferences = [
@@ -167,59 +167,56 @@ def _score_preferences(
         ]
         n_retrieved = sum(rank > 0 for rank in ranks.values())
         try:
-            found.append(score_preferences(preferences, len(ranks), n_retrieved))
+            found = score_preferences(
+                preferences,
+                len(ranks),
+                n_retrieved,
+                equal_numbers=any("Rnonrel" in name for name in names),
+            )
         except CheckFailedError as error:
             error.where = f"{path}, query {query.query_id}"
             raise
-        query_ids.append(query.query_id)
-    names = [one.measure.name for one in arguments.requested if one.measure.needs == "prefs"]
-    values = {name: np.array([[one[name]] for one in found], np.float64) for name in names}
-    return QueryScores(query_ids, values)
+        for name, column in values.items():
+            column.append([found[name]])
+    return QueryScores(
+        [query.query_id for query in scored],
+        {name: np.array(column, np.float64) for name, column in values.items()},
+    )
 
 
 def _score_grades(queries: Sequence[_Query], arguments: Arguments, path: str) -> QueryScores:
     """Score each judge's grades like those of a query, and average over the judges."""
-    query_ids, retrieved = [], []
+    judges: list[_Query] = []
     judged: list[tuple[int, int, int]] = []
     for query in queries:
         rows = sorted(query.rows, key=attrgetter("judge", "doc_id"))
-        for judge, some in groupby(rows, attrgetter("judge")):
-            grades: dict[bytes, int] = {}
-            for row in some:
-                if row.doc_id in grades:
-                    raise CheckFailedError(
-                        f"judge {judge.decode(errors='replace')} has graded document "
-                        f"{row.doc_id.decode(errors='replace')} twice; trec_eval stops here",
-                        where=f"{path}, query {query.query_id}",
-                        remedy="keep one of the rows",
-                    )
-                grades[row.doc_id] = int(row.value)
-            number = len(query_ids)
-            judged += [(number, query.rank_of[one], grade) for one, grade in grades.items()]
-            query_ids.append(query.query_id)
-            retrieved.append(query.n_retrieved)
-    columns = np.array(judged, np.int64).T
-    run = JudgedRun.of(np.array(retrieved, np.int64), *columns)
+        for _, some in groupby(rows, attrgetter("judge")):
+            own = [*some]
+            if len({row.doc_id for row in own}) < len(own):
+                raise CheckFailedError(
+                    "a judge has graded a document twice; trec_eval stops here",
+                    where=f"{path}, query {query.query_id}",
+                    remedy="keep one of the rows",
+                )
+            judged += [(len(judges), query.rank_of[row.doc_id], int(row.value)) for row in own]
+            judges.append(query)
+    retrieved = np.array([query.n_retrieved for query in judges], np.int64)
+    run = JudgedRun.of(retrieved, *np.array(judged, np.int64).T)
     of_one_judge = measures_of(arguments.version)
-    names = {
-        one.measure.name: one.measure.name.removesuffix("_avgjg")
+    requested = {
+        one.measure.name: replace(
+            one, measure=of_one_judge[one.measure.name.removesuffix("_avgjg")]
+        )
         for one in arguments.requested
         if one.measure.needs == "qrels_jg"
     }
-    requested = [
-        replace(one, measure=of_one_judge[names[one.measure.name]])
-        for one in arguments.requested
-        if one.measure.name in names
+    query_ids = [query.query_id for query in judges]
+    found = score_queries(query_ids, run, replace(arguments, requested=[*requested.values()]))
+    rows_of = [
+        [*some] for _, some in groupby(range(len(found.query_ids)), found.query_ids.__getitem__)
     ]
-    found = score_queries(query_ids, run, replace(arguments, requested=requested))
-    bounds = [at for at, one in enumerate(found.query_ids) if one not in found.query_ids[:at][-1:]]
-    values = {
-        name: np.array(
-            [
-                sum(found.values[of_one][begin:end]) / (end - begin)
-                for begin, end in pairwise([*bounds, len(found.query_ids)])
-            ]
-        )
-        for name, of_one in names.items()
-    }
-    return QueryScores([found.query_ids[begin] for begin in bounds], values)
+    values = {}
+    for name, of_one in requested.items():
+        table = found.values[of_one.measure.name]
+        values[name] = np.array([sum(table[rows]) / len(rows) for rows in rows_of])
+    return QueryScores([found.query_ids[rows[0]] for rows in rows_of], values)

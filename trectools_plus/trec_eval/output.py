@@ -16,7 +16,6 @@ from trectools_plus.trec_eval.arguments import Arguments, Requested
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from trectools_plus.measures.definitions.trec_eval_measures import TrecMeasure
     from trectools_plus.validation.findings import Finding
 
 Table: TypeAlias = "npt.NDArray[Any]"

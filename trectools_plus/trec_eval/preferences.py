@@ -87,7 +87,11 @@ class Tally(NamedTuple):
 
 
 def score_preferences(
-    rows: Iterable[Preference], n_documents: int, n_retrieved: int
+    rows: Iterable[Preference],
+    n_documents: int,
+    n_retrieved: int,
+    *,
+    equal_numbers: bool = True,
 ) -> dict[str, float]:
     """Return all preference measures of a query, by name.
 
@@ -95,6 +99,7 @@ def score_preferences(
         rows: The preferences.
         n_documents: The number of documents in the preferences.
         n_retrieved: The number of those that were retrieved.
+        equal_numbers: Whether to compute the measures with ``Rnonrel`` in their names.
 
     Raises:
         CheckFailedError: If the preferences of a judge contradict each other, at which trec_eval
@@ -104,7 +109,9 @@ def score_preferences(
     ordered = sorted(rows, key=lambda row: (row.judge, row.list_id, -row.level, row.position))
     total = np.zeros((n_documents, n_documents), np.int32)
     tallies: list[Tally] = []
-    with_equal_numbers: dict[str, list[tuple[int, int]]] = {"": [], "_ret": []}
+    with_equal_numbers: dict[str, list[tuple[int, int]]] = {}
+    if equal_numbers:
+        with_equal_numbers = {"": [], "_ret": []}
     for _, some in groupby(ordered, attrgetter("judge")):
         judge = _judge([*some], n_documents)
         total += judge.matrix
