@@ -374,13 +374,6 @@ PAIRED_TESTS: Mapping[str, Callable[[FloatArray, int, int], ColumnTests]] = {
     "sign_test": lambda table, _resamples, _seed: sign_test(table),
 }
 """The tests by name. Each takes differences, a number of resamples and a seed."""
-PAIRED_TESTS_OF_1_0 = {
-    **PAIRED_TESTS,
-    "paired_bootstrap": lambda table, resamples, seed: bootstrap_test(
-        table, resamples=resamples, seed=seed, studentised=False
-    ),
-}
-"""The tests of reports of schema version 1.0."""
 
 
 def _uninformative(table: FloatArray) -> BoolArray:
