@@ -405,7 +405,7 @@ def add_to(name: str, text: str) -> Callable[[Path], None]:
     return forge
 
 
-NOT_VERIFIED = "not verified: trectools-plus 0.0.9 wrote it"
+NOT_VERIFIED = "not verified: the report is of trectools-plus 0.0.9"
 # In each of them, the JSON names another version.
 OF_ANOTHER_VERSION: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     "a reversed verdict of the Markdown": (
@@ -472,6 +472,30 @@ def test_markup_of_another_version_is_listed_once() -> None:
     assert found == [
         'line 2: not in a page of these figures: \'<img onerror="go()" src="x">\'',
         "line 7: not in a page of these figures: '<script>other()'",
+    ]
+
+
+def test_without_the_topics_only_the_texts_of_queries_are_unproven(
+    small: Any, tmp_path: Path
+) -> None:
+    run = small.write_run("a", {"q1": ["d2"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
+    folder = tmp_path / "out"
+    options = {"runs": {"a": run}, "topics": small.topics, "qrels": small.qrels}
+    options |= {"measures": "RR", "resamples": 100, "output_dir": str(folder)}
+    write_reports(run_benchmark(load_config(options=options)))
+    Path(small.topics).unlink()
+    (folder / "topics.parquet").unlink()
+    reseal(folder)
+    found = verify_report(folder)
+    assert "texts and groups of the queries" in found.unproven
+    before = found.problems
+    edit_json(lambda d: d["failing_queries"][0].update(text="another text"))(folder)
+    edit_json(lambda d: d["verdict"].update(text="a is best"))(folder)
+    reseal(folder)
+    further = [one for one in verify_report(folder).problems if one not in before]
+    assert [one for one in further if one.startswith(JSON)] == [
+        f"{JSON}: verdict.text: reported 'a is best', recomputed "
+        "'a has a mean of 0.750 [0.301, 0.954] on RR over 4 queries.'"
     ]
 
 

@@ -388,9 +388,8 @@ def test_figures_and_verdict_of_a_report_of_another_version_are_compared(report:
     reseal(report)
     found = verify_report(report)
     assert found.figures > 2 * 2 * 60
-    older = (
-        f"not verified: trectools-plus 0.0.9 wrote it, not {package_versions()['trectools-plus']}"
-    )
+    version = package_versions()["trectools-plus"]
+    older = f"not verified: the report is of trectools-plus 0.0.9, not {version}"
     assert found.problems == [
         f"BenchmarkReport.json: 2 sentences {older}",
         f"BenchmarkComparison.md: {older}",

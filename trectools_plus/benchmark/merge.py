@@ -121,5 +121,6 @@ def _keep_old_parts(result: ModeResult, old: ModeResult | None) -> ModeResult:
     """Return a mode's figures with the label, latency and diagnostics of the old report."""
     if old is None:
         return result
-    parts = {"label": old.label, "latency_ms": old.latency_ms, "diagnostics": old.diagnostics}
+    latency = result.latency_ms or old.latency_ms
+    parts = {"label": old.label, "latency_ms": latency, "diagnostics": old.diagnostics}
     return result.model_copy(update=parts)

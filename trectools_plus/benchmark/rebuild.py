@@ -324,10 +324,10 @@ def rebuild_result(
 
 
 def find_other_version(report: BenchmarkReport) -> str | None:
-    """Return the versions of this package that wrote a report and that runs, if they differ."""
+    """Return a clause on the version of this package that wrote a report, if another one runs."""
     name = "trectools-plus"
     writer, running = report.manifest.packages.get(name), package_versions([name])[name]
-    return None if writer == running else f"{name} {writer} wrote it, not {running}"
+    return None if writer == running else f"the report is of {name} {writer}, not {running}"
 
 
 def add_texts(report: BenchmarkReport, old: BenchmarkReport) -> BenchmarkReport:

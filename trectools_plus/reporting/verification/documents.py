@@ -57,7 +57,10 @@ class DocumentComparison:
         self.values += 1
         if self._is_equal(reported, rebuilt, path):
             return reported
-        self._add(path, reported, rebuilt)
+        if self._is_other_sentence(reported, rebuilt, path):
+            self.sentences += 1
+        else:
+            self._add(path, reported, rebuilt)
         return rebuilt
 
     def _is_equal(self, reported: Any, rebuilt: Any, path: str) -> bool:
@@ -65,13 +68,13 @@ class DocumentComparison:
             return math.isclose(reported, rebuilt, rel_tol=NEAR, abs_tol=NEAR)
         if type(reported) is type(rebuilt) and reported == rebuilt:
             return True
-        if self.is_unknown(path):
-            return True
+        return self.is_unknown(path)
+
+    def _is_other_sentence(self, reported: Any, rebuilt: Any, path: str) -> bool:
+        """Return whether another version wrote a sentence, outside the verdict."""
         if self.same_version or not isinstance(reported, str) or not isinstance(rebuilt, str):
             return False
-        is_sentence = " " in reported and " " in rebuilt and not path.startswith("verdict.")
-        self.sentences += is_sentence
-        return is_sentence
+        return " " in reported and " " in rebuilt and not path.startswith("verdict.")
 
     def _compare_keys(
         self, reported: dict[str, Any], rebuilt: dict[str, Any], path: str

@@ -327,8 +327,8 @@ class _Files:
     def _new_comparison(self, name: str) -> DocumentComparison:
         texts_known, same_version = self._rebuilt.texts_known, self._other_version is None
 
-        def is_unknown(path: str) -> bool:
-            return not texts_known and path.endswith(".text")
+        def is_unknown(path: str) -> bool:  # the text of a query, not that of the verdict
+            return not texts_known and path.endswith("].text")
 
         return DocumentComparison(name, same_version, is_unknown)
 

@@ -120,7 +120,7 @@ def test_verify_a_report_of_another_version(call: Call, reports: tuple[Path, Pat
     code, out, err = call("verify", reports[0])
     assert (code, err) == (1, "")
     for name in ("BenchmarkComparison.md", "BenchmarkReport.html"):
-        assert f"  {name}: not verified: trectools-plus 0.0.9 wrote it, not " in out
+        assert f"  {name}: not verified: the report is of trectools-plus 0.0.9, not " in out
     assert "files that are not part of the report: Certificate.txt" in out
     document["schema_version"] = "1.0"
     path.write_text(json.dumps(document))
