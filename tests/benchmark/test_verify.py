@@ -279,8 +279,15 @@ def test_values_per_query_are_compared(report: Path) -> None:
         "per_query.parquet: b q5 RR@10: reported 0.25, recomputed 1.0"
         in verify_report(report).problems
     )
-    table[1:].write_parquet(path)
-    assert any("reported None" in problem for problem in verify_report(report).problems)
+    for changed, words in (
+        (table[1:], "a q0 R@10: missing, recomputed 1.0"),
+        (pl.concat([table, table[:1]]), "a q0 R@10 (repeated): reported 1.0, but a benchmark of"),
+        (table.reverse(), "the document (order): reported ['b q59 RR@10', "),
+        (table.cast({"value": pl.Float32}), "the columns are run String, query_id String, "),
+    ):
+        changed.write_parquet(path)
+        problems = verify_report(report).problems
+        assert any(one.startswith(f"per_query.parquet: {words}") for one in problems), problems
 
 
 def test_what_is_missing_cannot_be_verified(report: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars import selectors
 
 from trectools_plus.benchmark.rebuild import Rebuilt, find_other_version, rebuild_result
 from trectools_plus.benchmark.report import SCHEMA_VERSION, BenchmarkReport
@@ -36,7 +37,6 @@ from trectools_plus.reporting.files import render_files
 from trectools_plus.reporting.plots.figures import FORMATS
 from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.verification.documents import (
-    NEAR,
     DocumentComparison,
     find_added_markup,
     find_text_changes,
@@ -45,6 +45,8 @@ from trectools_plus.text import plural
 
 _MOST_FINDINGS = 20
 """Maximum number of findings on one file, apart from the values of a JSON document."""
+_KEYS = ("run", "query_id", "measure", "doc_id")
+"""Columns of tables that name a row."""
 _OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER, ANNOTATED_FOLDER, COMPONENTS_FOLDER)
 """Folders in which only a benchmark writes."""
 
@@ -169,71 +171,36 @@ def _read_json(path: Path) -> Any:
         raise InputError("cannot be read as JSON", where=str(path)) from error
 
 
-def read_table(path: Path) -> pl.DataFrame:
-    """Read a Parquet file.
-
-    Raises:
-        InputError: If it cannot be read.
-    """
+def _read_table(path: Path) -> pl.DataFrame:
     try:
         return pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError("cannot be read as Parquet", where=str(path)) from error
 
 
-def compare_tables(
-    reported: pl.DataFrame, again: pl.DataFrame, where: str
-) -> tuple[list[str], int]:
-    """Compare tables row by row; return a line per difference, and the number of values.
-
-    Args:
-        reported: The table in the folder.
-        again: The table made again.
-        where: The file.
-    """
-    count = again.height * again.width
+def _compare_tables(reported: pl.DataFrame, again: pl.DataFrame, where: str) -> list[str]:
+    """Compare the table of a file with the one made again; return a line for each difference."""
     if reported.schema != again.schema:
         shown = [", ".join(f"{name} {kind}" for name, kind in one.schema.items())
                  for one in (reported, again)]  # fmt: skip
-        return [f"{where}: the columns are {shown[0]} instead of {shown[1]}"], count
-    if reported.equals(again):
-        return [], count
-    keys = [name for name, kind in again.schema.items() if not kind.is_float()]
-    rest = [name for name in again.columns if name not in keys]
-    if not keys or again.select(keys).is_duplicated().any():
-        return [f"{where}: the rows differ"], count
-    if reported.select(keys).is_duplicated().any():
-        return [f"{where}: a row is repeated"], count
-    both = reported.with_columns(_reported=pl.lit(True)).join(
-        again.with_columns(_again=pl.lit(True)), on=keys, how="full", suffix="_again",
-        coalesce=True, nulls_equal=True,
-    )  # fmt: skip
-    same = pl.col("_reported").is_not_null() & pl.col("_again").is_not_null()
-    for name in rest:
-        one, other = pl.col(name).fill_nan(None), pl.col(f"{name}_again").fill_nan(None)
-        near = ((one - other).abs() <= NEAR * pl.max_horizontal(1.0, other.abs())) | (
-            one.is_null() & other.is_null()
-        )
-        same &= near.fill_null(False)
-    wrong = both.filter(~same).sort(keys)
-    problems = []
-    for row in wrong.iter_rows(named=True):
-        named = " ".join(str(row[key]) for key in keys)
-        named = named if len(named) < 100 else f"{named[:99]}…"
-        if row["_again"] is None:
-            problems.append(f"{where}: {named}: reported, but not recomputed")
-        elif row["_reported"] is None:
-            problems.append(f"{where}: {named}: reported None, recomputed a row")
-        else:
-            values = "; ".join(
-                f"reported {row[name]}, recomputed {row[f'{name}_again']}"
-                for name in rest
-                if row[name] != row[f"{name}_again"]
-            )
-            problems.append(f"{where}: {named}: {values}")
-    if not problems and rest and not reported.select(keys).equals(again.select(keys)):
-        problems.append(f"{where}: the order of the rows differs")
-    return problems, count
+        return [f"{where}: the columns are {shown[0]} instead of {shown[1]}"]
+    comparison = DocumentComparison(where)
+    if not reported.equals(again):
+        comparison.compare(_rows_by_key(reported), _rows_by_key(again))
+    return comparison.findings
+
+
+def _rows_by_key(table: pl.DataFrame) -> dict[str, Any]:
+    """Return the value or values of each row by the names in it."""
+    table = table.with_columns(selectors.float().fill_nan(None))
+    named = [name for name in table.columns if name in _KEYS]
+    found: dict[str, Any] = {}
+    for row in table.iter_rows(named=True):
+        key = " ".join(str(row.pop(name)) for name in named)
+        while key in found:
+            key = f"{key} (repeated)"
+        found[key] = next(iter(row.values())) if len(row) == 1 else row
+    return found
 
 
 class _Files:
@@ -314,10 +281,10 @@ class _Files:
         path = folder / PER_QUERY_FILE
         if not path.is_file():
             raise InputError("a file of the report is missing", where=str(path))
-        values = read_table(path)
-        problems, count = compare_tables(values, result.per_query, PER_QUERY_FILE)
+        values = _read_table(path)
+        problems = _compare_tables(values, result.per_query, PER_QUERY_FILE)
         self.problems += problems
-        self.values += count
+        self.values += result.per_query.height * result.per_query.width
         result = replace(result, report=report)
         if not problems:
             result = replace(result, per_query=values)
@@ -374,9 +341,9 @@ class _Files:
         if name.endswith(".parquet"):
             if name == PER_QUERY_FILE:  # compared before
                 return
-            problems, count = compare_tables(read_table(path), read_table(again), name)
-            self.values += count
-            self.problems += problems[:_MOST_FINDINGS]
+            table = _read_table(again)
+            self.values += table.height * table.width
+            self.problems += _compare_tables(_read_table(path), table, name)[:_MOST_FINDINGS]
         elif name.startswith(f"{PLOTS_FOLDER}/"):
             if self._same_plots and self._other_version is None:
                 yield "the plot differs from the plot of these figures"
