@@ -87,7 +87,7 @@ class Rebuilt:
     texts_known: bool
 
 
-class StoredInputs(BenchmarkInputs):
+class _StoredInputs(BenchmarkInputs):
     """The data and the runs of a benchmark, from the folder of its report.
 
     With a run to add, every other run must be unchanged, and originals are not read again.
@@ -98,6 +98,7 @@ class StoredInputs(BenchmarkInputs):
         added: A run to add.
 
     Attributes:
+        added: The run to add.
         is_original: True if the data were read again from their source.
         unproven: Parts that were taken from the report.
     """
@@ -108,7 +109,7 @@ class StoredInputs(BenchmarkInputs):
         self.source = source
         self.is_original = False
         self.unproven: dict[str, None] = {}
-        self._added = added
+        self.added = added
         self._merged = {one.name: one.path for one in source.report.manifest.merged}
         changes: dict[str, object] = {"output_dir": str(output_dir)}
         given = source.config.runs
@@ -124,7 +125,7 @@ class StoredInputs(BenchmarkInputs):
         """Read the data from their source if they are unchanged, else from the folder."""
         source = self.source
         info = source.report.manifest.dataset
-        if self._added is None:
+        if self.added is None:
             source.refuse_missing_files()
             original, reason = _load_original(source)
             if original is not None:
@@ -141,7 +142,7 @@ class StoredInputs(BenchmarkInputs):
             if info.documents is None
             else StoredDocuments(source.titles, info.documents),
             topics=read_report_topics(source),
-            qrels=source.read_qrels(allow_changed=self._added is None),
+            qrels=source.read_qrels(allow_changed=self.added is None),
             version=info.version,
             files=info.files,
             findings=info.findings,
@@ -160,9 +161,9 @@ class StoredInputs(BenchmarkInputs):
         progress("reading runs", len(names), len(names))
         if any(mode.latency_ms is not None for mode in modes.values()):
             self.unproven["latencies"] = None
-        if self._added is not None:
+        if self.added is not None:
             progress("adding the run", 0, 1)
-            name, path = self._added.name, self._added.path
+            name, path = self.added.name, self.added.path
             known = set(dataset.qrels.query_ids).union(
                 *(mode.run.query_ids for mode in modes.values())
             )
@@ -221,7 +222,7 @@ class StoredInputs(BenchmarkInputs):
         name, path = given
         info = None if reported is None else reported.run
         origin = None if info is None else info.source
-        if self._added is not None:
+        if self.added is not None:
             reason = "not read again"
         elif path == "-":
             reason = "read from standard input"
@@ -253,7 +254,7 @@ class StoredInputs(BenchmarkInputs):
     ) -> ModeRun:
         """Read a run of the report and write it again. Its ties are those of the report."""
         source, place = self.source, f"{subfolder}/{name}.run"
-        if self._added is not None and info is not None:
+        if self.added is not None and info is not None:
             run = source.read_run_file(info, name)
         else:
             exists = _has_file(source, place) or (info is not None and info.path)
@@ -282,7 +283,7 @@ class StoredInputs(BenchmarkInputs):
         }
         config = self.source.config
         is_fusion = kind_of(mode) == "hybrid" and not puts_exact_first(mode)
-        if self._added is None and config.is_embedded and is_fusion:
+        if self.added is None and config.is_embedded and is_fusion:
             named = merged_modes(config.mode_keys, config.retrieval, model_of(mode)).values()
             # Without one of two components, the other is left: a mode, or an entry of the report.
             implied = len(named) == 2
@@ -295,7 +296,10 @@ class StoredInputs(BenchmarkInputs):
 
 
 def rebuild_result(
-    source: ReportFolder, output_dir: str | Path, progress: Progress = no_progress
+    source: ReportFolder,
+    output_dir: str | Path,
+    progress: Progress = no_progress,
+    added: MergedRun | None = None,
 ) -> Rebuilt:
     """Make the result of a benchmark again.
 
@@ -303,21 +307,25 @@ def rebuild_result(
         source: The report with the files beside it.
         output_dir: The output folder of the new result.
         progress: Called as ``progress(description, done, total)``.
+        added: A run to add.
 
     Raises:
         InputError: If a run or the judgments are missing or cannot be read.
+        FindingsError: If the added run breaks a rule that scoring depends on.
+        IncomparableError: If the added run has queries that the report does not have.
     """
-    inputs = StoredInputs(source, output_dir)
+    inputs = _StoredInputs(source, output_dir, added)
     result = run_on_inputs(inputs, progress)
     dataset = result.dataset
     assert dataset is not None
     texts_known = inputs.knows_texts(dataset)
     if not texts_known:
         inputs.unproven["texts and groups of the queries"] = None
+    shows_titles = added is None and _has_file(source, DOCUMENTS_FILE)
     rebuilt = replace(
         result,
         report=_restore_report(inputs, result.report, dataset),
-        dataset=replace(dataset, corpus=None) if not _has_file(source, DOCUMENTS_FILE) else dataset,
+        dataset=replace(dataset, corpus=dataset.corpus if shows_titles else None),
         latency=result.latency if texts_known else source.latency,
     )
     return Rebuilt(rebuilt, [*_ALWAYS_UNPROVEN, *inputs.unproven], texts_known)
@@ -330,7 +338,7 @@ def find_other_version(report: BenchmarkReport) -> str | None:
     return None if writer == running else f"the report is of {name} {writer}, not {running}"
 
 
-def add_texts(report: BenchmarkReport, old: BenchmarkReport) -> BenchmarkReport:
+def _add_texts(report: BenchmarkReport, old: BenchmarkReport) -> BenchmarkReport:
     """Add the texts of queries of an earlier report where the topics are not available."""
     described = [*old.failing_queries, *(old.near_misses or ())]
     texts = {query.query_id: query.text for query in described}
@@ -389,21 +397,26 @@ def _refuse_unknown_queries(path: str, known: set[str], query_ids: list[str]) ->
 
 
 def _restore_report(
-    inputs: StoredInputs, made: BenchmarkReport, dataset: Dataset
+    inputs: _StoredInputs, made: BenchmarkReport, dataset: Dataset
 ) -> BenchmarkReport:
     """Take from the report what cannot be made again."""
     old = inputs.source.report
     report = made.model_copy(update={"manifest": _restore_manifest(inputs, made, dataset)})
     if not inputs.is_original:
         report = _adopt_notes(old, report)
+    notes = report.notes if inputs.added is None else old.notes
+    notes = [note for note in notes if note != STRATA_LOST]
     if not inputs.knows_texts(dataset):
-        report = add_texts(report, old).model_copy(update={"strata": old.strata})
-    if dataset.topics is None and STRATA_LOST in old.notes and STRATA_LOST not in report.notes:
-        report = report.model_copy(update={"notes": [*report.notes, STRATA_LOST]})
-    return report
+        report = _add_texts(report, old)
+        if inputs.added is None:
+            report = report.model_copy(update={"strata": old.strata})
+        # The note on lost strata stays until the topics can be read again.
+        if STRATA_LOST in old.notes or (inputs.added is not None and old.strata):
+            notes.append(STRATA_LOST)
+    return report.model_copy(update={"notes": notes})
 
 
-def _restore_manifest(inputs: StoredInputs, made: BenchmarkReport, dataset: Dataset) -> Manifest:
+def _restore_manifest(inputs: _StoredInputs, made: BenchmarkReport, dataset: Dataset) -> Manifest:
     """Return the manifest; date, command, machine, versions and models are those of the report."""
     old = inputs.source.report.manifest
     try:
@@ -417,6 +430,7 @@ def _restore_manifest(inputs: StoredInputs, made: BenchmarkReport, dataset: Data
     if re.fullmatch(rf"{experiment_id}(-\d+)?", old.experiment_id):
         experiment_id = old.experiment_id
     merged = [one for one in old.merged if one.name in made.modes]
+    merged += [] if inputs.added is None else [inputs.added]
     queries = made.manifest.dataset.queries
     claimed = ("command", "packages", "python", "platform", "blas_threads", "models", "cached_from")
     changes = {name: getattr(old, name) for name in claimed} | {
