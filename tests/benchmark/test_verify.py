@@ -350,11 +350,15 @@ def check_that_a_file_left_out_is_named(report: Path, name: str) -> None:
 
 
 def test_other_files_in_the_folder_are_unproven(report: Path) -> None:
+    (report / "SHA256SUMS.sig").write_text("-----BEGIN SSH SIGNATURE-----")
     (report / "notes.md").write_text("mine")
     (report / "runs" / "mine.run").write_text("q1 Q0 d1 1 1.0 mine\n")
     found = verify_report(report)
     assert found.problems == []
-    assert "files that are not part of the report: notes.md, runs/mine.run" in found.unproven
+    assert (
+        "files that are not part of the report: SHA256SUMS.sig, notes.md, runs/mine.run"
+        in found.unproven
+    )
 
 
 def test_a_copy_of_the_report_under_another_name_is_not_covered(report: Path) -> None:

@@ -232,8 +232,7 @@ def find_added_markup(reported: str, rebuilt: str) -> Iterator[str]:
         reported: A page or a Markdown text.
         rebuilt: The same text made again, by this version.
     """
-    known = {kind for _, kind in _list_markup(rebuilt)}
-    seen = set(known)
+    seen = {kind for _, kind in _list_markup(rebuilt)}
     for line, kind in _list_markup(reported):
         if kind not in seen:
             seen.add(kind)
