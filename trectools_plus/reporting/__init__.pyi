@@ -84,7 +84,6 @@ from trectools_plus.reporting.terminal import print_report as print_report
 from trectools_plus.reporting.terminal import print_table as print_table
 from trectools_plus.reporting.trackers import log_report as log_report
 from trectools_plus.reporting.trackers import parse_trackers as parse_trackers
-from trectools_plus.reporting.verification.signature import Signer as Signer
 from trectools_plus.reporting.verification.verify import Verification as Verification
 from trectools_plus.reporting.wording import method_line as method_line
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from trectools_plus.benchmark.gate import GateRules, run_gate
-from trectools_plus.benchmark.merge import STRATA_LOST, merge_run
+from trectools_plus.benchmark.merge import merge_run
+from trectools_plus.benchmark.rebuild import STRATA_LOST
 from trectools_plus.benchmark.report import BenchmarkReport, load_report, report_json_schema
 from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
 from trectools_plus.benchmark.run.config_file import load_config

@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.compare import (
-    compare_evaluation,
-    compare_pairs,
-    interval_from,
-    name_method,
-)
-from trectools_plus.benchmark.compare.method import (
-    CORRECTION_OF_TESTS,
-    TUKEY,
-    alpha_of,
-    describe_family,
-)
+from trectools_plus.benchmark.compare.compare import compare_pairs, name_method
+from trectools_plus.benchmark.compare.method import TUKEY, describe_family
 from trectools_plus.benchmark.report import Comparison, ComponentMeasure
 from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation, score_runs
-from trectools_plus.statistics import adjust_p_values, compare_columns, pairs_of
+from trectools_plus.statistics import pairs_of
 from trectools_plus.text import plural
 
 _SEPARATOR = "/"
@@ -50,17 +39,6 @@ class Differences:
 
     comparisons: list[Comparison]
     components: dict[Key, dict[str, ComponentMeasure]]
-
-
-@dataclass(frozen=True, slots=True)
-class EarlierDifferences(Differences):
-    """The tested differences of a report of an earlier version, to verify it.
-
-    Attributes:
-        every_pair: Each pair of modes on each measure, also with a baseline.
-    """
-
-    every_pair: list[Comparison]
 
 
 def find_differences(
@@ -133,82 +111,6 @@ def _find_rest(
     }
 
 
-def find_joint_differences(
-    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
-) -> EarlierDifferences:
-    """Find the differences as in reports of versions before 0.2, to verify such reports.
-
-    There, every pair of modes, whichever baseline is given, and the fusions without a component are
-    one family.
-    """
-    rest = _find_rest(config, qrels, evaluation, without)
-    names = {key: _SEPARATOR.join(key) for key in rest}
-    further = {names[key]: table for key, table in rest.items()}
-    modes = evaluation.run_names
-    ids = dict.fromkeys([*modes, *further], evaluation.query_ids[modes[0]])
-    whole = replace(evaluation, tables={**evaluation.tables, **further}, query_ids=ids)
-    places = {name: place for place, name in enumerate(whole.run_names)}
-    baselines = [name for name in config.baseline or () if name in modes]
-    pairs = [
-        # The baseline comes first: the difference is the contrast minus the baseline.
-        (places[two], places[one]) if two in baselines else (places[one], places[two])
-        for one, two in combinations(modes, 2)
-    ]
-    pairs += [(places[names[key]], places[key[0]]) for key in rest]
-    family = _describe_joint_family(
-        config.correction, len(modes), len(further), config.noun_of(modes)
-    )
-    facts = name_method(config.correction, config.test, family)
-    found = compare_pairs(whole, pairs, facts, config.resampling, config.rope)
-    by_case = {(one.baseline, one.contrast, one.measure): one for one in found}
-    components = {
-        key: {
-            measure: _contribution(whole, by_case, (names[key], key[0], measure))
-            for measure in evaluation.compared_names
-        }
-        for key in rest
-    }
-    every_pair = [one for one in found if one.baseline in modes]
-    return EarlierDifferences(_choose_shown(config, evaluation, by_case), components, every_pair)
-
-
-def find_differences_of_1_0(
-    config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
-) -> EarlierDifferences:
-    """Find the differences as in reports of schema version 1.0, to verify such reports.
-
-    There, the differences from a baseline, the pairs that decide on the best mode, and the
-    components of each fusion are separate families.
-    """
-    shown = compare_evaluation(
-        evaluation, config.baseline, correction=config.correction, **config.resampling
-    )
-    components = {
-        (mode, component): measures
-        for mode, runs in without.items()
-        for component, measures in _contributions_of_1_0(
-            config, qrels, evaluation, mode, runs
-        ).items()
-    }
-    every_pair = compare_every_pair(evaluation, shown, config)
-    return EarlierDifferences(shown, components, every_pair)
-
-
-def compare_every_pair(
-    evaluation: Evaluation, comparisons: list[Comparison], config: BenchmarkConfig
-) -> list[Comparison]:
-    """Compare every pair of modes, as one family per measure.
-
-    Args:
-        evaluation: The modes.
-        comparisons: The comparisons of the report; returned if they are every pair already.
-        config: Correction, confidence level, resamples and seed.
-    """
-    if not config.baseline:
-        return comparisons
-    return compare_evaluation(evaluation, correction=config.correction, **config.resampling)
-
-
 def _score(
     config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
 ) -> dict[Key, FloatArray]:
@@ -232,44 +134,6 @@ def _equals_mode(evaluation: Evaluation, fusion: str, table: FloatArray) -> bool
         mode != fusion and np.array_equal(other, table, equal_nan=True)
         for mode, other in evaluation.tables.items()
     )
-
-
-def _describe_joint_family(correction: str, modes: int, further: int, noun: str) -> str:
-    counted = modes + further
-    pairs = modes * (modes - 1) // 2 + further
-    if not further:
-        return describe_family(pairs, modes, noun=noun)
-    fusions = plural(further, "fusion without a component", "fusions without a component")
-    if correction == TUKEY:  # Tukey's test also compares the fusions with each other
-        pairs = counted * (counted - 1) // 2
-        return (
-            f"{plural(pairs, 'comparison')} on one measure: every pair of {plural(modes, noun)} "
-            f"and {fusions}"
-        )
-    if modes < 2:
-        return f"{plural(pairs, 'comparison')} on one measure: {fusions}"
-    return (
-        f"{plural(pairs, 'comparison')} on one measure: every pair of {plural(modes, noun)}, "
-        f"and {fusions}"
-    )
-
-
-def _choose_shown(
-    config: BenchmarkConfig,
-    evaluation: Evaluation,
-    by_case: Mapping[tuple[str, str, str], Comparison],
-) -> list[Comparison]:
-    """Choose the comparisons of modes that the report shows."""
-    modes = evaluation.run_names
-    baselines = [name for name in config.baseline or () if name in modes]
-    if config.baseline:
-        others = [mode for mode in modes if mode not in baselines]
-        pairs = [(baseline, other) for baseline in baselines for other in others]
-    else:
-        pairs = list(combinations(modes, 2))
-    return [
-        by_case[one, two, measure] for one, two in pairs for measure in evaluation.compared_names
-    ]
 
 
 def _contribution(
@@ -298,50 +162,3 @@ def _contribution(
         significant=entry.significant,
         borderline=entry.borderline,
     )
-
-
-def _contributions_of_1_0(
-    config: BenchmarkConfig,
-    qrels: Qrels,
-    evaluation: Evaluation,
-    mode: str,
-    without: Mapping[str, Run],
-) -> dict[str, dict[str, ComponentMeasure]]:
-    """Return by component its contribution to each measure of one mode.
-
-    The p-values of the randomisation test are adjusted for the components, by the benchmark's
-    correction (Holm's instead of Tukey's, which is for modes).
-    """
-    measures = config.bind_measures(config.measure_names)
-    rest = score_runs(qrels, dict(without), measures, config.averaging)
-    names = evaluation.measure_names
-    ids = evaluation.query_ids[mode]
-    components = [component for component in without if rest.query_ids[component] == ids]
-    if not components or not ids:
-        return {}
-    cases = [(component, name) for component in components for name in names]
-    differences = np.column_stack(
-        [evaluation.values(mode, name) - rest.values(component, name) for component, name in cases]
-    )
-    found = compare_columns(differences, tests=("randomisation",), **config.resampling)
-    by_case = dict(zip(cases, found, strict=True))
-    correction = CORRECTION_OF_TESTS if config.correction == TUKEY else config.correction
-    results: dict[str, dict[str, ComponentMeasure]] = {one: {} for one in components}
-    for name in names:
-        tests = [by_case[component, name].tests.get("randomisation") for component in components]
-        adjusted = adjust_p_values(
-            [np.nan if one is None else one.p_value for one in tests], correction
-        )
-        for component, p_value in zip(components, adjusted.tolist(), strict=True):
-            one = by_case[component, name]
-            results[component][name] = ComponentMeasure(
-                mean=none_if_nan(evaluation.mean(mode, name)),
-                mean_without=none_if_nan(rest.mean(component, name)),
-                n=one.n,
-                difference=one.difference,
-                ci=interval_from(one, config.resamples),
-                p_adjusted=none_if_nan(p_value),
-                correction=correction,
-                significant=bool(p_value <= alpha_of(config.confidence)),
-            )
-    return results

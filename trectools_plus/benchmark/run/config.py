@@ -20,13 +20,13 @@ from pydantic import (
 )
 
 from trectools_plus.benchmark.compare.method import CORRECTION_OF_TESTS, FAMILY_TESTS
-from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.benchmark.run.targets import (
     AD_HOC_TARGETS,
     PRESET_MEASURES,
     Target,
     find_presets,
 )
+from trectools_plus.benchmark.store_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.choices import (
     MODES,
     MOST_HEADLINES,
