@@ -9,7 +9,6 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from enum import Enum
-from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 from trectools_plus.text import html_table, one_line, shortened, visible
@@ -92,18 +91,6 @@ class Displayed:
             cells = [as_cell(value) for value in named.values()]
             rows.append([str(key), *cells] if keyed else cells)
         return Content(caption, list(header) or ["Entry"], rows)
-
-
-def draw(name: str, *args: Any) -> Any:
-    """Return what a function of :mod:`trectools_plus.reporting.plots` draws.
-
-    The drawing functions use all results, so they are imported when a result is drawn.
-
-    Args:
-        name: The name of the function.
-        *args: Its arguments.
-    """
-    return getattr(import_module("trectools_plus.reporting.plots"), name)(*args)
 
 
 def as_cell(value: object) -> str:

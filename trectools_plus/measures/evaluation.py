@@ -16,9 +16,10 @@ from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.choices import Averaging as Averaging
 from trectools_plus.choices import Missing as Missing
 from trectools_plus.choices import NoRelevant as NoRelevant
-from trectools_plus.display import Content, Displayed, as_cell, draw, text_table
+from trectools_plus.display import Content, Displayed, as_cell, text_table
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.lazy_names import render
 from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
     Definition,
@@ -347,7 +348,7 @@ class Evaluation(Displayed):
         Raises:
             UsageError: If there is no such measure, or no run.
         """
-        found: Figure = draw("plot_evaluation", self, measures, confidence)
+        found: Figure = render("plot_evaluation", self, measures, confidence)
         return found
 
     def find_measure(self, requested: str | Measure) -> str:

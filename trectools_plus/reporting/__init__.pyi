@@ -22,6 +22,8 @@ from trectools_plus.reporting.latex import table_as_latex as table_as_latex
 from trectools_plus.reporting.markdown.report import render_markdown as render_markdown
 from trectools_plus.reporting.plots.figures import draw_plot as draw_plot
 from trectools_plus.reporting.plots.figures import write_plots as write_plots
+from trectools_plus.reporting.plots.panels import plot_evaluation as plot_evaluation
+from trectools_plus.reporting.plots.panels import plot_report as plot_report
 from trectools_plus.reporting.plots.style import can_draw as can_draw
 from trectools_plus.reporting.results.compare_reports import contrast_document as contrast_document
 from trectools_plus.reporting.results.compare_reports import print_contrast as print_contrast
@@ -31,6 +33,7 @@ from trectools_plus.reporting.results.compare_reports import (
 from trectools_plus.reporting.results.comparisons import (
     comparisons_document as comparisons_document,
 )
+from trectools_plus.reporting.results.comparisons import comparisons_table as comparisons_table
 from trectools_plus.reporting.results.comparisons import (
     render_comparisons_html as render_comparisons_html,
 )

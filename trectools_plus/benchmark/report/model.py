@@ -41,9 +41,10 @@ from trectools_plus.benchmark.report.verdict import (
     choose_headlines,
     choose_primary,
 )
-from trectools_plus.display import Content, draw
+from trectools_plus.display import Content
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
+from trectools_plus.lazy_names import render
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 from trectools_plus.text import plural
 
@@ -270,7 +271,7 @@ class BenchmarkReport(ReportModel):
         Raises:
             UsageError: If the report does not have a measure.
         """
-        found: Figure = draw("plot_report", self, measures)
+        found: Figure = render("plot_report", self, measures)
         return found
 
     def higher_is_better(self, measure: str) -> bool:

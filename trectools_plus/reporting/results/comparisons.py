@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.comparison import ComparisonTable, Layout, report_table
-from trectools_plus.reporting.export import check_suffixes, html_of_table, write_table
-from trectools_plus.reporting.latex import DEFAULT_LAYOUT
+from trectools_plus.reporting.export import (
+    check_suffixes,
+    html_of_table,
+    table_as_csv,
+    table_as_frame,
+    table_as_markdown,
+    write_table,
+)
+from trectools_plus.reporting.latex import DEFAULT_LAYOUT, table_as_latex
 from trectools_plus.text import plural, visible
 
 if TYPE_CHECKING:
@@ -53,6 +63,29 @@ def comparisons_document(found: Comparisons) -> dict[str, Any]:
         **{key: whole[key] for key in _IN_DOCUMENT},
         "notes": found.evaluation.notes,
     }
+
+
+def comparisons_table(
+    report: BenchmarkReport,
+    kind: Literal["latex", "markdown", "csv", "frame"],
+    measures: Sequence[str] | None = None,
+    layout: Sequence[Any] = (),
+) -> str | pl.DataFrame:
+    """Return the table of the means as LaTeX, Markdown, CSV or a Polars frame.
+
+    Args:
+        report: The report of the result.
+        kind: The format.
+        measures: The measures in order, in any spelling; see :func:`report_table`.
+        layout: The arguments of :class:`Layout`, for LaTeX and Markdown.
+    """
+    wanted = Layout(*layout)
+    table = report_table(report, measures)
+    if kind == "latex":
+        return table_as_latex(table, wanted)
+    if kind == "markdown":
+        return table_as_markdown(table, wanted)
+    return table_as_csv(table) if kind == "csv" else table_as_frame(table)
 
 
 def render_comparisons_json(found: Comparisons) -> str:

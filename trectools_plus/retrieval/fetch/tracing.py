@@ -114,11 +114,12 @@ def _find_tracer() -> Tracer | None:
     try:
         from opentelemetry import trace
 
-        from trectools_plus import __version__
+        from trectools_plus.provenance import package_versions
 
         provider = trace.get_tracer_provider()
         if isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider):
             return None
-        return provider.get_tracer("trectools_plus", __version__)
+        version = package_versions(["trectools-plus"]).get("trectools-plus")
+        return provider.get_tracer("trectools_plus", version)
     except Exception:  # the environment names a provider that is not installed
         return None
