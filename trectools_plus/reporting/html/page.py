@@ -32,21 +32,13 @@ from trectools_plus.reporting.html.per_query import (
     read_values,
 )
 from trectools_plus.reporting.html.views import (
-    PLOT_HEIGHT,
-    PLOT_WIDTH,
-    WIDTH,
-    PlotAxis,
     choose_pair,
-    difference_scale,
-    find_pair,
-    plot_axis,
-    plot_differences,
-    turn_interval,
+    spell_values,
     view_differences,
     view_means,
     view_strata,
 )
-from trectools_plus.reporting.table import show, show_ci, show_interval
+from trectools_plus.reporting.table import show, show_ci
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:
@@ -55,6 +47,7 @@ if TYPE_CHECKING:
 _STYLES = ("base.css", "tables.css", "plots.css", "queries.css", "print.css")
 _SCRIPTS = (
     "elements.js",
+    "axes.js",
     "sorting.js",
     "data.js",
     "plots.js",
@@ -67,7 +60,7 @@ MOST_FAILING = 50
 """Maximum number of failing queries and of near misses in a list."""
 _MARKS_OF_BEST = AHEAD_OF_ALL, NOT_AHEAD_OF_ALL
 """The line of the legend on the column of best modes, which the page does not have."""
-_FILLED = re.compile(r'data-f="(?:t"[^>]*>([^<]*)<|[dc]" (?:d|class)="([^"]*)")')
+_FILLED = re.compile(r'data-f="(?:t"[^>]*>([^<]*)<|[vc]" (?:data-values|class)="([^"]*)")')
 
 
 def write_html(
@@ -103,11 +96,9 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
     primary, headlines = report.primary_measure, report.headline_measures
     others = [name for name in measures if name not in headlines]
     comparison = report_table(report)
-    pair = choose_pair(report, primary)
     values = None if evidence is None else read_values(report, evidence.per_query, measures)
     if values is not None:
         measures = list(values.parts)
-    axes = {} if values is None else {name: plot_axis(one) for name, one in values.parts.items()}
     styles = "".join(_read_asset(name) for name in _STYLES)
     scripts = "".join(_read_asset(name) for name in _SCRIPTS)
     environment = _environment()
@@ -132,16 +123,11 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         legend=[line for line in comparison.legend if not line.startswith(_MARKS_OF_BEST)],
         headline=view_means(report, comparison, headlines, latency=True),
         others=view_means(report, comparison, others),
-        plot=None
-        if values is None
-        else plot_differences(report, primary, values.parts[primary], axes[primary], pair),
-        plot_result=_describe_pair(report, primary, pair),
-        axis=axes.get(primary),
         analyses=analysis_sections(report),
         failing_counts=report.higher_is_better(report.measure_names[0]),
         most_failing=MOST_FAILING,
         config=json.dumps(report.manifest.config, indent=2, ensure_ascii=False),
-        switch=embed_json(_collect_switch(report, measures, fills, axes)),
+        switch=embed_json(_collect_switch(report, measures, fills)),
         queries=_embed_queries(report, evidence, values),
         styles=styles,
         scripts=scripts,
@@ -192,37 +178,21 @@ def _view_measure(report: BenchmarkReport, measure: str) -> dict[str, Any]:
     }
 
 
-def _describe_pair(report: BenchmarkReport, measure: str, pair: tuple[int, int]) -> str:
-    """Return the mean difference of a pair of modes, its interval and the result of the test."""
-    entry, direction = find_pair(report, measure, pair)
-    if entry is None or entry.difference is None:
-        return ""
-    ends = turn_interval(entry, direction)
-    difference = 0.0 + entry.difference * direction
-    interval = show_interval(*ends, "+", decimals=4)
-    figures = " ".join(filter(None, (show(difference, "+"), interval)))
-    return f"Mean difference {figures}; {wording.describe_result(entry)}."
-
-
 def _collect_fills(fragment: str) -> list[str]:
-    """Return the texts, paths and classes that change with the measure, in document order."""
+    """Return the texts, values and classes that change with the measure, in document order."""
     return [unescape(text or attribute) for text, attribute in _FILLED.findall(fragment)]
 
 
 def _collect_switch(
-    report: BenchmarkReport,
-    measures: Sequence[str],
-    fills: dict[str, list[list[str]]],
-    axes: dict[str, PlotAxis],
+    report: BenchmarkReport, measures: Sequence[str], fills: dict[str, list[list[str]]]
 ) -> dict[str, Any]:
     """Return what the switch of the page needs, apart from the values of queries.
 
     Returns:
-        ``measures``; ``fills`` (by part of the page and measure: texts, paths and classes in
+        ``measures``; ``fills`` (by part of the page and measure: texts, values and classes in
         document order); ``pairs`` (by measure: positions of the modes that the difference plot
-        shows first); ``axes`` (by measure: upper end and labels); ``spans``
-        (by measure: upper end of the axis of mean differences); ``comparisons`` (by measure:
-        ``[contrast, baseline, difference, low, high, result in words]``).
+        shows first); ``comparisons`` (by measure: ``[contrast, baseline, difference, low, high,
+        result in words]``).
     """
     names = {mode: place for place, mode in enumerate(report.modes)}
     comparisons: dict[str, list[list[Any]]] = {name: [] for name in measures}
@@ -240,8 +210,6 @@ def _collect_switch(
         "measures": list(measures),
         "fills": fills,
         "pairs": [choose_pair(report, name) for name in measures],
-        "axes": [[axes[name].top, axes[name].labels] for name in measures if name in axes],
-        "spans": [difference_scale(report, name).high for name in measures],
         "comparisons": list(comparisons.values()),
     }
 
@@ -272,9 +240,8 @@ def _environment() -> Environment:
         show=show,
         show_ci=show_ci,
         plural=plural,
-        WIDTH=WIDTH,
-        PLOT_WIDTH=PLOT_WIDTH,
-        PLOT_HEIGHT=PLOT_HEIGHT,
+        ends_of=ends_of,
+        values_of=spell_values,
         describe_status=describe_status,
         sentence=_begin_sentence,
         wording=wording,

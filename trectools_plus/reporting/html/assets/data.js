@@ -34,6 +34,18 @@ class Queries {
     return top;
   }
 
+  /** Return the largest difference of two modes on any query; of a single mode, its largest value. */
+  furthestOf(measure) {
+    const values = this.valuesOf(measure);
+    let furthest = 0;
+    for (let query = 0; query < this.size; query += 1) {
+      const each = values.map((ofMode) => ofMode[query]);
+      const reach = each.length > 1 ? Math.max(...each) - Math.min(...each) : Math.abs(each[0]);
+      furthest = reach > furthest ? reach : furthest; // NaN if one is undefined
+    }
+    return furthest;
+  }
+
   /** Return the rank of the first relevant document; 0 if not found, null if unknown. */
   firstOf(mode, query) {
     return this.first === null ? null : this.numbersOf("first")[mode * this.size + query];
