@@ -1,6 +1,9 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
+from trectools_plus.display import Cell as Cell
+from trectools_plus.display import TableColumn as TableColumn
+from trectools_plus.display import TextTable as TextTable
 from trectools_plus.reporting.comparison import Layout as Layout
 from trectools_plus.reporting.comparison import report_table as report_table
 from trectools_plus.reporting.export import check_suffixes as check_suffixes
@@ -80,9 +83,6 @@ from trectools_plus.reporting.results.testsets import agreement_document as agre
 from trectools_plus.reporting.results.testsets import overfitting_document as overfitting_document
 from trectools_plus.reporting.results.testsets import print_agreement as print_agreement
 from trectools_plus.reporting.results.testsets import print_overfitting as print_overfitting
-from trectools_plus.reporting.table import Cell as Cell
-from trectools_plus.reporting.table import Column as Column
-from trectools_plus.reporting.table import Table as Table
 from trectools_plus.reporting.terminal import print_report as print_report
 from trectools_plus.reporting.terminal import print_table as print_table
 from trectools_plus.reporting.trackers import log_report as log_report

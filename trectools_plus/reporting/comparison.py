@@ -17,23 +17,18 @@ from trectools_plus.benchmark.compare.method import MAX_T
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison, Latency
 from trectools_plus.benchmark.report.parts import ConfidenceInterval, ends_of
 from trectools_plus.benchmark.report.verdict import baselines_of
-from trectools_plus.display import Content, Displayed
+from trectools_plus.display import Cell, Displayed, TableColumn, TextTable
 from trectools_plus.errors import UsageError
-from trectools_plus.reporting.table import (
-    NARROW,
-    Cell,
-    Column,
-    Table,
-    show,
-    show_ci,
-    show_interval,
-)
 from trectools_plus.reporting.wording import (
+    NARROW,
     denominator_line,
     describe_claim,
     describe_difference_intervals,
     describe_test,
     method_line,
+    show,
+    show_ci,
+    show_interval,
     show_p,
 )
 from trectools_plus.text import plural
@@ -175,13 +170,13 @@ class ComparisonTable(Displayed):
     baselines: tuple[str, ...] = ()
     differences: Mapping[str, tuple[Comparison, ...]] = field(default_factory=dict)
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         table = self.by_measure()
         rows = [
             [" ".join(filter(None, (cell.marked, cell.detail))) for cell in row.cells]
             for row in table.rows
         ]
-        return Content(self.title, [column.name for column in table.columns], rows)
+        return TextTable.of([column.name for column in table.columns], rows, caption=self.title)
 
     @property
     def note(self) -> str:
@@ -211,15 +206,15 @@ class ComparisonTable(Displayed):
             return {}
         return dict(zip(self.labels, free, strict=False))
 
-    def by_measure(self, measures: Iterable[str] | None = None) -> Table:
+    def by_measure(self, measures: Iterable[str] | None = None) -> TextTable:
         """Return the table with a row per measure, a column per mode, and the best mode.
 
         Args:
             measures: The measures to show; all of them if ``None``.
         """
         letters = self.letters()
-        header = [Column(Cell("Metric"), whole=True)]
-        header += [Column(Cell(label), widest=24) for label in self.labels.values()]
+        header = [TableColumn(Cell("Metric"), whole=True)]
+        header += [TableColumn(Cell(label), widest=24) for label in self.labels.values()]
         rows = [
             [
                 Cell(measure),
@@ -229,7 +224,7 @@ class ComparisonTable(Displayed):
             for measure in (self.cells if measures is None else measures)
         ]
         best = [BEST + self.noun.capitalize()] if self.best else []
-        return Table.of([*header, *best], rows)
+        return TextTable.of([*header, *best], rows)
 
     def against_baseline(
         self,
@@ -237,7 +232,7 @@ class ComparisonTable(Displayed):
         further: Sequence[str] = (),
         modes: Sequence[str] | None = None,
         decimals: int | None = None,
-    ) -> Table:
+    ) -> TextTable:
         """Return the differences from the baseline, a row per mode; the baseline is the first one.
 
         The columns are the mean, the difference, its interval, the adjusted p-value, and the
@@ -259,15 +254,15 @@ class ComparisonTable(Displayed):
         level = f"{self.cells[measure][0].level * 100:g}% interval"
         level = level if simultaneous else f"Unadjusted {level}"
         several = len(self.baselines) > 1
-        header: list[str | Column] = [Column(Cell(self.noun.capitalize()), widest=28)]
-        header += [Column(Cell("Baseline"), widest=20)] if several else []
+        header: list[str | TableColumn] = [TableColumn(Cell(self.noun.capitalize()), widest=28)]
+        header += [TableColumn(Cell("Baseline"), widest=20)] if several else []
         header += [
-            Column(Cell(measure), right=True, whole=True),
-            Column(Cell("Δ"), right=True, whole=True),
-            Column(Cell(level), whole=True),
-            Column(Cell("Adjusted p"), short="Adj. p", right=True, whole=True),
-            Column(Cell("W/T/L"), right=True, whole=True),
-            *(Column(Cell(name), right=True, whole=True) for name in further),
+            TableColumn(Cell(measure), right=True, whole=True),
+            TableColumn(Cell("Δ"), right=True, whole=True),
+            TableColumn(Cell(level), whole=True),
+            TableColumn(Cell("Adjusted p"), short="Adj. p", right=True, whole=True),
+            TableColumn(Cell("W/T/L"), right=True, whole=True),
+            *(TableColumn(Cell(name), right=True, whole=True) for name in further),
         ]
         rows = []
         for mode in [*self.baselines, *shown]:
@@ -284,7 +279,7 @@ class ComparisonTable(Displayed):
                         *(self._brief_cell(name, mode, decimals) for name in further),
                     ]
                 )
-        return Table.of(header, rows)
+        return TextTable.of(header, rows)
 
     def _brief_cell(self, measure: str, mode: str, decimals: int | None) -> Cell:
         """Return a mean, with ``*`` if it differs significantly from the only baseline."""
@@ -320,7 +315,7 @@ class ComparisonTable(Displayed):
         others = [line for line in self.legend if line not in about_means]
         return [*(f"{NARROW} {note}." for note in notes), *others]
 
-    def for_paper(self, layout: Layout) -> Table:
+    def for_paper(self, layout: Layout) -> TextTable:
         """Return the headline measures, with the letter of each mode in its heading.
 
         With a baseline: the differences on the first headline measure, and the means of the others.
@@ -332,7 +327,8 @@ class ComparisonTable(Displayed):
             return table.transposed(heading) if layout.systems == "columns" else table
         letters = self.paper_letters
         modes = [
-            Column(Cell(label, marks=letters.get(mode, ""))) for mode, label in self.labels.items()
+            TableColumn(Cell(label, marks=letters.get(mode, "")))
+            for mode, label in self.labels.items()
         ]
         rows = [
             [
@@ -341,7 +337,7 @@ class ComparisonTable(Displayed):
             ]
             for measure in self.headline
         ]
-        table = Table.of(["Measure", *modes], rows)
+        table = TextTable.of(["Measure", *modes], rows)
         if layout.systems is None:
             return fold(table, len(modes), self.noun.capitalize())
         return table.transposed(self.noun.capitalize()) if layout.systems == "rows" else table
@@ -366,7 +362,7 @@ def _difference_cells(entry: Comparison | None, decimals: int | None) -> list[Ce
     ]
 
 
-def fold(table: Table, modes: int, corner: str) -> Table:
+def fold(table: TextTable, modes: int, corner: str) -> TextTable:
     """Return the table with modes as rows if there are more than five of them."""
     return table.transposed(corner) if modes > _MOST_COLUMNS else table
 

@@ -13,13 +13,13 @@ from pydantic import BaseModel
 
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.display import html_table
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.comparison import ComparisonTable, Layout
 from trectools_plus.reporting.latex import DEFAULT_LAYOUT, table_as_latex
 from trectools_plus.reporting.markdown.tables import harmless, render_table, show_superscript
-from trectools_plus.reporting.table import Cell, Table
 
 _STYLE = (
     ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;"
@@ -77,34 +77,14 @@ def table_as_html(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) 
         layout: Systems as rows or columns, decimals and caption.
     """
     title = escape(layout.caption or comparison.title)
+    table = html_table(comparison.for_paper(layout), whole=True)
     notes = "".join(f"<p>{escape(note)}</p>\n" for note in comparison.paper_notes)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{title}</h1>\n{html_of_table(comparison.for_paper(layout))}\n{notes}</main>\n"
+        f"<h1>{title}</h1>\n{table}\n{notes}</main>\n"
         "</body>\n</html>\n"
     )
-
-
-def html_of_table(table: Table, caption: str = "") -> str:
-    """Return a table as an HTML element; the best cells are bold, and marks are superscripts."""
-    above = f"<caption>{escape(caption)}</caption>\n" if caption else ""
-    head = "".join(f'<th scope="col">{_html_cell(one.heading)}</th>' for one in table.columns)
-    rows = "".join(
-        f'<tr><th scope="row">{_html_cell(row.cells[0])}</th>'
-        + "".join(f"<td>{_html_cell(cell)}</td>" for cell in row.cells[1:])
-        + "</tr>\n"
-        for row in table.rows
-    )
-    return f"<table>\n{above}<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
-
-
-def _html_cell(cell: Cell) -> str:
-    text = escape(cell.text)
-    text = f"<strong>{text}</strong>" if cell.best else text
-    text += f"<sup>{escape(cell.marks)}</sup>" if cell.marks else ""
-    below = escape(" ".join(filter(None, (cell.detail, cell.bracketed_count))))
-    return f"{text}<br/><small>{below}</small>" if below else text
 
 
 def table_as_frame(comparison: ComparisonTable) -> pl.DataFrame:

@@ -6,8 +6,8 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from trectools_plus.display import Cell, TextTable
 from trectools_plus.reporting.comparison import ComparisonTable, Layout
-from trectools_plus.reporting.table import Cell, Table
 
 DEFAULT_LAYOUT = Layout()
 
@@ -143,7 +143,7 @@ def _escape(sign: str) -> str:
     return f"U+{ord(sign):04X}"
 
 
-def _tabular(table: Table) -> list[str]:
+def _tabular(table: TextTable) -> list[str]:
     # Cells start at the same place, so that numbers are aligned whatever letters follow them.
     lines = [
         rf"  \begin{{tabular}}{{{'l' * len(table.columns)}}}",

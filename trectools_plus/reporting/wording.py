@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +21,11 @@ from trectools_plus.benchmark.report import (
     TermLabel,
     UpliftResult,
 )
-from trectools_plus.reporting.table import show, show_ci
+from trectools_plus.benchmark.report.parts import ConfidenceInterval
 from trectools_plus.text import join_names, plural
 
+_NUMBER = re.compile(r"[*\[<>≥≤+−-]* ?(\d[\d,.]*%?(?![\w:])|∞)")
+_NOTHING = ("–", "")
 _MOST_PAIRS = 60
 _FEW_QUERIES = 50
 """With fewer queries, max-t over several comparisons is conservative: see docs/statistics.md."""
@@ -48,6 +51,8 @@ CORRECTION_NAMES = {
     "max_t": "max-t",
     "none": "no correction",
 }
+NARROW = "†"
+"""Marks an interval that may be too narrow, because it has a note."""
 NO_PATTERN = (
     "No pattern was found. Low and high values are reported only for measures with a target."
 )
@@ -56,6 +61,44 @@ COMPONENTS_EXPLANATION = (
     "The fusion of all components minus the fusion without one. Above 0, that component raises the "
     "measure."
 )
+
+
+def numeric_columns(rows: Sequence[Sequence[str]]) -> list[bool]:
+    """Return whether each column has numbers only, and is therefore aligned on the right.
+
+    The first column has the names of the rows, so it is never aligned on the right.
+
+    Args:
+        rows: The cells: numbers with or without signs, intervals and emphasis, dashes, or texts.
+    """
+    return [
+        place > 0
+        and any(cell not in _NOTHING for cell in column)
+        and all(cell in _NOTHING or _NUMBER.match(cell) is not None for cell in column)
+        for place, column in enumerate(zip(*rows, strict=True))
+    ]
+
+
+def show(value: float | None, sign: str = "", *, decimals: int = 4) -> str:
+    """Return a figure with four decimals, or a dash if undefined; ``sign="+"`` adds plus signs."""
+    return "–" if value is None else f"{value:{sign},.{decimals}f}"
+
+
+def show_interval(
+    low: float | None, high: float | None, sign: str = "", *, decimals: int = 3
+) -> str:
+    """Return an interval in square brackets; empty if undefined. ``sign="+"`` adds plus signs."""
+    if low is None or high is None:
+        return ""
+    return f"[{low:{sign}.{decimals}f}, {high:{sign}.{decimals}f}]"
+
+
+def show_ci(ci: ConfidenceInterval | None, sign: str = "", *, decimals: int = 3) -> str:
+    """Return an interval as :func:`show_interval` does, with :data:`NARROW` if it has a note."""
+    if ci is None:
+        return ""
+    mark = NARROW if ci.note else ""
+    return show_interval(ci.low, ci.high, sign, decimals=decimals) + mark
 
 
 def overall_line(report: BenchmarkReport) -> str:

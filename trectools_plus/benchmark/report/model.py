@@ -41,7 +41,7 @@ from trectools_plus.benchmark.report.verdict import (
     choose_headlines,
     choose_primary,
 )
-from trectools_plus.display import Content
+from trectools_plus.display import TextTable
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
 from trectools_plus.lazy_names import render
@@ -244,7 +244,7 @@ class BenchmarkReport(ReportModel):
         named = f"<BenchmarkReport {self.manifest.experiment_id}: {modes}; {measures}, {queries}>"
         return f"{named}\n{self.verdict.text}" if self.verdict else named
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         measures = self.headline_measures or self.measure_names
         rows = []
         queries = self.manifest.dataset.queries
@@ -256,7 +256,7 @@ class BenchmarkReport(ReportModel):
         caption = f"{dataset.id}, {size}; {self.confidence * 100:g}% intervals"
         if self.verdict:
             caption = f"{self.verdict.text} {caption}"
-        return Content(caption, [self.noun.capitalize(), *measures], rows)
+        return TextTable.of([self.noun.capitalize(), *measures], rows, caption=caption)
 
     @checked
     def plot(self, measures: Sequence[str] | None = None) -> Figure:

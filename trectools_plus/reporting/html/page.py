@@ -38,7 +38,7 @@ from trectools_plus.reporting.html.views import (
     view_means,
     view_strata,
 )
-from trectools_plus.reporting.table import show, show_ci
+from trectools_plus.reporting.wording import show, show_ci
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison, Latency, StratumResult
 from trectools_plus.benchmark.report.verdict import make_verdict
+from trectools_plus.display import Cell
 from trectools_plus.reporting.comparison import ComparisonTable
-from trectools_plus.reporting.table import Cell
 from trectools_plus.reporting.wording import TEST_NAMES, name_difference
 
 MOST_COLUMNS = 6

@@ -12,6 +12,7 @@ from trectools_plus.benchmark.report import (
     StratumResult,
 )
 from trectools_plus.benchmark.run.targets import describe_status
+from trectools_plus.display import TextTable
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import (
@@ -29,7 +30,6 @@ from trectools_plus.reporting.markdown.tables import (
     shorten,
     show_cell,
 )
-from trectools_plus.reporting.table import Table, show, show_ci
 from trectools_plus.reporting.wording import (
     COMPONENTS_EXPLANATION,
     NO_PATTERN,
@@ -55,7 +55,9 @@ from trectools_plus.reporting.wording import (
     other_name,
     overall_line,
     report_notes,
+    show,
     show_baseline,
+    show_ci,
     show_contribution,
     show_decision,
     show_difference_interval,
@@ -374,7 +376,7 @@ def _stratified(report: BenchmarkReport, field: str) -> str:
         queries = _count(results)
         shown = (_show_stratum(each, queries) for each in results)
         rows.append([f"{harmless(value)} ({queries:,})", *shown])
-    table = Table.of([harmless(field), *labels], rows)
+    table = TextTable.of([harmless(field), *labels], rows)
     corner = f"{report.noun.capitalize()} by {harmless(field)}"
     return render_table(fold(table, len(labels), corner))
 

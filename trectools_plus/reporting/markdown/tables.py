@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from trectools_plus.reporting.table import Cell, Table, numeric_columns
+from trectools_plus.display import Cell, TextTable
+from trectools_plus.reporting.wording import numeric_columns
 
 MOST_QUERIES = 50
 """Maximum number of queries in a list; the JSON report has all."""
@@ -21,7 +22,7 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([_line([_cell(text) for text in header]), rule, *map(_line, cells)])
 
 
-def render_table(table: Table, show: Callable[[Cell], str] | None = None) -> str:
+def render_table(table: TextTable, show: Callable[[Cell], str] | None = None) -> str:
     """Return a table as Markdown.
 
     Args:

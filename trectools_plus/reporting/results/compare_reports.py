@@ -14,13 +14,14 @@ from trectools_plus.benchmark.compare.compare_reports import (
 )
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report.verdict import state_probability
+from trectools_plus.display import Cell, TableColumn, TextTable
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
-from trectools_plus.reporting.table import Cell, Column, Table, show
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import (
     describe_method,
     describe_test,
     name_interval,
+    show,
     show_difference_interval,
     show_p,
 )
@@ -141,7 +142,7 @@ def print_contrast(contrast: Contrast, stream: TextIO, *, full: bool = False) ->
 
 def _table(
     contrast: Contrast, significant: str, otherwise: str, measures: Sequence[str] | None = None
-) -> Table:
+) -> TextTable:
     rows = [
         [
             mode.label,
@@ -160,12 +161,12 @@ def _table(
     ]
     first = contrast.modes[0].comparisons[0]
     names = [name_interval(first) if name == "Interval" else name for name in _HEADER]
-    header: list[str | Column] = [
+    header: list[str | TableColumn] = [
         contrast.noun.capitalize(),
         *names,
-        Column(Cell("Significant"), short=""),
+        TableColumn(Cell("Significant"), short=""),
     ]
-    return Table.of(header, rows, right=_NUMBERS)
+    return TextTable.of(header, rows, right=_NUMBERS)
 
 
 def _means(mode: ModeContrast, entry: Comparison, queries: int) -> list[str]:

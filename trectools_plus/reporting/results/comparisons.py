@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.display import TextTable, html_table
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.comparison import ComparisonTable, Layout, report_table
 from trectools_plus.reporting.export import (
     check_suffixes,
-    html_of_table,
     table_as_csv,
     table_as_frame,
     table_as_markdown,
@@ -121,7 +122,9 @@ def write_comparisons(
 def render_comparisons_html(report: BenchmarkReport) -> str:
     """Return the verdict and the headline measures, a row per system, without styles."""
     table = report_table(report)
-    shown = html_of_table(table.for_paper(Layout("rows")), _verdict(report))
+    shown = html_table(
+        replace(table.for_paper(Layout("rows")), caption=_verdict(report)), whole=True
+    )
     notes = "".join(f"<p>{escape(note)}</p>" for note in table.paper_notes)
     return f"<div>{shown}\n{notes}</div>"
 
@@ -161,11 +164,8 @@ def _means(report: BenchmarkReport, table: ComparisonTable, measures: int = 6) -
             f"{number:>{wide}}{mark:<{most}}" for number, mark in zip(numbers, marks, strict=True)
         ]
         columns.append([name, *shown])
-    widths = [max(map(len, column)) for column in columns]
-    lines = []
-    for first, *rest in zip(*columns, strict=True):
-        cells_of_row = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *cells_of_row]).rstrip())
+    header, *rows = zip(*columns, strict=True)
+    lines = [line.rstrip() for line in TextTable.of(header, rows, right=names).lines()]
     if len(report.modes) > len(modes):
         lines.append(f"… and {plural(len(report.modes) - len(modes), f'further {report.noun}')}")
     return lines

@@ -8,10 +8,10 @@ from trectools_plus.benchmark.compare.method import EQUAL
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
-from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row, show
 from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import describe_max_t, describe_method, show_p
+from trectools_plus.reporting.wording import describe_max_t, describe_method, show, show_p
 from trectools_plus.text import make_console, plural
 
 MARKER = "<!-- trectools-plus benchmark gate -->"
@@ -240,17 +240,17 @@ def _is_beyond(entry: GateEntry, rules: GateRules) -> bool:
     return rules.max_drop is not None and entry.drop > rules.max_drop + EQUAL
 
 
-def _table(result: GateResult) -> Table:
-    adjusted = Column(Cell("Adjusted p"), short="Adj. p")
+def _table(result: GateResult) -> TextTable:
+    adjusted = TableColumn(Cell("Adjusted p"), short="Adj. p")
     noun = result.current.noun.capitalize()
-    header: list[str | Column] = [noun, "Metric", "Baseline", "Current", "Change"]
+    header: list[str | TableColumn] = [noun, "Metric", "Baseline", "Current", "Change"]
     if result.rules.non_inferior is not None:
         header.append("Interval")
     header += [adjusted, "Verdict"]
-    return Table.of(header, [_row(entry, result.rules) for entry in result.entries])
+    return TextTable.of(header, [_row(entry, result.rules) for entry in result.entries])
 
 
-def _row(entry: GateEntry, rules: GateRules) -> Row:
+def _row(entry: GateEntry, rules: GateRules) -> TableRow:
     unit = 1.0 if rules.absolute else abs(entry.baseline)
     cells = [
         entry.label,

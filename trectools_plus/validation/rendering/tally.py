@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from trectools_plus.display import TextTable
 from trectools_plus.text import plural
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
 from trectools_plus.validation.rendering.places import printable
@@ -83,19 +84,12 @@ class Tally:
     def as_table(self) -> Iterator[str]:
         """Yield the records of :meth:`as_dicts` as lines of a table; nothing without findings."""
         rows = [
-            (r["code"], r["name"], r["severity"], f"{r['count']:,}", f"{r['files']:,}")
+            [r["code"], r["name"], r["severity"], f"{r['count']:,}", f"{r['files']:,}"]
             for r in self.as_dicts()
         ]
-        if not rows:
-            return
-        table = [("code", "name", "severity", "count", "files"), *rows]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        for row in table:
-            cells = [
-                cell.rjust(width) if at > 2 else cell.ljust(width)
-                for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ]
-            yield printable("  ".join(cells))
+        header = ["code", "name", "severity", "count", "files"]
+        if rows:
+            yield from map(printable, TextTable.of(header, rows, right=header[3:]).lines())
 
     def sentence(self) -> str:
         """Return the summary line: numbers of findings and files."""
