@@ -19,14 +19,15 @@ from hypothesis import strategies as st
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.reporting import Layout, report_table, write_table
 from trectools_plus.reporting.export import (
+    escape_latex,
     frame_as_csv,
     table_as_csv,
     table_as_frame,
     table_as_html,
     table_as_json,
+    table_as_latex,
     table_as_markdown,
 )
-from trectools_plus.reporting.latex import escape_latex, table_as_latex
 
 MEANS = {
     "lexical": {"nDCG@10": 0.3, "MeanRank": 12.5},

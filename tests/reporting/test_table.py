@@ -7,7 +7,7 @@ import io
 import pytest
 
 from trectools_plus.display import TextTable
-from trectools_plus.reporting.markdown.tables import render_table
+from trectools_plus.reporting.markdown import render_table
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import numeric_columns, show
 from trectools_plus.text import make_console

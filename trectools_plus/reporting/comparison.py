@@ -81,7 +81,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ShownMean:
     """One measure of one mode.
 
     Attributes:
@@ -162,7 +162,7 @@ class ComparisonTable(Displayed):
     legend: list[str]
     test: str
     labels: dict[str, str]
-    cells: dict[str, tuple[Figure, ...]]
+    cells: dict[str, tuple[ShownMean, ...]]
     best: dict[str, Cell]
     latencies: dict[str, Latency | None]
     headline: tuple[str, ...]
@@ -436,7 +436,7 @@ def describe_dataset(report: BenchmarkReport) -> str:
 
 def _figure(
     report: BenchmarkReport, mode: str, measure: str, beaten: Mapping[tuple[str, str], set[str]]
-) -> Figure:
+) -> ShownMean:
     figures = report.modes[mode].measures[measure]
     means = [other.measures[measure].mean for other in report.modes.values()]
     defined = [mean for mean in means if mean is not None]
@@ -444,7 +444,7 @@ def _figure(
     ranked = len(set(means)) > 1 and measure not in report.unranked and not report.is_sum(measure)
     low, high = ends_of(figures.ci)
     worse = beaten.get((mode, measure), set())
-    return Figure(
+    return ShownMean(
         mode=mode,
         measure=measure,
         mean=figures.mean,

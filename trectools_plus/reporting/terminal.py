@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
 from trectools_plus.reporting.analyses import analysis_sections
-from trectools_plus.reporting.comparison import BEST, ComparisonTable, Figure, report_table
+from trectools_plus.reporting.comparison import BEST, ComparisonTable, ShownMean, report_table
 from trectools_plus.reporting.wording import (
     component_lines,
     denominator_line,
@@ -276,7 +276,7 @@ def _headlines_by_mode(
     return full if _natural_width(console, full) <= console.width else table(with_interval=False)
 
 
-def _brief_cell(figure: Figure) -> Cell:
+def _brief_cell(figure: ShownMean) -> Cell:
     """Return a mean without its interval and marks."""
     return replace(figure.as_cell({}), detail="", marks="")
 

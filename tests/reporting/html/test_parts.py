@@ -10,14 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from trectools_plus.reporting.html.page import embed_json, make_title
+from trectools_plus.reporting.html.page import embed_json, make_title, spell_values
 from trectools_plus.reporting.html.per_query import (
     PARTS,
     QueryEvidence,
     collect_queries,
     read_values,
 )
-from trectools_plus.reporting.html.views import spell_values
 
 
 def test_values_to_draw_are_numbers_or_dashes() -> None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trectools_plus.extraction.sweep import Sweep, SweepCurve
-from trectools_plus.reporting.plots.layout import WIDTH, Plot
 from trectools_plus.reporting.plots.style import (
     FAINT,
     INK,
+    WIDTH,
+    Plot,
     house_style,
     label_text,
     mode_style,

@@ -15,7 +15,7 @@ from trectools_plus.benchmark.compare.compare_reports import (
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report.verdict import state_probability
 from trectools_plus.display import Cell, TableColumn, TextTable
-from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
+from trectools_plus.reporting.markdown import escape, markdown_table, render_table
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import (
     describe_method,

@@ -16,13 +16,14 @@ from trectools_plus.display import TextTable, html_table
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.comparison import ComparisonTable, Layout, report_table
 from trectools_plus.reporting.export import (
+    DEFAULT_LAYOUT,
     check_suffixes,
     table_as_csv,
     table_as_frame,
+    table_as_latex,
     table_as_markdown,
     write_table,
 )
-from trectools_plus.reporting.latex import DEFAULT_LAYOUT, table_as_latex
 from trectools_plus.text import plural, visible
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from trectools_plus.extraction.scoring import method_over_documents
 from trectools_plus.extraction.sweep import LeaveOneOut, Sweep
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.reporting.export import render_json
-from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table, shorten
+from trectools_plus.reporting.markdown import escape, markdown_table, render_table, shorten
 from trectools_plus.reporting.plots.figures import save_plots
 from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.plots.sweep import draw_tradeoff

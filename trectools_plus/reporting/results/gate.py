@@ -9,7 +9,7 @@ from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
-from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
+from trectools_plus.reporting.markdown import escape, markdown_table, render_table
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import describe_max_t, describe_method, show, show_p
 from trectools_plus.text import make_console, plural

@@ -17,7 +17,7 @@ from trectools_plus.display import TextTable, make_row
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.markdown.tables import escape, markdown_table
+from trectools_plus.reporting.markdown import escape, markdown_table
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import (
     describe_difference_intervals,

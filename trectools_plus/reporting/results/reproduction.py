@@ -16,7 +16,7 @@ from trectools_plus.benchmark.compare.reproduction import (
 from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
-from trectools_plus.reporting.markdown.tables import escape, render_table
+from trectools_plus.reporting.markdown import escape, render_table
 from trectools_plus.reporting.plots.figures import FORMATS, draw_similarity, render_plot
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import show, show_p

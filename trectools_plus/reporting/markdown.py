@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from trectools_plus.benchmark.report import (
@@ -12,23 +13,13 @@ from trectools_plus.benchmark.report import (
     StratumResult,
 )
 from trectools_plus.benchmark.run.targets import describe_status
-from trectools_plus.display import TextTable
+from trectools_plus.display import Cell, TextTable
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import (
     ComparisonTable,
     fold,
     report_table,
-)
-from trectools_plus.reporting.markdown.tables import (
-    MOST_QUERIES,
-    escape,
-    harmless,
-    markdown_table,
-    plain,
-    render_table,
-    shorten,
-    show_cell,
 )
 from trectools_plus.reporting.wording import (
     COMPONENTS_EXPLANATION,
@@ -52,6 +43,7 @@ from trectools_plus.reporting.wording import (
     name_interval,
     near_rows,
     near_sentence,
+    numeric_columns,
     other_name,
     overall_line,
     report_notes,
@@ -72,6 +64,8 @@ from trectools_plus.text import plural
 _TESTS = ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")
 _LONG = 12
 """A section of more lines than this is collapsed."""
+MOST_QUERIES = 50
+"""Maximum number of queries in a list; the JSON report has all."""
 
 
 def write_markdown(report: BenchmarkReport, path: str | Path) -> None:
@@ -514,3 +508,73 @@ def _reproduction(report: BenchmarkReport) -> str:
             f"```json\n{config}\n```\n\n</details>",
         ]
     )
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; line breaks and bars in cells are escaped.
+
+    Columns of numbers, except the first column, are aligned on the right.
+    """
+    cells = [[_cell(text) for text in row] for row in rows]
+    right = numeric_columns(cells) or [False] * len(header)
+    rule = _line(["---:" if aligned else "---" for aligned in right])
+    return "\n".join([_line([_cell(text) for text in header]), rule, *map(_line, cells)])
+
+
+def render_table(table: TextTable, show: Callable[[Cell], str] | None = None) -> str:
+    """Return a table as Markdown.
+
+    Args:
+        table: The table.
+        show: Renders a cell; by default its text, which may contain Markdown.
+    """
+    render = show or (lambda cell: cell.text)
+    header = [render(column.heading) for column in table.columns]
+    return markdown_table(header, ([render(cell) for cell in row.cells] for row in table.rows))
+
+
+def show_cell(cell: Cell) -> str:
+    """Return a cell with text, detail, count and marks; the best is bold."""
+    text = _emphasise(cell, (cell.text, cell.detail))
+    return " ".join(filter(None, (text, cell.bracketed_count, harmless(cell.marks))))
+
+
+def show_superscript(cell: Cell) -> str:
+    """Return a cell with its marks as superscripts."""
+    text = _emphasise(cell, (cell.text, cell.detail, cell.bracketed_count))
+    return f"{text}<sup>{cell.marks}</sup>" if cell.marks else text
+
+
+def _emphasise(cell: Cell, parts: Sequence[str]) -> str:
+    text = harmless(" ".join(filter(None, parts)))
+    return f"**{text}**" if cell.best else text
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(text: str) -> str:
+    """Escape a cell: a line break or a bar would end it."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def escape(text: str) -> str:
+    """Return text from outside without tags."""
+    return text.replace("<", "&lt;")
+
+
+def plain(text: str) -> str:
+    """Return text with escaped asterisks, so that they are not emphasis or a bullet."""
+    return text.replace("*", "\\*")
+
+
+def shorten(text: str, longest: int = 120) -> str:
+    """Return a text on one line without tags; a long one is cut with an ellipsis."""
+    text = escape(" ".join(text.split()))
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def harmless(text: str) -> str:
+    """Return text from outside as plain text, without tags and emphasis."""
+    return plain(escape(text))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.report import Diagnosis, FailingQuery, NearMiss, TermLabel
-from trectools_plus.reporting.markdown.report import render_markdown, write_markdown
+from trectools_plus.reporting.markdown import render_markdown, write_markdown
 
 
 def rows_of(text: str, heading: str | None = None) -> list[list[str]]:
