@@ -41,6 +41,7 @@ class Cell:
         marks: Letters or signs after it.
         best: Whether it is emphasised as the best of its row or column.
         value: The number that it shows; ``None`` for other texts.
+        ends: The ends of the number's interval.
     """
 
     text: str
@@ -49,6 +50,7 @@ class Cell:
     marks: str = ""
     best: bool = False
     value: float | None = None
+    ends: tuple[float | None, float | None] = (None, None)
 
     @property
     def marked(self) -> str:

@@ -134,6 +134,7 @@ class ShownMean:
             marks="".join(letters[mode] for mode in self.better_than if mode in letters),
             best=self.best,
             value=self.mean,
+            ends=(self.low, self.high),
         )
 
 

@@ -370,8 +370,7 @@ def write_table(
         if suffix == ".parquet":
             write_parquet(table_as_frame(table), path)
         else:
-            with atomic_write(path) as stream:
-                stream.write(_TEXTS[suffix](table, layout))
+            write_text(path, _TEXTS[suffix](table, layout))
 
 
 def check_suffixes(*paths: str | Path) -> None:
@@ -388,6 +387,16 @@ def check_suffixes(*paths: str | Path) -> None:
                 where=str(path),
                 remedy=f"use {', '.join(_TEXTS)} or .parquet",
             )
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text into a file, whole or not at all.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    with atomic_write(path) as stream:
+        stream.write(text)
 
 
 def render_json(report: BaseModel) -> str:

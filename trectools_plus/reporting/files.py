@@ -29,10 +29,10 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.measures.judged import first_documents
-from trectools_plus.reporting.export import render_json
-from trectools_plus.reporting.html.page import write_html
+from trectools_plus.reporting.export import render_json, write_text
+from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.html.per_query import DEEPEST, QueryEvidence
-from trectools_plus.reporting.markdown import write_markdown
+from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.reporting.plots.figures import write_plots
 
 START = "# ir_metadata.start"
@@ -117,8 +117,8 @@ def render_files(
     tables = _list_tables(result)
     for name, table in tables.items():
         write_parquet(table, folder / name)
-    write_markdown(result.report, folder / MARKDOWN_FILE)
-    write_json(result.report, folder / REPORT_FILE)
+    write_text(folder / MARKDOWN_FILE, render_markdown(result.report))
+    write_text(folder / REPORT_FILE, render_json(result.report))
     modes = _write_mode_reports(result, folder)
     _write_page(result, tables.get(DOCUMENTS_FILE))
     images = write_plots(result, folder) if plots else []
@@ -147,16 +147,6 @@ def _list_tables(result: BenchmarkResult) -> dict[str, pl.DataFrame]:
     return tables
 
 
-def write_json(report: BenchmarkReport, path: str | Path) -> None:
-    """Write the report as JSON; on failure there is no file.
-
-    Raises:
-        InputError: If the file cannot be written.
-    """
-    with atomic_write(path) as stream:
-        stream.write(render_json(report))
-
-
 def _write_mode_reports(result: BenchmarkResult, folder: Path) -> list[str]:
     """Write the report of each mode; return the names of the files."""
     report, dataset = result.report, result.dataset
@@ -169,7 +159,7 @@ def _write_mode_reports(result: BenchmarkResult, folder: Path) -> list[str]:
             else find_failing_of_mode(report, mode, result.per_query, dataset, result.runs[mode])
         )
         names.append(mode_report_name(mode))
-        write_json(report.of_mode(mode, failing), folder / names[-1])
+        write_text(folder / names[-1], render_json(report.of_mode(mode, failing)))
     return names
 
 
@@ -183,7 +173,7 @@ def _write_page(result: BenchmarkResult, titles: pl.DataFrame | None) -> None:
         None if titles is None else StoredDocuments(titles, titles.height),
         None if dataset is None else dataset.judged,
     )
-    write_html(result.report, folder / HTML_FILE, evidence)
+    write_text(folder / HTML_FILE, render_html(result.report, evidence))
 
 
 def _given_files(result: BenchmarkResult) -> frozenset[Path]:

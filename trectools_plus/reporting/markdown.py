@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
@@ -14,7 +13,6 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.display import Cell, TextTable
-from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import (
     ComparisonTable,
@@ -37,6 +35,7 @@ from trectools_plus.reporting.wording import (
     list_commands,
     list_definition,
     list_hashes,
+    list_stratum,
     method_line,
     mode_notes,
     name_difference,
@@ -66,16 +65,6 @@ _LONG = 12
 """A section of more lines than this is collapsed."""
 MOST_QUERIES = 50
 """Maximum number of queries in a list; the JSON report has all."""
-
-
-def write_markdown(report: BenchmarkReport, path: str | Path) -> None:
-    """Write the report as Markdown, whole or not at all.
-
-    Raises:
-        InputError: If the file cannot be written.
-    """
-    with atomic_write(path) as stream:
-        stream.write(render_markdown(report))
 
 
 def render_markdown(report: BenchmarkReport) -> str:
@@ -365,18 +354,12 @@ def _stratified(report: BenchmarkReport, field: str) -> str:
     measure = report.primary_measure
     labels = [escape(result.label) for result in report.modes.values()]
     rows = []
-    for value, modes in report.strata[field].items():
-        results = [modes.get(mode, {}).get(measure) for mode in report.modes]
-        queries = _count(results)
+    for value, queries, results in list_stratum(report, field, measure):
         shown = (_show_stratum(each, queries) for each in results)
         rows.append([f"{harmless(value)} ({queries:,})", *shown])
     table = TextTable.of([harmless(field), *labels], rows)
     corner = f"{report.noun.capitalize()} by {harmless(field)}"
     return render_table(fold(table, len(labels), corner))
-
-
-def _count(results: list[StratumResult | None]) -> int:
-    return max((each.n for each in results if each is not None), default=0)
 
 
 def _show_stratum(result: StratumResult | None, queries: int) -> str:

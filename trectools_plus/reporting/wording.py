@@ -17,6 +17,7 @@ from trectools_plus.benchmark.report import (
     FindingRecord,
     MeasureDefinition,
     ModeResult,
+    StratumResult,
     TargetResult,
     TermLabel,
     UpliftResult,
@@ -326,6 +327,18 @@ def report_notes(report: BenchmarkReport) -> list[str]:
     return [*notes, *report.notes] + [
         f"{run.name} was merged into this report from {run.path}." for run in manifest.merged
     ]
+
+
+def list_stratum(
+    report: BenchmarkReport, field: str, measure: str
+) -> list[tuple[str, int, list[StratumResult | None]]]:
+    """Return each value of a query field, its number of queries, and the result of each mode."""
+    rows = []
+    for value, modes in report.strata[field].items():
+        results = [modes.get(mode, {}).get(measure) for mode in report.modes]
+        queries = max((each.n for each in results if each is not None), default=0)
+        rows.append((value, queries, results))
+    return rows
 
 
 def language_lines(report: BenchmarkReport) -> list[str]:

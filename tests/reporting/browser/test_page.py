@@ -18,7 +18,7 @@ from trectools_plus.benchmark.report import (
     StratumResult,
 )
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
-from trectools_plus.reporting.html.page import write_html
+from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.html.per_query import QueryEvidence
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
@@ -51,7 +51,7 @@ def make_file(make_report: Any, path: Path) -> Path:
         }
     }
     report = report.model_copy(update={"strata": strata})
-    write_html(report, path, make_evidence(report, texts))
+    path.write_text(render_html(report, make_evidence(report, texts)), encoding="utf-8")
     return path
 
 
@@ -188,7 +188,7 @@ def test_many_modes_with_long_names_fit_too(
     path = tmp_path / "many.html"
     diagnosis = [Diagnosis(mode=mode, sign="x", observed="low", suggests="more") for mode in means]
     report = make_report(means, latency=False, diagnosis=diagnosis)
-    write_html(report, path, make_evidence(report, {"q1": "a query"}))
+    path.write_text(render_html(report, make_evidence(report, {"q1": "a query"})), encoding="utf-8")
     page.open(path, width)
     open_all(page)
     assert page.run(_TOO_WIDE) == []
@@ -350,7 +350,9 @@ def test_a_measure_that_is_no_headline_becomes_a_column(
     }
     report = make_report(means)
     path = tmp_path / "eight.html"
-    write_html(report, path, make_evidence(report, {"q1": "one", "q2": "two"}))
+    path.write_text(
+        render_html(report, make_evidence(report, {"q1": "one", "q2": "two"})), encoding="utf-8"
+    )
     page.open(path, 1280)
     columns = "[...document.querySelectorAll('#result thead th')].map((th) => th.dataset.measure)"
     assert page.run(columns)[1:7] == names[:6]
@@ -394,7 +396,7 @@ def test_bars_have_one_scale_in_columns_of_different_widths(
     rows = [(run, query_id, "nDCG@10", value * top) for run, query_id, value in values]
     table = pl.DataFrame(rows, schema=["run", "query_id", "measure", "value"], orient="row")
     path = tmp_path / "bars.html"
-    write_html(make_report(means), path, QueryEvidence(table))
+    path.write_text(render_html(make_report(means), QueryEvidence(table)), encoding="utf-8")
     page.open(path, width)
     open_section(page, "queries")
     choose(page, "query-order", "id:asc")
@@ -587,7 +589,7 @@ def test_thousands_of_queries_are_aggregated(page: Any, make_report: Any, tmp_pa
     report = make_report(means)
     path = tmp_path / "thousands.html"
     texts = {f"q{number}": "a query" for number in range(2000)}
-    write_html(report, path, make_evidence(report, texts))
+    path.write_text(render_html(report, make_evidence(report, texts)), encoding="utf-8")
     page.open(path)
     open_section(page, "queries")
     assert page.run("reportPage.list.heatmap.columns.length") == 300
@@ -616,7 +618,7 @@ def test_every_value_and_result_is_decoded(page: Any, make_report: Any, tmp_path
     columns = ["run", "query_id", "measure", "value"]
     path = tmp_path / "values.html"
     table = pl.DataFrame(rows, schema=columns, orient="row")
-    write_html(report, path, replace(evidence, per_query=table))
+    path.write_text(render_html(report, replace(evidence, per_query=table)), encoding="utf-8")
     page.open(path)
     for place, name in enumerate(names):
         found = page.run(

@@ -356,7 +356,7 @@ def report_json_schema() -> dict[str, Any]:
 
 
 def load_report(path: str | Path) -> BenchmarkReport:
-    """Read a report that :func:`trectools_plus.reporting.files.write_json` wrote.
+    """Read a report that :func:`trectools_plus.reporting.write_reports` wrote.
 
     Args:
         path: The file ``BenchmarkReport.json``.

@@ -6,21 +6,18 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from html import unescape
 from importlib import resources
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.benchmark.report import BenchmarkReport, Comparison, Latency, StratumResult
+from trectools_plus.benchmark.report import BenchmarkReport, Comparison, Latency
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.report.verdict import find_best_overall, make_verdict
 from trectools_plus.benchmark.run.targets import describe_status
-from trectools_plus.display import Cell
-from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.display import Cell, TextTable
 from trectools_plus.reporting import wording
 from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import (
@@ -61,23 +58,6 @@ _FILLED = re.compile(r'data-f="(?:t"[^>]*>([^<]*)<|[vc]" (?:data-values|class)="
 MOST_COLUMNS = 6
 """Maximum number of measures in a table."""
 _MOST_PAIRS = 60
-
-
-def write_html(
-    report: BenchmarkReport, path: str | Path, evidence: QueryEvidence | None = None
-) -> None:
-    """Write the report as one HTML file, whole or not at all.
-
-    Args:
-        report: The report.
-        path: The file.
-        evidence: Per-query values and results; see :func:`render_html`.
-
-    Raises:
-        InputError: If the file cannot be written.
-    """
-    with atomic_write(path) as stream:
-        stream.write(render_html(report, evidence))
 
 
 def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) -> str:
@@ -172,7 +152,7 @@ def _view_measure(report: BenchmarkReport, measure: str) -> dict[str, Any]:
             for group in report.groups.get(measure, [])
         )
         or "–",
-        "strata": view_strata(report, measure),
+        "strata": {field: wording.list_stratum(report, field, measure) for field in report.strata},
         "report": report,
         "modes": list(report.modes.values()),
     }
@@ -276,59 +256,14 @@ def spell_values(*values: float | None) -> str:
     return " ".join("-" if value is None else f"{value:.7g}" for value in values)
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureColumn:
-    """A column of a table of means: one measure.
-
-    Attributes:
-        measure: Its name.
-        lower_better: Whether less is better.
-    """
-
-    measure: str
-    lower_better: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ModeRow:
-    """A mode: one figure per measure, and one cell per further column.
-
-    Attributes:
-        label: Its name.
-        letter: Its letter in marks of significance; may be empty.
-        cells: One per measure, with the values of :func:`spell_values` to draw.
-        further: One per further column.
-    """
-
-    label: str
-    letter: str
-    cells: list[tuple[Cell, str]]
-    further: tuple[Cell, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MeansTable:
-    """A table of means with modes as rows.
-
-    Attributes:
-        columns: The measures.
-        further: Headings of the columns after the measures; lower figures sort first.
-        rows: The modes.
-    """
-
-    columns: list[MeasureColumn]
-    further: tuple[str, ...]
-    rows: list[ModeRow]
-
-
 def view_means(
     report: BenchmarkReport,
     comparison: ComparisonTable,
     measures: Sequence[str],
     *,
     latency: bool = False,
-) -> list[MeansTable]:
-    """Return tables of at most :data:`MOST_COLUMNS` measures each.
+) -> list[TextTable]:
+    """Return tables of at most :data:`MOST_COLUMNS` measures each, with modes as rows.
 
     Args:
         report: The report.
@@ -337,37 +272,21 @@ def view_means(
         latency: Add the latencies, if there are any, after the measures.
     """
     letters = comparison.letters()
+    labels = [Cell(label, marks=letters.get(mode, "")) for mode, label in comparison.labels.items()]
     tables = []
     # Tables of almost the same width: nineteen measures are 5, 5, 5 and 4.
     number = -(-len(measures) // MOST_COLUMNS)
     edges = [place * len(measures) // number for place in range(number + 1)] if number else [0]
     for start, end in pairwise(edges):
-        columns = [
-            MeasureColumn(measure, not report.higher_is_better(measure))
-            for measure in measures[start:end]
-        ]
-        further = _further_columns(comparison) if latency else {}
-        rows = []
-        for place, (mode, label) in enumerate(comparison.labels.items()):
-            figures = [comparison.cells[column.measure][place] for column in columns]
-            drawn = [
-                (figure.as_cell(letters), spell_values(figure.mean, figure.low, figure.high))
-                for figure in figures
-            ]
-            cells = tuple(by_mode[mode] for by_mode in further.values())
-            rows.append(ModeRow(label, letters.get(mode, ""), drawn, cells))
-        tables.append(MeansTable(columns, tuple(further), rows))
-    return tables
-
-
-def _further_columns(comparison: ComparisonTable) -> dict[str, dict[str, Cell]]:
-    """Return the columns after the measures: by heading, one cell per mode."""
-    columns = {}
-    if any(comparison.latencies.values()):
-        columns["ms, p50"] = {
-            mode: _latency_cell(latency) for mode, latency in comparison.latencies.items()
+        columns = {
+            name: [figure.as_cell(letters) for figure in comparison.cells[name]]
+            for name in measures[start:end]
         }
-    return columns
+        if latency and any(comparison.latencies.values()):
+            columns["ms, p50"] = list(map(_latency_cell, comparison.latencies.values()))
+        header = [report.noun.capitalize(), *columns]
+        tables.append(TextTable.of(header, zip(labels, *columns.values(), strict=True)))
+    return tables
 
 
 def _latency_cell(latency: Latency | None) -> Cell:
@@ -391,45 +310,18 @@ def choose_pair(report: BenchmarkReport, measure: str) -> tuple[int, int]:
     return names.index(verdict.best), names.index(verdict.second)
 
 
-@dataclass(frozen=True, slots=True)
-class DifferenceRow:
-    """One pair of modes.
-
-    Attributes:
-        entry: The comparison; ``None`` if the pair is not compared on the measure.
-        name: ``Hybrid − Lexical-Only``, with the number of queries if it is not all of them.
-        verdict: ``ahead`` or ``behind`` if the difference is significant, else empty.
-        p_values: One per test of the table, not adjusted; ``None`` without this test.
-    """
-
-    entry: Comparison | None
-    name: str
-    verdict: str
-    p_values: list[float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class DifferencesView:
-    """The table of the differences on one measure.
-
-    Attributes:
-        rows: The pairs, the same ones for every measure.
-        tests: Names of the tests of its second table; empty if the deciding one is the only one.
-        adjusted: A comparison with an adjusted p-value; ``None`` if there is none.
-        further: Number of pairs that are only in the JSON report.
-    """
-
-    rows: list[DifferenceRow]
-    tests: list[str]
-    adjusted: Comparison | None
-    further: int
-
-
-def view_differences(report: BenchmarkReport, measure: str) -> DifferencesView:
+def view_differences(report: BenchmarkReport, measure: str) -> dict[str, Any]:
     """Return the differences of all pairs on one measure; of very many, those with the best mode.
 
     The pairs are those of the best mode on the primary measure, so that they do not change with
     the measure.
+
+    Returns:
+        ``rows`` (the comparison, or ``None`` if the pair is not compared on the measure; the name
+        of the difference; ``ahead`` or ``behind`` if it is significant); ``tests`` (the names of
+        the tests of a second table, empty if the deciding one is the only one); ``adjusted`` (a
+        comparison with an adjusted p-value); ``further`` (the number of pairs that are only in the
+        JSON report).
     """
     every = list(dict.fromkeys((one.baseline, one.contrast) for one in report.comparisons))
     pairs = every
@@ -439,70 +331,23 @@ def view_differences(report: BenchmarkReport, measure: str) -> DifferencesView:
     found = {
         (one.baseline, one.contrast): one for one in report.comparisons if one.measure == measure
     }
-    entries = [found.get(pair) for pair in pairs]
+    rows = []
+    for pair in pairs:
+        entry = found.get(pair)
+        first, second = (report.modes[mode].label for mode in reversed(pair))
+        name = f"{first} − {second}" if entry is None else name_difference(report, entry)
+        rows.append((entry, name, _judge(report, entry)))
     tests = [
         name for name in TEST_NAMES if any(getattr(one, name, None) for one in report.comparisons)
     ]
     adjusted = next((one for one in report.comparisons if one.p_adjusted is not None), None)
     if adjusted is not None and tests == [adjusted.test]:
         tests = []
-    rows = [
-        _difference_row(report, pair, entry, tests)
-        for pair, entry in zip(pairs, entries, strict=True)
-    ]
-    return DifferencesView(rows, tests, adjusted, len(every) - len(pairs))
+    further = len(every) - len(pairs)
+    return {"rows": rows, "tests": tests, "adjusted": adjusted, "further": further}
 
 
-def _difference_row(
-    report: BenchmarkReport,
-    pair: tuple[str, str],
-    entry: Comparison | None,
-    tests: Sequence[str],
-) -> DifferenceRow:
-    if entry is None:
-        first, second = (report.modes[mode].label for mode in reversed(pair))
-        return DifferenceRow(None, f"{first} − {second}", "", [None] * len(tests))
-    found = (getattr(entry, name) for name in tests)
-    return DifferenceRow(
-        entry=entry,
-        name=name_difference(report, entry),
-        verdict=_judge(report, entry),
-        p_values=[None if test is None else test.p for test in found],
-    )
-
-
-def _judge(report: BenchmarkReport, entry: Comparison) -> str:
-    if not entry.significant or not entry.difference:
+def _judge(report: BenchmarkReport, entry: Comparison | None) -> str:
+    if entry is None or not entry.significant or not entry.difference:
         return ""
     return "ahead" if (entry.difference > 0) == report.higher_is_better(entry.measure) else "behind"
-
-
-@dataclass(frozen=True, slots=True)
-class StratumRow:
-    """A value of a query field, its number of queries, and the result of each mode on them."""
-
-    value: str
-    n: int
-    results: list[StratumResult | None]
-
-
-@dataclass(frozen=True, slots=True)
-class StrataTable:
-    """One measure by the values of one field."""
-
-    field: str
-    measure: str
-    rows: list[StratumRow]
-
-
-def view_strata(report: BenchmarkReport, measure: str) -> list[StrataTable]:
-    """Return the table of each query field."""
-    tables = []
-    for field, values in report.strata.items():
-        rows = []
-        for value, modes in values.items():
-            results = [modes.get(mode, {}).get(measure) for mode in report.modes]
-            n = max((each.n for each in results if each is not None), default=0)
-            rows.append(StratumRow(value, n, results))
-        tables.append(StrataTable(field, measure, rows))
-    return tables

@@ -13,7 +13,6 @@ import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.display import TextTable, html_table
-from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.comparison import ComparisonTable, Layout, report_table
 from trectools_plus.reporting.export import (
     DEFAULT_LAYOUT,
@@ -23,6 +22,7 @@ from trectools_plus.reporting.export import (
     table_as_latex,
     table_as_markdown,
     write_table,
+    write_text,
 )
 from trectools_plus.text import plural, visible
 
@@ -114,8 +114,7 @@ def write_comparisons(
     table = report_table(found.report)
     for path in paths:
         if Path(path).suffix.lower() == ".json":
-            with atomic_write(path) as stream:
-                stream.write(render_comparisons_json(found))
+            write_text(path, render_comparisons_json(found))
         else:
             write_table(table, path, layout=layout)
 

@@ -14,8 +14,8 @@ from trectools_plus.extraction.report import REPORT_FILE, ExtractionReport, Figu
 from trectools_plus.extraction.runner import ExtractionResult
 from trectools_plus.extraction.scoring import method_over_documents
 from trectools_plus.extraction.sweep import LeaveOneOut, Sweep
-from trectools_plus.formats.files.atomic import atomic_write, make_folder
-from trectools_plus.reporting.export import render_json
+from trectools_plus.formats.files.atomic import make_folder
+from trectools_plus.reporting.export import render_json, write_text
 from trectools_plus.reporting.markdown import escape, markdown_table, render_table, shorten
 from trectools_plus.reporting.plots.figures import save_plots
 from trectools_plus.reporting.plots.style import can_draw
@@ -150,14 +150,10 @@ def write_extraction(result: ExtractionResult, folder: str | Path) -> dict[str, 
         "markdown": target / MARKDOWN_FILE,
         "json": target / REPORT_FILE,
     }
-    texts = {
-        "markdown": render_extraction_markdown(result.report),
-        "json": render_json(result.report),
-    }
+    markdown = render_extraction_markdown(result.report)
     write_predictions(result.predictions, files["predictions"])
-    for name, text in texts.items():
-        with atomic_write(files[name]) as stream:
-            stream.write(text)
+    write_text(files["markdown"], markdown)
+    write_text(files["json"], render_json(result.report))
     return files
 
 
@@ -176,8 +172,7 @@ def write_sweep(sweep: Sweep, folder: str | Path) -> list[Path]:
     """
     path = Path(folder, SWEEP_FILE)
     plots = save_plots([draw_tradeoff(sweep)], folder) if can_draw() else []
-    with atomic_write(path) as stream:
-        stream.write(json.dumps(sweep_document(sweep), indent=2) + "\n")
+    write_text(path, json.dumps(sweep_document(sweep), indent=2) + "\n")
     return [path, *plots]
 
 

@@ -14,8 +14,7 @@ from trectools_plus.benchmark.multilingual import (
 )
 from trectools_plus.benchmark.report.parts import ConfidenceInterval
 from trectools_plus.display import TextTable, make_row
-from trectools_plus.formats.files.atomic import atomic_write
-from trectools_plus.reporting.export import render_json
+from trectools_plus.reporting.export import render_json, write_text
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.markdown import escape, markdown_table
 from trectools_plus.reporting.terminal import print_table
@@ -53,10 +52,8 @@ def write_multilingual(result: MultilingualResult) -> dict[str, Path]:
     """
     pages = {language: write_reports(one)["html"] for language, one in result.results.items()}
     files = {"json": result.output_dir / JSON_FILE, "markdown": result.output_dir / MARKDOWN_FILE}
-    with atomic_write(files["json"]) as stream:
-        stream.write(render_json(result.report))
-    with atomic_write(files["markdown"]) as stream:
-        stream.write(render_multilingual_markdown(result.report))
+    write_text(files["json"], render_json(result.report))
+    write_text(files["markdown"], render_multilingual_markdown(result.report))
     return {**files, **pages}
 
 
