@@ -21,6 +21,7 @@ from trectools_plus.reporting.comparison import (
 )
 from trectools_plus.reporting.wording import (
     COMPONENTS_EXPLANATION,
+    MOST_QUERIES,
     NO_PATTERN,
     NONE_NEAR,
     TEST_NAMES,
@@ -63,8 +64,6 @@ from trectools_plus.text import plural
 _TESTS = ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")
 _LONG = 12
 """A section of more lines than this is collapsed."""
-MOST_QUERIES = 50
-"""Maximum number of queries in a list; the JSON report has all."""
 
 
 def render_markdown(report: BenchmarkReport) -> str:
@@ -106,7 +105,7 @@ def _collapse(section: str) -> str:
     heading, _, content = section.partition("\n\n")
     if not heading.startswith("## ") or content.count("\n") < _LONG:
         return section
-    return f"{heading}\n\n<details><summary>Show</summary>\n\n{content}\n\n</details>"
+    return f"{heading}\n\n{collapsed('Show', content)}"
 
 
 def _means(comparison: ComparisonTable) -> str:
@@ -140,7 +139,7 @@ def _other_measures(report: BenchmarkReport) -> str:
     if not set(shown) - set(report.headline_measures):
         return ""
     table = _means(report_table(report, shown))
-    return f"<details><summary>All {len(shown)} measures</summary>\n\n{table}\n\n</details>"
+    return collapsed(f"All {len(shown)} measures", table)
 
 
 def _targets(report: BenchmarkReport) -> str:
@@ -305,10 +304,7 @@ def _p_values(report: BenchmarkReport, entries: list[Comparison]) -> str:
         ]
         for entry in entries
     ]
-    return (
-        "<details><summary>p-values of every test, not adjusted</summary>\n\n"
-        f"{markdown_table(header, rows)}\n\n</details>"
-    )
+    return collapsed("p-values of every test, not adjusted", markdown_table(header, rows))
 
 
 def _components(report: BenchmarkReport) -> str:
@@ -486,9 +482,10 @@ def _reproduction(report: BenchmarkReport) -> str:
                 ["What", "SHA-256"],
                 [[escape(what), f"`{digest}`"] for what, digest in list_hashes(report)],
             ),
-            "<details><summary>The configuration with all defaults "
-            "(valid as benchmark.yaml)</summary>\n\n"
-            f"```json\n{config}\n```\n\n</details>",
+            collapsed(
+                "The configuration with all defaults (valid as benchmark.yaml)",
+                f"```json\n{config}\n```",
+            ),
         ]
     )
 
@@ -502,6 +499,11 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     right = numeric_columns(cells) or [False] * len(header)
     rule = _line(["---:" if aligned else "---" for aligned in right])
     return "\n".join([_line([_cell(text) for text in header]), rule, *map(_line, cells)])
+
+
+def collapsed(summary: str, content: str) -> str:
+    """Return content that readers open with a click on its summary."""
+    return f"<details><summary>{summary}</summary>\n\n{content}\n\n</details>"
 
 
 def render_table(table: TextTable, show: Callable[[Cell], str] | None = None) -> str:

@@ -27,7 +27,10 @@ from trectools_plus.text import join_names, plural
 
 _NUMBER = re.compile(r"[*\[<>≥≤+−-]* ?(\d[\d,.]*%?(?![\w:])|∞)")
 _NOTHING = ("–", "")
-_MOST_PAIRS = 60
+MOST_PAIRS = 60
+"""Maximum number of pairs in a table of differences; the JSON report has all."""
+MOST_QUERIES = 50
+"""Maximum number of queries in a list; the JSON report has all."""
 _FEW_QUERIES = 50
 """With fewer queries, max-t over several comparisons is conservative: see docs/statistics.md."""
 _MERGE = ("benchmark", "merge", "BenchmarkReport.json", "--run")
@@ -85,6 +88,11 @@ def show(value: float | None, sign: str = "", *, decimals: int = 4) -> str:
     return "–" if value is None else f"{value:{sign},.{decimals}f}"
 
 
+def show_mean(mean: float | None, n: int, queries: int) -> str:
+    """Return a mean, with the number of queries behind it unless it is over all of them."""
+    return show(mean) if mean is None or n == queries else f"{show(mean)} (n = {n:,})"
+
+
 def show_interval(
     low: float | None, high: float | None, sign: str = "", *, decimals: int = 3
 ) -> str:
@@ -138,13 +146,13 @@ def choose_comparisons(report: BenchmarkReport) -> list[Comparison]:
         (entry for entry in report.comparisons if entry.measure in shown),
         key=lambda entry: order[entry.measure],
     )
-    if len(entries) <= _MOST_PAIRS:
+    if len(entries) <= MOST_PAIRS:
         return entries
     return [
         entry
         for entry in entries
         if report.best_mode[entry.measure] in (entry.baseline, entry.contrast)
-    ][:_MOST_PAIRS]
+    ][:MOST_PAIRS]
 
 
 def name_difference(report: BenchmarkReport, entry: Comparison) -> str:

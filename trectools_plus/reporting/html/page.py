@@ -50,14 +50,11 @@ _SCRIPTS = (
     "queries.js",
     "switch.js",
 )
-MOST_FAILING = 50
-"""Maximum number of failing queries and of near misses in a list."""
 _MARKS_OF_BEST = AHEAD_OF_ALL, NOT_AHEAD_OF_ALL
 """The line of the legend on the column of best modes, which the page does not have."""
 _FILLED = re.compile(r'data-f="(?:t"[^>]*>([^<]*)<|[vc]" (?:data-values|class)="([^"]*)")')
 MOST_COLUMNS = 6
 """Maximum number of measures in a table."""
-_MOST_PAIRS = 60
 
 
 def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) -> str:
@@ -105,7 +102,7 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         others=view_means(report, comparison, others),
         analyses=analysis_sections(report),
         failing_counts=report.higher_is_better(report.measure_names[0]),
-        most_failing=MOST_FAILING,
+        most_failing=wording.MOST_QUERIES,
         config=json.dumps(report.manifest.config, indent=2, ensure_ascii=False),
         switch=embed_json(_collect_switch(report, measures, fills)),
         queries=_embed_queries(report, evidence, values),
@@ -325,9 +322,9 @@ def view_differences(report: BenchmarkReport, measure: str) -> dict[str, Any]:
     """
     every = list(dict.fromkeys((one.baseline, one.contrast) for one in report.comparisons))
     pairs = every
-    if len(every) > _MOST_PAIRS:
+    if len(every) > wording.MOST_PAIRS:
         best = report.best_mode[report.primary_measure]
-        pairs = [pair for pair in every if best is None or best in pair][:_MOST_PAIRS]
+        pairs = [pair for pair in every if best is None or best in pair][: wording.MOST_PAIRS]
     found = {
         (one.baseline, one.contrast): one for one in report.comparisons if one.measure == measure
     }

@@ -24,9 +24,9 @@ from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.reporting.comparison import describe_dataset
 from trectools_plus.reporting.plots.style import (
     HEADING,
-    INK,
     STRIPE,
     Plot,
+    add_grid,
     finish,
     house_style,
     label_text,
@@ -122,8 +122,7 @@ def plot_means(
     axes.set_yticks(places, [label_text(labels[mode]) for mode in figures])
     axes.set_ylim(len(figures) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0, pad=7)
-    axes.grid(color=INK, alpha=0.12, linewidth=0.6)
-    axes.set_axisbelow(True)
+    add_grid(axes)
     _set_range(axes, rows)
     different = len({one.n for one in figures.values() if one.mean is not None}) > 1
     if different:
@@ -262,8 +261,7 @@ def _draw(axes: Axes, report: BenchmarkReport, rows: Sequence[_Row]) -> None:
     axes.set_yticks([index * pitch + centre for index in range(len(rows))], labels)
     axes.tick_params(axis="y", length=0, pad=7)  # space for a marker at 0
     axes.set_ylim(len(rows) * pitch - pitch / 2 + centre, centre - pitch / 2)
-    axes.grid(axis="x", color=INK, alpha=0.12, linewidth=0.6)
-    axes.set_axisbelow(True)
+    add_grid(axes, "x")
     _set_range(axes, rows)
 
 
@@ -357,8 +355,7 @@ def _draw_curves(axes: Axes, curves: Curves, labels: Mapping[str, str]) -> None:
                 transform=_beside(axes, place, len(curves.mean)),
                 zorder=2,
             )
-    axes.grid(color=INK, alpha=0.12, linewidth=0.6)
-    axes.set_axisbelow(True)
+    add_grid(axes)
 
 
 def _beside(axes: Axes, place: int, modes: int) -> Transform:

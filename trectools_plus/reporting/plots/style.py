@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from trectools_plus.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -119,6 +120,12 @@ def house_style() -> Iterator[None]:
         # A letter that the built-in font lacks is drawn as a box, which is warning enough.
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         yield
+
+
+def add_grid(axes: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
+    """Draw pale lines at the ticks, behind everything else."""
+    axes.grid(axis=axis, color=INK, alpha=0.12, linewidth=0.6)
+    axes.set_axisbelow(True)
 
 
 def label_text(text: str, longest: int = LONGEST_LABEL) -> str:

@@ -12,6 +12,7 @@ from trectools_plus.reporting.plots.style import (
     INK,
     WIDTH,
     Plot,
+    add_grid,
     house_style,
     label_text,
     mode_style,
@@ -79,8 +80,7 @@ def plot_tradeoff(axes: Axes, sweep: Sweep) -> Axes:
     axes.set_ylim(0.0, 1.02)
     axes.set_xlabel("Recall (micro; ring: the default value)")
     axes.set_ylabel("Precision (micro)")
-    axes.grid(color=INK, alpha=0.12, linewidth=0.6)
-    axes.set_axisbelow(True)
+    add_grid(axes)
     return axes
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.display import TextTable, html_table
+from trectools_plus.display import MAX_BYTES, TextTable, html_table
 from trectools_plus.reporting.comparison import ComparisonTable, Layout, report_table
 from trectools_plus.reporting.export import (
     DEFAULT_LAYOUT,
@@ -29,7 +29,6 @@ from trectools_plus.text import plural, visible
 if TYPE_CHECKING:
     from trectools_plus.benchmark.compare.comparisons import Comparisons
 
-_MOST_BYTES = 1_900
 _MOST_ROWS = 12
 _LONGEST_NAME = 28
 
@@ -134,11 +133,10 @@ def render_comparisons_text(report: BenchmarkReport) -> str:
     table = report_table(report)
     lines = [_verdict(report), "", *_means(report, table), "", _legend(report, table)]
     measures = len(report.headline_measures)
-    while len("\n".join(lines).encode()) > _MOST_BYTES and measures > 1:  # of very long names
+    while len("\n".join(lines).encode()) > MAX_BYTES and measures > 1:  # of very long names
         measures -= 1
         lines[2:-2] = _means(report, table, measures)
-    text = "\n".join(lines).encode()
-    return text.decode() if len(text) <= _MOST_BYTES else text[:_MOST_BYTES].decode(errors="ignore")
+    return "\n".join(lines)
 
 
 def _verdict(report: BenchmarkReport) -> str:

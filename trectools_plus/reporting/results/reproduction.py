@@ -16,10 +16,10 @@ from trectools_plus.benchmark.compare.reproduction import (
 from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
-from trectools_plus.reporting.markdown import escape, render_table
+from trectools_plus.reporting.markdown import collapsed, escape, render_table
 from trectools_plus.reporting.plots.figures import FORMATS, draw_similarity, render_plot
 from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import show, show_p
+from trectools_plus.reporting.wording import show, show_mean, show_p
 from trectools_plus.text import make_console, plural
 
 _MOST_ROWS = 22
@@ -73,10 +73,7 @@ def render_reproduction_markdown(found: Reproduction) -> str:
             for name, row in zip(names, found.similarity.rbo, strict=True)
         ]
         matrix = render_table(TextTable.of(["Run", *map(escape, names)], rows))
-        parts.append(
-            f"<details><summary>Similarity of each two runs (RBO)</summary>\n\n{matrix}\n\n"
-            "</details>"
-        )
+        parts.append(collapsed("Similarity of each two runs (RBO)", matrix))
     return "\n\n".join(parts) + "\n"
 
 
@@ -188,8 +185,8 @@ def _cells(
         overlap = None if rankings is None else rankings.rbo
         tau = None if rankings is None else rankings.tau
         cells += [show(overlap), show(tau)] if first else ["", ""]
-    cells += [one.measure, _mean(one.mean_a, one.n_a, found.queries[0])]
-    cells.append(_mean(one.mean_b, one.n_b, found.queries[1]))
+    cells += [one.measure, show_mean(one.mean_a, one.n_a, found.queries[0])]
+    cells.append(show_mean(one.mean_b, one.n_b, found.queries[1]))
     if not found.replication:
         cells.append(show(one.rmse))
     cells.append(show_p(one.p_value))
@@ -197,10 +194,6 @@ def _cells(
     cells.append("–" if effect is None else f"{effect:.2f}".replace("-", "−"))
     cells.append("–" if change is None else f"{change:+.3f}".replace("-", "−"))
     return cells
-
-
-def _mean(mean: float | None, n: int, queries: int) -> str:
-    return show(mean) if mean is None or n == queries else f"{show(mean)} (n = {n:,})"
 
 
 def _legend(found: Reproduction) -> list[str]:

@@ -121,7 +121,7 @@ class DifferencePlot {
     this.order = known.map(([query]) => query);
     this.values = known.map(([, value]) => value);
     this.sides = [1, 0, -1].map((side) => this.order.filter(
-      (_, place) => Math.sign(Math.round(this.values[place] * 1e6)) === side * sign));
+      (_, place) => Math.sign(Math.round(this.values[place] * queries.parts)) === side * sign));
     this.drawBars(measure, sign);
     this.drawTexts(measure);
   }
