@@ -79,7 +79,7 @@ def test_the_table_holds_the_reports_figures_and_marks(make_report: Any) -> None
         assert [cell.mode for cell in cells] == list(report.modes)
         for cell in cells:
             figures = report.modes[cell.mode].measures[measure]
-            assert (cell.mean, cell.low, cell.high) == (
+            assert (cell.mean, cell.ci.low, cell.ci.high) == (
                 figures.mean,
                 figures.ci.low,
                 figures.ci.high,

@@ -17,7 +17,7 @@ from trectools_plus.benchmark.compare.method import MAX_T
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison, Latency
 from trectools_plus.benchmark.report.parts import ConfidenceInterval, ends_of
 from trectools_plus.benchmark.report.verdict import baselines_of
-from trectools_plus.display import Cell, Displayed, TableColumn, TextTable
+from trectools_plus.display import Cell, Displayed, TableColumn, TableRow, TextTable
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.wording import (
     NARROW,
@@ -28,7 +28,6 @@ from trectools_plus.reporting.wording import (
     method_line,
     show,
     show_ci,
-    show_interval,
     show_p,
 )
 from trectools_plus.text import plural
@@ -88,10 +87,8 @@ class ShownMean:
         mode: The mode.
         measure: The measure's canonical name.
         mean: Mean over the queries; ``None`` when undefined.
-        low: Lower end of its interval.
-        high: Upper end.
-        level: The interval's confidence level, between 0 and 1.
-        interval: The interval as text, with its mark.
+        ci: Its interval.
+        level: The confidence level of the report, between 0 and 1.
         n: Number of queries averaged over.
         of_all: Whether these are all queries, for every mode.
         best: Whether no other mode has a better mean on the measure. False for all modes if all
@@ -102,10 +99,8 @@ class ShownMean:
     mode: str
     measure: str
     mean: float | None
-    low: float | None
-    high: float | None
+    ci: ConfidenceInterval | None
     level: float
-    interval: str
     n: int
     of_all: bool
     best: bool
@@ -116,10 +111,6 @@ class ShownMean:
         """The text ``n = 19`` if the mean is not over all queries; else empty."""
         return "" if self.of_all or self.mean is None else f"n = {self.n:,}"
 
-    def _interval_with(self, decimals: int) -> str:
-        mark = NARROW if self.interval.endswith(NARROW) else ""
-        return show_interval(self.low, self.high, decimals=decimals) + mark
-
     def as_cell(self, letters: Mapping[str, str], decimals: int | None = None) -> Cell:
         """Return the mean with its interval.
 
@@ -129,12 +120,12 @@ class ShownMean:
         """
         return Cell(
             show(self.mean, decimals=4 if decimals is None else decimals),
-            detail=self.interval if decimals is None else self._interval_with(decimals),
+            detail=show_ci(self.ci, decimals=3 if decimals is None else decimals),
             count=self.n_text,
             marks="".join(letters[mode] for mode in self.better_than if mode in letters),
             best=self.best,
             value=self.mean,
-            ends=(self.low, self.high),
+            ends=ends_of(self.ci),
         )
 
 
@@ -213,19 +204,43 @@ class ComparisonTable(Displayed):
         Args:
             measures: The measures to show; all of them if ``None``.
         """
-        letters = self.letters()
-        header = [TableColumn(Cell("Metric"), whole=True)]
-        header += [TableColumn(Cell(label), widest=24) for label in self.labels.values()]
-        rows = [
-            [
-                Cell(measure),
-                *(cell.as_cell(letters) for cell in self.cells[measure]),
-                *([self.best[measure]] if self.best else []),
-            ]
-            for measure in (self.cells if measures is None else measures)
+        names = list(self.cells if measures is None else measures)
+        table = self.means("Metric", names, self.letters())
+        modes = (TableColumn(Cell(label), widest=24) for label in self.labels.values())
+        columns = (replace(table.columns[0], whole=True), *modes)
+        if not self.best:
+            return TextTable(columns, table.rows)
+        best = TableColumn(Cell(BEST + self.noun.capitalize()))
+        rows = (
+            TableRow((*row.cells, self.best[name]))
+            for name, row in zip(names, table.rows, strict=True)
+        )
+        return TextTable((*columns, best), tuple(rows))
+
+    def means(
+        self,
+        corner: str,
+        measures: Sequence[str],
+        letters: Mapping[str, str],
+        decimals: int | None = None,
+    ) -> TextTable:
+        """Return the means with a row per measure, and a column per mode with its letter.
+
+        Args:
+            corner: The heading of the measures.
+            measures: The measures to show.
+            letters: The mark of each mode.
+            decimals: Of means and intervals; see :meth:`ShownMean.as_cell`.
+        """
+        modes = [
+            TableColumn(Cell(label, marks=letters.get(mode, "")))
+            for mode, label in self.labels.items()
         ]
-        best = [BEST + self.noun.capitalize()] if self.best else []
-        return TextTable.of([*header, *best], rows)
+        rows = (
+            [Cell(measure), *(cell.as_cell(letters, decimals) for cell in self.cells[measure])]
+            for measure in measures
+        )
+        return TextTable.of([corner, *modes], rows)
 
     def against_baseline(
         self,
@@ -326,21 +341,10 @@ class ComparisonTable(Displayed):
             table = self.against_baseline(self.headline[0], further, decimals=layout.decimals)
             heading = self.noun.capitalize()
             return table.transposed(heading) if layout.systems == "columns" else table
-        letters = self.paper_letters
-        modes = [
-            TableColumn(Cell(label, marks=letters.get(mode, "")))
-            for mode, label in self.labels.items()
-        ]
-        rows = [
-            [
-                Cell(measure),
-                *(cell.as_cell(letters, layout.decimals) for cell in self.cells[measure]),
-            ]
-            for measure in self.headline
-        ]
-        table = TextTable.of(["Measure", *modes], rows)
+        table = self.means("Measure", self.headline, self.paper_letters, layout.decimals)
+        modes = len(self.labels)
         if layout.systems is None:
-            return fold(table, len(modes), self.noun.capitalize())
+            return fold(table, modes, self.noun.capitalize())
         return table.transposed(self.noun.capitalize()) if layout.systems == "rows" else table
 
 
@@ -443,16 +447,13 @@ def _figure(
     defined = [mean for mean in means if mean is not None]
     best = (max if report.higher_is_better(measure) else min)(defined, default=None)
     ranked = len(set(means)) > 1 and measure not in report.unranked and not report.is_sum(measure)
-    low, high = ends_of(figures.ci)
     worse = beaten.get((mode, measure), set())
     return ShownMean(
         mode=mode,
         measure=measure,
         mean=figures.mean,
-        low=low,
-        high=high,
+        ci=figures.ci,
         level=report.confidence,
-        interval=show_ci(figures.ci),
         n=figures.n,
         of_all=figures.n == report.manifest.dataset.queries and measure not in report.unranked,
         best=ranked and figures.mean is not None and figures.mean == best,

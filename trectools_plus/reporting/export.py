@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from html import escape
 from itertools import zip_longest
 from pathlib import Path
@@ -276,9 +275,18 @@ def table_as_frame(comparison: ComparisonTable) -> pl.DataFrame:
         if with_baseline
     }
     rows = [
-        {key: value for key, value in asdict(cell).items() if key in _SCHEMA}
-        | {"label": comparison.labels[cell.mode]}
-        | _difference_values(entries.get((cell.mode, cell.measure)))
+        {
+            "mode": cell.mode,
+            "label": comparison.labels[cell.mode],
+            "measure": cell.measure,
+            "mean": cell.mean,
+            **dict(zip(("low", "high"), ends_of(cell.ci), strict=True)),
+            "level": cell.level,
+            "n": cell.n,
+            "best": cell.best,
+            "better_than": cell.better_than,
+            **_difference_values(entries.get((cell.mode, cell.measure))),
+        }
         for cells in comparison.cells.values()
         for cell in cells
     ]

@@ -8,6 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
 from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import BEST, ComparisonTable, ShownMean, report_table
@@ -267,7 +268,7 @@ def _headlines_by_mode(
                 header.append(
                     TableColumn(Cell(f"{report.confidence * 100:g}% interval"), whole=True)
                 )
-                shown = (show_interval(cells[place].low, cells[place].high) for place in places)
+                shown = (show_interval(*ends_of(cells[place].ci)) for place in places)
                 columns.append([Cell(text or "–") for text in shown])
         labels = [Cell(comparison.labels[mode]) for mode in modes]
         return TextTable.of(header, [list(row) for row in zip(labels, *columns, strict=True)])

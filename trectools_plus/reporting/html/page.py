@@ -17,7 +17,7 @@ from trectools_plus.benchmark.report import BenchmarkReport, Comparison, Latency
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.report.verdict import find_best_overall, make_verdict
 from trectools_plus.benchmark.run.targets import describe_status
-from trectools_plus.display import Cell, TextTable
+from trectools_plus.display import Cell, TextTable, make_row
 from trectools_plus.reporting import wording
 from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import (
@@ -268,21 +268,17 @@ def view_means(
         measures: The measures, in the order of the columns.
         latency: Add the latencies, if there are any, after the measures.
     """
-    letters = comparison.letters()
-    labels = [Cell(label, marks=letters.get(mode, "")) for mode, label in comparison.labels.items()]
     tables = []
     # Tables of almost the same width: nineteen measures are 5, 5, 5 and 4.
     number = -(-len(measures) // MOST_COLUMNS)
     edges = [place * len(measures) // number for place in range(number + 1)] if number else [0]
     for start, end in pairwise(edges):
-        columns = {
-            name: [figure.as_cell(letters) for figure in comparison.cells[name]]
-            for name in measures[start:end]
-        }
+        table = comparison.means("Metric", measures[start:end], comparison.letters())
         if latency and any(comparison.latencies.values()):
-            columns["ms, p50"] = list(map(_latency_cell, comparison.latencies.values()))
-        header = [report.noun.capitalize(), *columns]
-        tables.append(TextTable.of(header, zip(labels, *columns.values(), strict=True)))
+            timed = map(_latency_cell, comparison.latencies.values())
+            row = make_row(["ms, p50", *timed])
+            table = TextTable(table.columns, (*table.rows, row))
+        tables.append(table.transposed(report.noun.capitalize()))
     return tables
 
 
