@@ -61,7 +61,6 @@ from trectools_plus.reporting.wording import (
 )
 from trectools_plus.text import plural
 
-_TESTS = ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")
 _LONG = 12
 """A section of more lines than this is collapsed."""
 
@@ -291,7 +290,7 @@ def _groups(report: BenchmarkReport) -> str:
 
 def _p_values(report: BenchmarkReport, entries: list[Comparison]) -> str:
     """Return the p-values of every test, not adjusted."""
-    found = [name for name in _TESTS if any(getattr(entry, name) for entry in entries)]
+    found = [name for name in TEST_NAMES if any(getattr(entry, name, None) for entry in entries)]
     if not found:
         return ""
     header = ["Metric", "Difference", "t", *(TEST_NAMES[name] for name in found)]

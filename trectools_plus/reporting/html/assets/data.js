@@ -39,9 +39,14 @@ class Queries {
     const values = this.valuesOf(measure);
     let furthest = 0;
     for (let query = 0; query < this.size; query += 1) {
-      const each = values.map((ofMode) => ofMode[query]);
-      const reach = each.length > 1 ? Math.max(...each) - Math.min(...each) : Math.abs(each[0]);
-      furthest = reach > furthest ? reach : furthest; // NaN if one is undefined
+      let low = Infinity;
+      let high = -Infinity;
+      for (const ofMode of values) {
+        low = Math.min(low, ofMode[query]);
+        high = Math.max(high, ofMode[query]);
+      }
+      const reach = values.length > 1 ? high - low : Math.abs(high);
+      furthest = reach > furthest ? reach : furthest; // NaN if a value is undefined
     }
     return furthest;
   }
