@@ -686,6 +686,23 @@ def test_the_page_can_be_read_without_scripts(page: Any, file: Path) -> None:
     assert page.run("document.querySelectorAll('noscript').length") == 2
 
 
+def test_without_values_of_queries_the_tables_are_drawn(
+    page: Any, make_report: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "means.html"
+    path.write_text(render_html(make_report()), encoding="utf-8")
+    page.open(path)
+    open_all(page)
+    drawn = "[...document.querySelectorAll('{}')].every((one) => one.querySelector('path'))"
+    for part in ("#result .whisker", "table.differences .whisker", "table.differences .share"):
+        assert page.run(f"document.querySelectorAll('{part}').length") >= 3
+        assert page.run(drawn.format(part))
+    assert page.run("document.querySelector('#plot')") is None
+    choose(page, "measure", "1")
+    assert page.run("document.querySelector('#result th.chosen').dataset.measure") == "RR@10"
+    assert page.problems == []
+
+
 def test_motion_is_reduced_on_request(page: Any, file: Path) -> None:
     page.open(file)
     page.prefer(prefers_reduced_motion="reduce")
