@@ -14,7 +14,7 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.report.verdict import make_verdict
 from trectools_plus.reporting.comparison import report_table
-from trectools_plus.reporting.markdown.report import render_markdown
+from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.reporting.wording import equal_line, overall_line
 
 Make = Any

@@ -21,7 +21,7 @@ from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
-from trectools_plus.display import Content, Displayed, as_cell
+from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
@@ -142,7 +142,7 @@ class MultilingualResult(Displayed):
         named = f"{', '.join(self.report.languages)}: {', '.join(self.report.measures)}"
         return f"<MultilingualResult {named} for {self.output_dir}>"
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         report = self.report
         rows = [
             [language, report.mode_names[mode], as_cell(result.queries)]
@@ -151,7 +151,9 @@ class MultilingualResult(Displayed):
             for mode, figures in result.modes.items()
         ]
         caption = f"Means by language, {report.corpus}"
-        return Content(caption, ["Language", "Mode", "Queries", *report.measures], rows)
+        return TextTable.of(
+            ["Language", "Mode", "Queries", *report.measures], rows, caption=caption
+        )
 
 
 def run_multilingual(

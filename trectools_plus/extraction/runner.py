@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import isnan
 from pathlib import Path
 
-from trectools_plus.display import Content, Displayed
+from trectools_plus.display import Displayed, TextTable
 from trectools_plus.extraction.documents import AnnotatedDocuments, read_documents
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.names import eligible_terms, root_of
@@ -87,7 +87,7 @@ class ExtractionResult(Displayed):
     report: ExtractionReport
     predictions: dict[str, list[Prediction]]
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         return self.report._content()
 
 

@@ -22,7 +22,7 @@ from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
-from trectools_plus.display import Content, Displayed, as_cell
+from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import IncomparableError, InputError
 from trectools_plus.statistics import PairedComparison, check_rope, compare_columns
 from trectools_plus.statistics.arrays import IntervalOptions
@@ -165,7 +165,7 @@ class Contrast(Displayed):
         measure = self.headline_measures[0]
         return next(entry for entry in mode.comparisons if entry.measure == measure)
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         rows = []
         for mode in self.modes:
             for one in mode.comparisons:
@@ -183,7 +183,7 @@ class Contrast(Displayed):
             "Adjusted p",
             "Significant",
         ]
-        return Content(caption, header, rows)
+        return TextTable.of(header, rows, caption=caption)
 
 
 def compare_reports(

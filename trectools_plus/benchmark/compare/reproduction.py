@@ -27,7 +27,7 @@ from trectools_plus.benchmark.report.analyses import Similarity
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.dataset import hash_qrels
-from trectools_plus.display import Content, Displayed, as_cell
+from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.files.remote import is_address
 from trectools_plus.formats.run_names import name_runs
@@ -166,7 +166,7 @@ class Reproduction(Displayed):
         """The result in one sentence."""
         return f"<Reproduction: {state_reproduction(self)}>"
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         """The figures of the first measure, a row per mode."""
         header = [
             self.noun.capitalize(),
@@ -193,7 +193,7 @@ class Reproduction(Displayed):
                 one.delta_relative_improvement,
             ]
             rows.append([mode.label, *map(as_cell, figures)])
-        return Content(state_reproduction(self), header, rows)
+        return TextTable.of(header, rows, caption=state_reproduction(self))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

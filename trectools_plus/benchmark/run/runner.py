@@ -20,7 +20,7 @@ from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.mode_runs import ModeRun
 from trectools_plus.benchmark.run.modes import Modes, prepare_modes
 from trectools_plus.benchmark.run.output_folder import OutputFolder, claim_folder
-from trectools_plus.display import Content, Displayed
+from trectools_plus.display import Displayed, TextTable
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.measures.evaluation import notes_without_relevant
 from trectools_plus.progress import Progress, notebook_progress
@@ -66,7 +66,7 @@ class BenchmarkResult(Displayed):
         """The report and the folder."""
         return f"<BenchmarkResult {self.report!r} for {self.folder.path}>"
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         return self.report._content()
 
     def plot(self, measures: Sequence[str] | None = None) -> Figure:

@@ -28,7 +28,7 @@ from trectools_plus.benchmark.run.output_folder import (
     REPORT_FILE,
     read_checksums,
 )
-from trectools_plus.display import Content, Displayed
+from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.progress import Progress, no_progress
@@ -68,12 +68,12 @@ class Verification(Displayed):
     problems: list[str]
     unproven: list[str] = field(default_factory=list)
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         caption = (
             f"{plural(self.figures, 'figure')} and {plural(self.files, 'file')} verified: "
             f"{plural(len(self.problems), 'problem')}"
         )
-        return Content(caption, ["Problem"], [[problem] for problem in self.problems])
+        return TextTable.of(["Problem"], [[problem] for problem in self.problems], caption=caption)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as JSON values."""
