@@ -20,15 +20,13 @@ import polars as pl
 
 from trectools_plus.benchmark.compare.compare import detectable_per_deviation
 from trectools_plus.benchmark.compare.differences import (
-    find_differences_of_1_0,
-    find_joint_differences,
-)
-from trectools_plus.benchmark.compare.method import alpha_of
-from trectools_plus.benchmark.compare.significance import (
     find_best,
+    find_differences_of_1_0,
     find_groups,
+    find_joint_differences,
     is_best_significant,
 )
+from trectools_plus.benchmark.compare.method import alpha_of
 from trectools_plus.benchmark.merge import STRATA_LOST, extend_report
 from trectools_plus.benchmark.report import (
     SCHEMA_VERSION,

@@ -15,7 +15,7 @@ from trectools_plus.benchmark.report import (
     RunInfo,
     TieInfo,
 )
-from trectools_plus.benchmark.report.diagnosis import diagnose
+from trectools_plus.benchmark.report.diagnostics import diagnose
 from trectools_plus.benchmark.run.targets import AD_HOC_TARGETS, Target, judge_mean
 
 GOOD = {

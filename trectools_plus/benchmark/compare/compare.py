@@ -38,11 +38,10 @@ from trectools_plus.statistics import (
     smallest_detectable_difference,
 )
 from trectools_plus.statistics.arrays import IntervalOptions, Resampling
-from trectools_plus.statistics.correction import CORRECTIONS
 from trectools_plus.statistics.intervals import METHOD_NAMES, RESAMPLED
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS
 from trectools_plus.statistics.power import level_of_t
-from trectools_plus.statistics.systems import compare_families
+from trectools_plus.statistics.systems import CORRECTIONS, compare_families
 
 
 def compare_evaluation(

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import check_baselines, check_test
-from trectools_plus.benchmark.compare.differences import find_differences
-from trectools_plus.benchmark.compare.method import choose_method
-from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
-from trectools_plus.benchmark.compare.significance import (
+from trectools_plus.benchmark.compare.differences import (
     find_best,
+    find_differences,
     find_groups,
     find_unranked,
     is_best_significant,
 )
+from trectools_plus.benchmark.compare.method import choose_method
+from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.compare.summary import summarise
 from trectools_plus.benchmark.report import (
     BenchmarkReport,

@@ -42,8 +42,9 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
+from trectools_plus.statistics.paired import unpaired_t_test
 from trectools_plus.statistics.paired_tests import t_test
-from trectools_plus.statistics.reproducibility import (
+from trectools_plus.statistics.rankings import (
     DEFAULT_DEPTH,
     delta_relative_improvement,
     effect_ratio,
@@ -51,7 +52,6 @@ from trectools_plus.statistics.reproducibility import (
     root_mean_square_error,
     truncated_overlap,
 )
-from trectools_plus.statistics.unpaired import unpaired_t_test
 from trectools_plus.text import plural
 from trectools_plus.validation.inputs import Input, as_qrels, as_run, as_runs, is_path
 

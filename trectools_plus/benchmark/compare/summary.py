@@ -1,14 +1,20 @@
-"""Figures of a report from per-query values: mean, median, deviation, interval, target."""
+"""Figures of a report from per-query values: of all queries, and of groups of them."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 
 from trectools_plus.benchmark.compare.compare import interval_of
-from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult
+from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult, StratumResult
 from trectools_plus.benchmark.report.parts import ends_of, none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.targets import find_uplift_baseline, judge_mean, judge_uplift
+from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
+from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics import mean_intervals
 
@@ -58,5 +64,120 @@ def summarise(
             ci=ci if definition.aggregate == "mean" else None,
             definition=MeasureDefinition.model_validate(definition.as_dict()),
             target=judged,
+        )
+    return results
+
+
+FEWEST_VALUES = 2
+"""A field with one value has all queries in one stratum."""
+MOST_VALUES = 30
+"""A field with more values describes single queries rather than groups."""
+FEWEST_PER_VALUE = 2
+"""Queries per value on average; with fewer, nearly every query has another value."""
+
+Strata = dict[str, dict[str, dict[str, dict[str, StratumResult]]]]
+"""By field, value, mode and measure."""
+Rows = npt.NDArray[np.intp]
+
+
+def make_strata(topics: Topics, evaluation: Evaluation, config: BenchmarkConfig) -> Strata:
+    """Compute mean, number of queries and interval of each mode and measure, per value of a field.
+
+    All modes and measures of a stratum use one set of resamples. Undefined values are left out;
+    ``n`` is the number of queries in the mean.
+
+    Args:
+        topics: The queries with their fields.
+        evaluation: Runs over the same queries.
+        config: Confidence level, resamples and seed.
+
+    Returns:
+        By field in the order of the topics, value (most queries first), mode and measure; empty
+        if no field forms strata.
+    """
+    query_ids = next(iter(evaluation.query_ids.values()))
+    cases = [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
+    table = np.column_stack([evaluation.values(*case) for case in cases])
+    return {
+        field: {
+            value: summarise_stratum(table[rows], cases, config, evaluation)
+            for value, rows in values.items()
+        }
+        for field, values in find_strata(topics, query_ids).items()
+    }
+
+
+def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Rows]]:
+    """Find the queries with each value of the fields that form strata.
+
+    A field forms strata if the queries have at least 2 and at most 30 different values of it, and
+    at least 2 queries per value on average. The field ``language`` needs no number of queries,
+    because a mean over several languages is not meaningful. White space around values is ignored.
+    Queries with an empty value or without one are in no stratum of the field.
+
+    Args:
+        topics: The queries with their fields; those not in ``query_ids`` are ignored.
+        query_ids: The queries in the means.
+
+    Returns:
+        By field, then by value with most queries first (equal ones by name): ascending positions
+        in ``query_ids``.
+    """
+    known = topics.frame.unique("query_id", keep="first")
+    frame = pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String}).join(
+        known, on="query_id", how="left", maintain_order="left"
+    )
+    found = {}
+    for field in further_fields(topics):
+        text = pl.col(field).cast(pl.String).str.strip_chars()
+        column = frame.select(text.replace("", None)).to_series()
+        counts = column.drop_nulls().value_counts(name="queries")
+        if not FEWEST_VALUES <= counts.height <= MOST_VALUES:
+            continue
+        if field != "language" and counts["queries"].sum() < FEWEST_PER_VALUE * counts.height:
+            continue
+        ordered = counts.sort("queries", field, descending=[True, False])[field].to_list()
+        found[field] = {value: column.eq_missing(value).arg_true().to_numpy() for value in ordered}
+    return found
+
+
+def further_fields(topics: Topics) -> list[str]:
+    """List the fields other than id and text with plain values, in the topics' order."""
+    return [
+        name
+        for name, dtype in topics.frame.schema.items()
+        if name not in TOPICS_SCHEMA and not dtype.is_nested()
+    ]
+
+
+def summarise_stratum(
+    table: FloatArray,
+    cases: list[tuple[str, str]],
+    config: BenchmarkConfig,
+    evaluation: Evaluation,
+) -> dict[str, dict[str, StratumResult]]:
+    """Compute mean, number of queries and interval of each case in one stratum.
+
+    Args:
+        table: Values of shape (queries, cases); ``nan`` is undefined.
+        cases: Run and measure of each column.
+        config: Method and level of the intervals, resamples and seed.
+        evaluation: Has the definitions of the measures.
+
+    Returns:
+        By run and measure.
+    """
+    definitions = [evaluation.definition(name) for _, name in cases]
+    higher_is_better = np.array([one.higher_is_better for one in definitions])
+    intervals = mean_intervals(table, proportions=higher_is_better, **config.resampling)
+    results: dict[str, dict[str, StratumResult]] = {}
+    for column, (run, name) in enumerate(cases):
+        defined = table[~np.isnan(table[:, column]), column].tolist()
+        summed = definitions[column].aggregate == "sum"
+        results.setdefault(run, {})[name] = StratumResult(
+            # Exactly rounded, as the mean over all queries.
+            mean=math.fsum(defined) / (1 if summed else len(defined)) if defined else None,
+            n=int(intervals.n[column]),
+            ci=None if summed else interval_of(intervals, column),
         )
     return results

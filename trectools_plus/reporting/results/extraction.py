@@ -10,9 +10,8 @@ from typing import Any, TextIO
 from trectools_plus.extraction.comparison import ExtractionComparison
 from trectools_plus.extraction.predictions import write_predictions
 from trectools_plus.extraction.report import REPORT_FILE, ExtractionReport, Figure, Score
-from trectools_plus.extraction.runner import ExtractionResult
+from trectools_plus.extraction.runner import ExtractionResult, LeaveOneOut, Sweep
 from trectools_plus.extraction.scoring import method_over_documents
-from trectools_plus.extraction.sweep import LeaveOneOut, Sweep
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table, shorten

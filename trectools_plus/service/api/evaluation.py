@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.strata import summarise_stratum
+from trectools_plus.benchmark.compare.summary import summarise_stratum
 from trectools_plus.benchmark.report import (
     MeasureDefinition,
     StratumResult,
