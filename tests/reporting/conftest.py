@@ -10,8 +10,6 @@ import pytest
 
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    Comparison,
-    ConfidenceInterval,
     DatasetInfo,
     Diagnostics,
     Latency,
@@ -23,6 +21,7 @@ from trectools_plus.benchmark.report import (
     TieInfo,
 )
 from trectools_plus.benchmark.run.targets import AD_HOC_TARGETS, judge_mean
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 
 LABELS = {"lexical": "Lexical-Only", "vector": "Vector-Only", "hybrid": "Hybrid"}
 THREE_MODES = {

@@ -15,6 +15,7 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,9 +23,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from trectools_plus.benchmark.compare.compare import compare_evaluation, interval_of
-from trectools_plus.benchmark.report import BenchmarkReport, Comparison
-from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
@@ -32,11 +31,19 @@ from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.evaluation import Averaging, Evaluation
-from trectools_plus.measures.parser import parse_measures
+from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
 from trectools_plus.statistics import variance_of_means
+from trectools_plus.statistics.comparison import (
+    Comparison,
+    ConfidenceInterval,
+    Method,
+    PairedScores,
+    compare_scores,
+    interval_of,
+)
+from trectools_plus.statistics.method import describe_family
 from trectools_plus.testsets.languages import languages_in
 from trectools_plus.testsets.loading import load_test_set
 from trectools_plus.text import listed, plural
@@ -336,16 +343,50 @@ def _describe_scored(results: Mapping[str, BenchmarkResult]) -> str | None:
 def _pair(
     mode: str, across: dict[str, CrossLingual], results: Mapping[str, BenchmarkResult]
 ) -> list[Comparison]:
-    """Return the paired differences of a mode, and add their intervals to its figures."""
+    """Return the paired differences of a mode, and add their intervals to its figures.
+
+    The p-values are adjusted for all pairs of languages on one measure.
+    """
     report = next(iter(results.values())).report
+    config, measures = report.manifest.config, list(across)
+    options = resampling_of(config)
     tables = {language: one.per_query.filter(run=mode) for language, one in results.items()}
-    scores = ParallelScores(tables, list(across), report.manifest.config)
-    compared = scores.compare()
-    pairs = {(one.measure, frozenset((one.baseline, one.contrast))): one for one in compared}
-    for measure, figures in across.items():
-        changes: dict[str, object] = {"variance_ci": scores.interval_of_variance(measure)}
+    query_ids = next(iter(tables.values()))["query_id"].unique().sort().to_list()
+    values = {
+        language: _score_table(table, query_ids, measures) for language, table in tables.items()
+    }
+    pairs = list(combinations(values, 2))
+    scores = [
+        PairedScores(
+            one,
+            other,
+            name,
+            query_ids,
+            values[one][:, place],
+            values[other][:, place],
+            report.higher_is_better(name),
+        )
+        for one, other in pairs
+        for place, name in enumerate(measures)
+        if not report.is_sum(name)
+    ]
+    method = Method(
+        options,
+        str(config.get("correction", "holm")),
+        str(config.get("test", "randomisation")),
+        describe_family(len(pairs), len(values)),
+    )
+    compared = compare_scores(scores, method, systems=list(values)) if scores else []
+    found = {(one.measure, frozenset((one.baseline, one.contrast))): one for one in compared}
+    for place, (measure, figures) in enumerate(across.items()):
+        table = np.column_stack([of_language[:, place] for of_language in values.values()])
+        interval = None
+        if not np.isnan(table).any():
+            # Each resample draws the same queries for all languages.
+            interval = interval_of(variance_of_means(table, **options), 0)
+        changes: dict[str, object] = {"variance_ci": interval}
         ends = {figures.best_language or "", figures.worst_language or ""}
-        pair = pairs.get((measure, frozenset(ends)))
+        pair = found.get((measure, frozenset(ends)))
         if pair is not None:
             changes |= {"gap_ci": _not_negative(pair), "gap_p_adjusted": pair.p_adjusted}
         across[measure] = figures.model_copy(update=changes)
@@ -475,58 +516,6 @@ def _best_terms(qrels: Qrels) -> dict[str, frozenset[str]]:
 
 def _named(terms: frozenset[str]) -> str:
     return " and ".join(sorted(terms))
-
-
-class ParallelScores:
-    """The scores of one mode in several languages, on parallel sets.
-
-    Args:
-        tables: By language, ``query_id, measure, value`` of the mode; the same queries in each.
-        measures: The measures as requested.
-        config: The settings of a manifest: the intervals, the test and its correction.
-    """
-
-    def __init__(
-        self, tables: Mapping[str, pl.DataFrame], measures: list[str], config: Mapping[str, Any]
-    ) -> None:
-        self._config = config
-        self._options = resampling_of(config)
-        query_ids = next(iter(tables.values()))["query_id"].unique().sort().to_list()
-        self._evaluation = Evaluation(
-            measures=parse_measures(measures),
-            averaging=Averaging(),
-            query_ids=dict.fromkeys(tables, query_ids),
-            counts={},
-            queries_without_relevant=[],
-            tables={
-                language: _score_table(table, query_ids, measures)
-                for language, table in tables.items()
-            },
-        )
-
-    def compare(self) -> list[Comparison]:
-        """Return the difference of every pair of languages on each measure, except for sums.
-
-        The p-values are adjusted for all pairs on one measure.
-        """
-        return compare_evaluation(
-            self._evaluation,
-            correction=str(self._config.get("correction", "holm")),
-            test=str(self._config.get("test", "randomisation")),
-            **self._options,
-        )
-
-    def interval_of_variance(self, measure: str) -> ConfidenceInterval | None:
-        """Return the interval of the variance of the languages' means (ddof 1).
-
-        Each resample draws the same queries for all languages. ``None`` if a value is undefined, or
-        no interval is valid.
-        """
-        evaluation = self._evaluation
-        scores = np.column_stack([evaluation.values(one, measure) for one in evaluation.run_names])
-        if np.isnan(scores).any():
-            return None
-        return interval_of(variance_of_means(scores, **self._options), 0)
 
 
 def _score_table(table: pl.DataFrame, query_ids: list[str], measures: list[str]) -> FloatArray:

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import detectable_per_deviation
 from trectools_plus.benchmark.compare.differences import (
     find_best,
     find_differences_of_1_0,
@@ -26,7 +25,6 @@ from trectools_plus.benchmark.compare.differences import (
     find_joint_differences,
     is_best_significant,
 )
-from trectools_plus.benchmark.compare.method import alpha_of
 from trectools_plus.benchmark.merge import STRATA_LOST, extend_report
 from trectools_plus.benchmark.report import (
     SCHEMA_VERSION,
@@ -79,7 +77,9 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     puts_exact_first,
 )
 from trectools_plus.retrieval.fetch.topics import hash_topics
+from trectools_plus.statistics.comparison import detectable_per_deviation
 from trectools_plus.statistics.intervals import OF_1_0
+from trectools_plus.statistics.method import alpha_of
 
 _MOST_DOCUMENTS = 1_000_000
 """Larger collections are not read again."""

@@ -11,8 +11,6 @@ from pathlib import Path
 import polars as pl
 from pydantic import BaseModel
 
-from trectools_plus.benchmark.report import Comparison
-from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.writing import write_parquet
@@ -20,6 +18,7 @@ from trectools_plus.reporting.comparison import ComparisonTable, Layout
 from trectools_plus.reporting.latex import DEFAULT_LAYOUT, table_as_latex
 from trectools_plus.reporting.markdown.tables import harmless, render_table, show_superscript
 from trectools_plus.reporting.table import Cell, Table
+from trectools_plus.statistics.comparison import Comparison, ends_of
 
 _STYLE = (
     ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;"

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from trectools_plus.benchmark.report.parts import ConfidenceInterval
+from trectools_plus.statistics.comparison import ConfidenceInterval
 
 _NUMBER = re.compile(r"[*\[<>≥≤+−-]* ?(\d[\d,.]*%?(?![\w:])|∞)")
 _NOTHING = ("–", "")

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trectools_plus.benchmark.compare.method import EQUAL, MAX_T, alpha_of, describe_family
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    Comparison,
     ComponentMeasure,
     ComponentResult,
     FindingRecord,
@@ -21,6 +19,8 @@ from trectools_plus.benchmark.report import (
     UpliftResult,
 )
 from trectools_plus.reporting.table import show, show_ci
+from trectools_plus.statistics.comparison import Comparison
+from trectools_plus.statistics.method import EQUAL, MAX_T, alpha_of, describe_family
 from trectools_plus.text import join_names, plural
 
 _MOST_PAIRS = 60

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
+from trectools_plus.models import ReportModel
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
@@ -144,21 +145,17 @@ def compare_columns(
     return [results[column] for column in range(table.shape[1])]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class BayesianComparison(Displayed):
-    """Probabilities about the true mean difference of two systems; their sum is 1.
-
-    Attributes:
-        better: The difference is above ``rope``.
-        equivalent: The difference is between ``-rope`` and ``rope``: practically equivalent.
-        worse: The difference is below ``-rope``.
-        rope: Half the width of the region of practical equivalence, at least 0.
-    """
+class BayesianComparison(ReportModel):
+    """Probabilities about the true mean difference; their sum is 1."""
 
     better: float
+    """The contrast is better than the baseline by more than ``rope``."""
     equivalent: float
+    """The difference is at most ``rope``."""
     worse: float
+    """The contrast is worse than the baseline by more than ``rope``."""
     rope: float
+    """Half the width of the region of practical equivalence, in the unit of the measure."""
 
 
 def bayesian_comparison(
@@ -188,12 +185,15 @@ def bayesian_comparison(
     return probabilities_of(compare_columns(first - second, tests=(), interval="t")[0], rope)
 
 
-def probabilities_of(found: PairedComparison, rope: float) -> BayesianComparison | None:
+def probabilities_of(
+    found: PairedComparison, rope: float, *, higher_is_better: bool = True
+) -> BayesianComparison | None:
     """Return the probabilities of :func:`bayesian_comparison` from a paired comparison.
 
     Args:
         found: Contrast minus baseline.
         rope: As in :func:`bayesian_comparison`.
+        higher_is_better: The direction, which decides between better and worse.
 
     Returns:
         ``None`` for fewer than two pairs.
@@ -207,14 +207,18 @@ def probabilities_of(found: PairedComparison, rope: float) -> BayesianComparison
     if found.difference is None or found.spread is None:
         return None
     if found.spread == 0:
-        above, below = found.difference > rope + ROUNDING, found.difference < -rope - ROUNDING
-        return BayesianComparison(float(above), float(not (above or below)), float(below), rope)
-    scale = found.spread / np.sqrt(found.n)
-    better, worse = (
-        float(stdtr(found.n - 1, (difference - rope) / scale))
-        for difference in (found.difference, -found.difference)
-    )
-    return BayesianComparison(better, max(0.0, 1.0 - better - worse) if rope else 0.0, worse, rope)
+        above = float(found.difference > rope + ROUNDING)
+        below = float(found.difference < -rope - ROUNDING)
+        equivalent = 1.0 - above - below
+    else:
+        scale = found.spread / np.sqrt(found.n)
+        above, below = (
+            float(stdtr(found.n - 1, (difference - rope) / scale))
+            for difference in (found.difference, -found.difference)
+        )
+        equivalent = max(0.0, 1.0 - above - below) if rope else 0.0
+    better, worse = (above, below) if higher_is_better else (below, above)
+    return BayesianComparison(better=better, equivalent=equivalent, worse=worse, rope=rope)
 
 
 def check_rope(rope: float) -> None:
@@ -242,7 +246,7 @@ def _compare(
     comparisons = []
     for column in range(table.shape[1]):
         ascending = np.sort(table[:, column])
-        difference, spread = float(ascending.mean()), _standard_deviation(ascending)
+        difference, spread = float(ascending.mean()), standard_deviation(ascending)
         comparisons.append(
             PairedComparison(
                 n=len(table),
@@ -273,7 +277,7 @@ def none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _standard_deviation(values: FloatArray) -> float | None:
+def standard_deviation(values: FloatArray) -> float | None:
     """Return the standard deviation (ddof = 1); ``None`` for fewer than two values.
 
     A standard deviation of at most 1e-12 is a rounding error and becomes 0.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from trectools_plus.benchmark.report import (
-    Comparison,
-    ConfidenceInterval,
     Diagnosis,
     Diagnostics,
     MeasureDefinition,
@@ -17,6 +15,7 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.report.diagnostics import diagnose
 from trectools_plus.benchmark.run.targets import AD_HOC_TARGETS, Target, judge_mean
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 
 GOOD = {
     "nDCG@10": 0.5,

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.report import Comparison, NearMiss, Relation, TermLabel
+from trectools_plus.benchmark.report import NearMiss, Relation, TermLabel
 from trectools_plus.benchmark.report.analyses import (
     Difficulty,
     DiscriminativePower,
     QueryDifficulty,
 )
-from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.formats.tables import Run
@@ -26,6 +25,8 @@ from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.measures.judged import IntArray, first_documents
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.statistics.comparison import Comparison
+from trectools_plus.statistics.paired import none_if_nan
 from trectools_plus.statistics.rankings import kendall_tau
 
 _LISTED = 10

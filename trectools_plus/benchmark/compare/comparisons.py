@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from trectools_plus.arguments import checked
-from trectools_plus.benchmark.compare.compare import check_baselines, check_test
+from trectools_plus.benchmark.compare.compare import (
+    check_baselines,
+    check_test,
+    refuse_different_queries,
+)
 from trectools_plus.benchmark.compare.differences import (
     find_best,
     find_differences,
@@ -16,13 +20,10 @@ from trectools_plus.benchmark.compare.differences import (
     find_unranked,
     is_best_significant,
 )
-from trectools_plus.benchmark.compare.method import choose_method
-from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.compare.summary import summarise
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     BestOverall,
-    Comparison,
     DatasetInfo,
     Diagnostics,
     Manifest,
@@ -41,6 +42,8 @@ from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from trectools_plus.measures.parser import match_name
 from trectools_plus.statistics.arrays import IntervalOptions
+from trectools_plus.statistics.comparison import Comparison
+from trectools_plus.statistics.method import choose_method
 from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
 if TYPE_CHECKING:

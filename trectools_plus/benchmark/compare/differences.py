@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.compare import (
-    compare_evaluation,
-    compare_pairs,
-    interval_from,
-    name_method,
-)
-from trectools_plus.benchmark.compare.method import (
-    CORRECTION_OF_TESTS,
-    EQUAL,
-    TUKEY,
-    alpha_of,
-    describe_family,
-)
-from trectools_plus.benchmark.report import Comparison, ComponentMeasure
-from trectools_plus.benchmark.report.parts import none_if_nan
+from trectools_plus.benchmark.compare.compare import compare_evaluation, compare_pairs
+from trectools_plus.benchmark.report import ComponentMeasure
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.statistics import (
     adjust_p_values,
-    compare_columns,
     indistinguishable_groups,
     pairs_of,
 )
+from trectools_plus.statistics.comparison import Comparison, Method, PairedScores, compare_scores
+from trectools_plus.statistics.method import (
+    CORRECTION_OF_TESTS,
+    EQUAL,
+    TUKEY,
+    alpha_of,
+    describe_family,
+)
+from trectools_plus.statistics.paired import none_if_nan
 from trectools_plus.text import plural
 
 _SEPARATOR = "/"
@@ -84,14 +79,20 @@ def find_differences(
     """
     modes = evaluation.run_names
     baselines = [name for name in config.baseline or () if name in modes]
-    if config.baseline and not baselines:
-        pairs = []
-    else:
-        pairs = pairs_of(len(modes), [modes.index(name) for name in baselines])
+    pairs = _shown_pairs(config, modes)
     family = describe_family(len(pairs), len(modes), baselines, config.noun_of(modes))
-    facts = name_method(config.correction, config.test, family)
-    found = compare_pairs(evaluation, pairs, facts, config.resampling, config.rope)
+    found = compare_pairs(evaluation, pairs, _method(config, family, config.rope))
     return Differences(found, _compare_components(config, qrels, evaluation, without))
+
+
+def _shown_pairs(config: BenchmarkConfig, modes: list[str]) -> list[tuple[int, int]]:
+    """Return the pairs of modes that the report compares, as positions of baseline and contrast."""
+    baselines = [modes.index(name) for name in config.baseline or () if name in modes]
+    return [] if config.baseline and not baselines else pairs_of(len(modes), baselines)
+
+
+def _method(config: BenchmarkConfig, family: str, rope: float | None = None) -> Method:
+    return Method(config.resampling, config.correction, config.test, family, rope)
 
 
 def _compare_components(
@@ -101,29 +102,61 @@ def _compare_components(
     rest = _find_rest(config, qrels, evaluation, without)
     if not rest:
         return {}
-    names = {key: _SEPARATOR.join(key) for key in rest}
     fusions = list(dict.fromkeys(fusion for fusion, _ in rest))
-    tables = {fusion: evaluation.tables[fusion] for fusion in fusions}
-    tables |= {names[key]: table for key, table in rest.items()}
-    ids = dict.fromkeys(tables, evaluation.query_ids[fusions[0]])
-    whole = replace(evaluation, tables=tables, query_ids=ids)
-    places = {name: place for place, name in enumerate(whole.run_names)}
-    pairs = [(places[names[key]], places[key[0]]) for key in rest]
+    whole = _add_rest(evaluation, fusions, rest)
+    pairs = _pairs_of_rest(whole, rest)
     further = plural(len(rest), "fusion without a component", "fusions without a component")
     family = f"{plural(len(pairs), 'comparison')} on one measure: {further}"
     if config.correction == TUKEY:  # it compares every pair
-        every = len(tables) * (len(tables) - 1) // 2
+        every = len(whole.tables) * (len(whole.tables) - 1) // 2
         family = (
             f"{plural(every, 'comparison')} on one measure: every pair of "
             f"{plural(len(fusions), 'fusion')} and {further}"
         )
-    facts = name_method(config.correction, config.test, family)
-    found = compare_pairs(whole, pairs, facts, config.resampling)
-    by_case = {(one.baseline, one.contrast, one.measure): one for one in found}
+    return _contributions(whole, compare_pairs(whole, pairs, _method(config, family)), rest)
+
+
+def _add_rest(
+    evaluation: Evaluation, modes: Sequence[str], rest: Mapping[Key, FloatArray]
+) -> Evaluation:
+    """Return the scores of some modes, and of the fusions without a component."""
+    tables = {mode: evaluation.tables[mode] for mode in modes}
+    tables |= {_SEPARATOR.join(key): table for key, table in rest.items()}
+    ids = dict.fromkeys(tables, evaluation.query_ids[modes[0]])
+    return replace(evaluation, tables=tables, query_ids=ids)
+
+
+def _pairs_of_rest(whole: Evaluation, rest: Iterable[Key]) -> list[tuple[int, int]]:
+    places = {name: place for place, name in enumerate(whole.run_names)}
+    return [(places[_SEPARATOR.join(key)], places[key[0]]) for key in rest]
+
+
+def _contributions(
+    whole: Evaluation, found: Sequence[Comparison], rest: Iterable[Key]
+) -> dict[Key, dict[str, ComponentMeasure]]:
+    """Return the components' contributions: the fusion minus the fusion without the component.
+
+    Args:
+        whole: The scores of the modes and of the fusions without a component.
+        found: The comparisons.
+        rest: The fusions without a component.
+    """
     return {
         key: {
-            measure: _contribution(whole, by_case, (names[key], key[0], measure))
-            for measure in evaluation.compared_names
+            one.measure: ComponentMeasure(
+                mean=none_if_nan(whole.mean(one.contrast, one.measure)),
+                mean_without=none_if_nan(whole.mean(one.baseline, one.measure)),
+                n=one.n,
+                difference=one.difference,
+                ci=one.ci,
+                p_adjusted=one.p_adjusted,
+                correction=one.correction,
+                family=one.family,
+                significant=one.significant,
+                borderline=one.borderline,
+            )
+            for one in found
+            if (one.baseline, one.contrast) == (_SEPARATOR.join(key), key[0])
         }
         for key in rest
     }
@@ -148,34 +181,25 @@ def find_joint_differences(
     one family.
     """
     rest = _find_rest(config, qrels, evaluation, without)
-    names = {key: _SEPARATOR.join(key) for key in rest}
-    further = {names[key]: table for key, table in rest.items()}
     modes = evaluation.run_names
-    ids = dict.fromkeys([*modes, *further], evaluation.query_ids[modes[0]])
-    whole = replace(evaluation, tables={**evaluation.tables, **further}, query_ids=ids)
-    places = {name: place for place, name in enumerate(whole.run_names)}
+    whole = _add_rest(evaluation, modes, rest)
     baselines = [name for name in config.baseline or () if name in modes]
     pairs = [
         # The baseline comes first: the difference is the contrast minus the baseline.
-        (places[two], places[one]) if two in baselines else (places[one], places[two])
-        for one, two in combinations(modes, 2)
+        (two, one) if modes[two] in baselines else (one, two)
+        for one, two in combinations(range(len(modes)), 2)
     ]
-    pairs += [(places[names[key]], places[key[0]]) for key in rest]
-    family = _describe_joint_family(
-        config.correction, len(modes), len(further), config.noun_of(modes)
-    )
-    facts = name_method(config.correction, config.test, family)
-    found = compare_pairs(whole, pairs, facts, config.resampling, config.rope)
+    family = _describe_joint_family(config.correction, len(modes), len(rest), config.noun_of(modes))
+    method = _method(config, family, config.rope)
+    found = compare_pairs(whole, [*pairs, *_pairs_of_rest(whole, rest)], method)
     by_case = {(one.baseline, one.contrast, one.measure): one for one in found}
-    components = {
-        key: {
-            measure: _contribution(whole, by_case, (names[key], key[0], measure))
-            for measure in evaluation.compared_names
-        }
-        for key in rest
-    }
+    shown = [
+        by_case[modes[one], modes[two], measure]
+        for one, two in _shown_pairs(config, modes)
+        for measure in evaluation.compared_names
+    ]
     every_pair = [one for one in found if one.baseline in modes]
-    return EarlierDifferences(_choose_shown(config, evaluation, by_case), components, every_pair)
+    return EarlierDifferences(shown, _contributions(whole, found, rest), every_pair)
 
 
 def find_differences_of_1_0(
@@ -189,15 +213,43 @@ def find_differences_of_1_0(
     shown = compare_evaluation(
         evaluation, config.baseline, correction=config.correction, **config.resampling
     )
-    components = {
-        (mode, component): measures
-        for mode, runs in without.items()
-        for component, measures in _contributions_of_1_0(
-            config, qrels, evaluation, mode, runs
-        ).items()
-    }
+    components: dict[Key, dict[str, ComponentMeasure]] = {}
+    for mode, runs in without.items():
+        rest = _score(config, qrels, evaluation, {mode: runs})
+        if rest:
+            whole = _add_rest(evaluation, [mode], rest)
+            components |= _contributions(whole, _compare_as_1_0(config, whole), rest)
     every_pair = compare_every_pair(evaluation, shown, config)
     return EarlierDifferences(shown, components, every_pair)
+
+
+def _compare_as_1_0(config: BenchmarkConfig, whole: Evaluation) -> list[Comparison]:
+    """Compare the first run with each other one.
+
+    The p-values of the randomisation test are adjusted for the other runs, by the benchmark's
+    correction (Holm's instead of Tukey's, which is for modes).
+    """
+    mode, *others = whole.run_names
+    ids = whole.query_ids[mode]
+    correction = CORRECTION_OF_TESTS if config.correction == TUKEY else config.correction
+    method = Method(config.resampling, tests=("randomisation",))
+    compared = []
+    for name in whole.measure_names:
+        scores = [
+            PairedScores(one, mode, name, ids, whole.values(one, name), whole.values(mode, name))
+            for one in others
+        ]
+        found = compare_scores(scores, method)
+        tests = [one.randomisation for one in found]
+        p_values = [np.nan if test is None else test.p for test in tests]
+        for one, p_value in zip(found, adjust_p_values(p_values, correction).tolist(), strict=True):
+            changes = {
+                "p_adjusted": none_if_nan(p_value),
+                "correction": correction,
+                "significant": bool(p_value <= alpha_of(config.confidence)),
+            }
+            compared.append(one.model_copy(update=changes))
+    return compared
 
 
 def compare_every_pair(
@@ -258,99 +310,6 @@ def _describe_joint_family(correction: str, modes: int, further: int, noun: str)
         f"{plural(pairs, 'comparison')} on one measure: every pair of {plural(modes, noun)}, "
         f"and {fusions}"
     )
-
-
-def _choose_shown(
-    config: BenchmarkConfig,
-    evaluation: Evaluation,
-    by_case: Mapping[tuple[str, str, str], Comparison],
-) -> list[Comparison]:
-    """Choose the comparisons of modes that the report shows."""
-    modes = evaluation.run_names
-    baselines = [name for name in config.baseline or () if name in modes]
-    if config.baseline:
-        others = [mode for mode in modes if mode not in baselines]
-        pairs = [(baseline, other) for baseline in baselines for other in others]
-    else:
-        pairs = list(combinations(modes, 2))
-    return [
-        by_case[one, two, measure] for one, two in pairs for measure in evaluation.compared_names
-    ]
-
-
-def _contribution(
-    whole: Evaluation,
-    by_case: Mapping[tuple[str, str, str], Comparison],
-    case: tuple[str, str, str],
-) -> ComponentMeasure:
-    """Return a component's contribution: the fusion minus the fusion without the component.
-
-    Args:
-        whole: The scores of the modes and of the fusions without a component.
-        by_case: The comparisons.
-        case: The fusion without the component, the fusion and the measure.
-    """
-    rest, fusion, measure = case
-    entry = by_case[case]
-    return ComponentMeasure(
-        mean=none_if_nan(whole.mean(fusion, measure)),
-        mean_without=none_if_nan(whole.mean(rest, measure)),
-        n=entry.n,
-        difference=entry.difference,
-        ci=entry.ci,
-        p_adjusted=entry.p_adjusted,
-        correction=entry.correction,
-        family=entry.family,
-        significant=entry.significant,
-        borderline=entry.borderline,
-    )
-
-
-def _contributions_of_1_0(
-    config: BenchmarkConfig,
-    qrels: Qrels,
-    evaluation: Evaluation,
-    mode: str,
-    without: Mapping[str, Run],
-) -> dict[str, dict[str, ComponentMeasure]]:
-    """Return by component its contribution to each measure of one mode.
-
-    The p-values of the randomisation test are adjusted for the components, by the benchmark's
-    correction (Holm's instead of Tukey's, which is for modes).
-    """
-    measures = config.bind_measures(config.measure_names)
-    rest = score_runs(qrels, dict(without), measures, config.averaging)
-    names = evaluation.measure_names
-    ids = evaluation.query_ids[mode]
-    components = [component for component in without if rest.query_ids[component] == ids]
-    if not components or not ids:
-        return {}
-    cases = [(component, name) for component in components for name in names]
-    differences = np.column_stack(
-        [evaluation.values(mode, name) - rest.values(component, name) for component, name in cases]
-    )
-    found = compare_columns(differences, tests=("randomisation",), **config.resampling)
-    by_case = dict(zip(cases, found, strict=True))
-    correction = CORRECTION_OF_TESTS if config.correction == TUKEY else config.correction
-    results: dict[str, dict[str, ComponentMeasure]] = {one: {} for one in components}
-    for name in names:
-        tests = [by_case[component, name].tests.get("randomisation") for component in components]
-        adjusted = adjust_p_values(
-            [np.nan if one is None else one.p_value for one in tests], correction
-        )
-        for component, p_value in zip(components, adjusted.tolist(), strict=True):
-            one = by_case[component, name]
-            results[component][name] = ComponentMeasure(
-                mean=none_if_nan(evaluation.mean(mode, name)),
-                mean_without=none_if_nan(rest.mean(component, name)),
-                n=one.n,
-                difference=one.difference,
-                ci=interval_from(one, config.resamples),
-                p_adjusted=none_if_nan(p_value),
-                correction=correction,
-                significant=bool(p_value <= alpha_of(config.confidence)),
-            )
-    return results
 
 
 def find_unranked(evaluation: Evaluation) -> list[str]:

@@ -18,14 +18,12 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.benchmark.analyses.similarity import find_similarity
-from trectools_plus.benchmark.compare.method import EQUAL
-from trectools_plus.benchmark.compare.preconditions import (
+from trectools_plus.benchmark.compare.compare_reports import (
     refuse_different_averaging,
     refuse_incomparable,
 )
 from trectools_plus.benchmark.report.analyses import Similarity
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.dataset import hash_qrels
 from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import IncomparableError, UsageError
@@ -42,7 +40,8 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.statistics.paired import unpaired_t_test
+from trectools_plus.statistics.method import EQUAL
+from trectools_plus.statistics.paired import none_if_nan, unpaired_t_test
 from trectools_plus.statistics.paired_tests import t_test
 from trectools_plus.statistics.rankings import (
     DEFAULT_DEPTH,

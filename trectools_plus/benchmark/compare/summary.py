@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import interval_of
 from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult, StratumResult
-from trectools_plus.benchmark.report.parts import ends_of, none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.targets import find_uplift_baseline, judge_mean, judge_uplift
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics import mean_intervals
+from trectools_plus.statistics.comparison import ends_of, interval_of
+from trectools_plus.statistics.paired import none_if_nan
 
 
 def summarise(

@@ -13,8 +13,6 @@ from trectools_plus.benchmark.report.model import (
     report_json_schema,
 )
 from trectools_plus.benchmark.report.modes import (
-    BayesianResult,
-    Comparison,
     ComponentMeasure,
     ComponentResult,
     Diagnostics,
@@ -23,7 +21,6 @@ from trectools_plus.benchmark.report.modes import (
     UnscoredMode,
 )
 from trectools_plus.benchmark.report.parts import (
-    ConfidenceInterval,
     FindingRecord,
     MeasureDefinition,
     MeasureResult,
@@ -45,13 +42,10 @@ from trectools_plus.retrieval.fetch.outcome import Latency
 
 __all__ = [
     "SCHEMA_VERSION",
-    "BayesianResult",
     "BenchmarkReport",
     "BestOverall",
-    "Comparison",
     "ComponentMeasure",
     "ComponentResult",
-    "ConfidenceInterval",
     "DatasetInfo",
     "Diagnosis",
     "Diagnostics",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trectools_plus.benchmark.report.parts import ReportModel
+from trectools_plus.models import ReportModel
 
 
 class PoolMode(ReportModel):

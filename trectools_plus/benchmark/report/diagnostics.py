@@ -14,14 +14,12 @@ import polars as pl
 
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    Comparison,
     Diagnosis,
     Diagnostics,
     FailingQuery,
     MeasureResult,
     ModeResult,
 )
-from trectools_plus.benchmark.report.parts import ends_of, none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.mode_runs import ModeRun
@@ -36,6 +34,8 @@ from trectools_plus.retrieval.backends.embedded.modes import (
 )
 from trectools_plus.retrieval.languages import language_note
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.statistics.comparison import Comparison, ends_of
+from trectools_plus.statistics.paired import none_if_nan
 from trectools_plus.text import plural
 
 JUDGED = "Judged@10"

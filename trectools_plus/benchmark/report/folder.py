@@ -14,7 +14,6 @@ import polars as pl
 from pydantic import ValidationError
 
 from trectools_plus.benchmark.report import BenchmarkReport, RunInfo, load_report
-from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import hash_qrels, hash_query_fields
 from trectools_plus.benchmark.run.output_folder import (
@@ -34,6 +33,7 @@ from trectools_plus.formats.tables import Document, Qrels, Run, Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
+from trectools_plus.statistics.paired import none_if_nan
 from trectools_plus.validation.loading import load_qrels, load_run
 
 if TYPE_CHECKING:

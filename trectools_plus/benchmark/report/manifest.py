@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import Field
 
-from trectools_plus.benchmark.report.parts import FindingRecord, ReportModel, SourceFile
+from trectools_plus.benchmark.report.parts import FindingRecord, SourceFile
 from trectools_plus.choices import Averaging
+from trectools_plus.models import ReportModel
 from trectools_plus.retrieval.index.models import ModelRecord
 
 

@@ -22,18 +22,12 @@ from trectools_plus.benchmark.report.analyses import (
 )
 from trectools_plus.benchmark.report.manifest import Manifest
 from trectools_plus.benchmark.report.modes import (
-    Comparison,
     ComponentResult,
     ModeResult,
     StratumResult,
     UnscoredMode,
 )
-from trectools_plus.benchmark.report.parts import (
-    MeasureResult,
-    NearMiss,
-    ReportModel,
-    RunInfo,
-)
+from trectools_plus.benchmark.report.parts import MeasureResult, NearMiss, RunInfo
 from trectools_plus.benchmark.report.verdict import (
     BestOverall,
     Verdict,
@@ -44,7 +38,9 @@ from trectools_plus.benchmark.report.verdict import (
 from trectools_plus.display import Content, draw
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
+from trectools_plus.models import ReportModel
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
+from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:

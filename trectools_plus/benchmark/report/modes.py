@@ -2,143 +2,27 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from trectools_plus.benchmark.report.parts import (
-    ConfidenceInterval,
     FindingRecord,
     MeasureResult,
     ModeStatus,
-    ReportModel,
     ResultStatus,
     RunInfo,
     UnscoredStatus,
-    WithoutUnset,
-    without_interval_of_one,
 )
+from trectools_plus.models import ReportModel, WithoutUnset
 from trectools_plus.retrieval.fetch.outcome import Latency
-
-
-class TestResult(ReportModel):
-    """A test of the null hypothesis that there is no difference."""
-
-    __test__ = False
-
-    p: float
-    """Two-sided p-value, in (0, 1]; not adjusted."""
-
-
-class StudentResult(TestResult):
-    """The paired t-test."""
-
-    t: float | None
-    """Student's t with n - 1 degrees of freedom; null if it is infinite, because all differences
-    are the same number other than 0."""
-
-
-class WilcoxonResult(TestResult):
-    """The signed-rank test."""
-
-    w: float
-    """The smaller of the two sums of ranks."""
-
-
-class BayesianResult(ReportModel):
-    """Probabilities about the true mean difference; their sum is 1."""
-
-    better: float
-    """The contrast is better than the baseline by more than ``rope``."""
-    equivalent: float
-    """The difference is at most ``rope``."""
-    worse: float
-    """The contrast is worse than the baseline by more than ``rope``."""
-    rope: float
-    """Half the width of the region of practical equivalence, in the unit of the measure."""
-
-
-class Comparison(WithoutUnset):
-    """A paired difference of two modes on one measure, over the queries where both are defined."""
-
-    _optional = ("bayes",)
-
-    baseline: str
-    """The mode that is subtracted."""
-    contrast: str
-    """The mode it is subtracted from."""
-    measure: str
-    """The measure's name as requested."""
-    n: int
-    """Number of compared queries."""
-    difference: float | None
-    """Mean of contrast minus baseline."""
-    ci: ConfidenceInterval | None
-    """Interval of the difference. With the correction ``max_t`` it is simultaneous for the family,
-    and excludes 0 exactly if ``significant`` is true; with others it is not adjusted. Null for
-    too few queries, and if all differences are equal."""
-    paired_bootstrap: TestResult | None = None
-    """The studentised bootstrap test (in reports of schema version 1.0, not studentised); null if
-    nothing is defined, as for the other tests."""
-    t_test: StudentResult | None = None
-    """Student's paired t-test."""
-    wilcoxon: WilcoxonResult | None = None
-    """Wilcoxon's signed-rank test."""
-    randomisation: TestResult | None = None
-    """The randomisation test: signs are flipped at random."""
-    sign_test: TestResult | None = None
-    """The sign test: wins against losses."""
-    test: str = "randomisation"
-    """The test whose p-values are adjusted; ``tukey_hsd`` and ``max_t`` are tests of the whole
-    family."""
-    p_adjusted: float | None = None
-    """Its p-value, adjusted for the family; null if nothing is defined."""
-    correction: str = "holm"
-    """The adjustment: ``max_t`` (the studentised bootstrap with single-step max-t), ``holm``,
-    ``bonferroni``, ``benjamini_hochberg`` or ``tukey_hsd``."""
-    family: str = ""
-    """A description of the comparisons that the adjustment counts."""
-    significant: bool
-    """True if ``p_adjusted`` is at most 1 - the configured confidence, and not ``borderline``."""
-    borderline: bool = False
-    """True if the 99% Monte Carlo interval of ``p_adjusted`` contains the level, even with the
-    greatest number of resamples: another seed could give the other decision. The difference then
-    counts as not significant."""
-    bayes: BayesianResult | None = None
-    """The Bayesian comparison; not adjusted. Omitted if no region of practical equivalence is set,
-    and for fewer than two queries."""
-    effect_size: float | None
-    """Cohen's d_z: mean difference divided by the standard deviation (ddof = 1) of the
-    differences."""
-    detectable_difference: float | None = None
-    """The smallest true difference that the test and the correction detect with a probability of
-    80% (``max_t``) or at least 80% (others), for as many queries and comparisons with the same
-    standard deviation. Null without a formula (``wilcoxon``, ``sign_test``, ``tukey_hsd``), for too
-    few queries, and if all differences are equal. In reports of versions before 0.2, that of one
-    uncorrected t-test."""
-    wins: int
-    """Number of queries where the contrast is better."""
-    ties: int
-    """Number of queries where both are equal (to 1e-12)."""
-    losses: int
-    """Number of queries where the baseline is better."""
-
-    _without_interval_of_one = without_interval_of_one
-
-    @property
-    def p(self) -> float | None:
-        """The p-value that ``p_adjusted`` adjusts: that of the deciding test.
-
-        ``None`` without defined differences, and for ``tukey_hsd``, which has only adjusted
-        p-values.
-        """
-        name = "paired_bootstrap" if self.test == "max_t" else self.test
-        found: TestResult | None = getattr(self, name, None)
-        return None if found is None else found.p
+from trectools_plus.statistics.comparison import ConfidenceInterval, without_interval_of_one
 
 
 class Diagnostics(WithoutUnset):
     """Gaps and findings that limit the trust in a mode's figures."""
 
-    _optional = ("cut_short",)
+    _optional: ClassVar = {"cut_short": None}
 
     findings: list[FindingRecord]
     """Findings about its run file."""

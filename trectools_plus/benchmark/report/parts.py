@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal, cast
-
-from pydantic import (
-    ConfigDict,
-    GetJsonSchemaHandler,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from typing import ClassVar, Literal
 
 from trectools_plus.choices import TargetStatus
-from trectools_plus.models import Model
+from trectools_plus.models import ReportModel, WithoutUnset
+from trectools_plus.statistics.comparison import ConfidenceInterval, without_interval_of_one
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import Finding, Severity
 
@@ -28,45 +18,14 @@ ResultStatus = Literal["ok", "empty", "failed", "unavailable"]
 UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
 
 
-class ReportModel(Model):
-    """Base of all parts of the report: immutable, documented by its attributes' docstrings."""
-
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
-
-
-def _drop_interval_of_one(data: Any) -> Any:
-    """Read figures over fewer than two queries without an interval.
-
-    Reports of schema version 1.0 have one there, whose ends are the only value.
-    """
-    if not isinstance(data, dict) or not isinstance(data.get("n"), int) or data["n"] > 1:
-        return data
-    target = data.get("target")
-    if isinstance(target, dict):
-        data = {**data, "target": {**target, "status_low": None, "status_high": None}}
-    return {**data, "ci": None}
-
-
-without_interval_of_one = model_validator(mode="before")(_drop_interval_of_one)
-"""A validator for each part of the report with ``n`` and ``ci``."""
-
-
 _LOWER_IN_EARLIER_REPORTS = frozenset({"MeanRank", "MinRank"})
 """Labels of measures where lower is better, for reports that don't contain the direction."""
 
 
-def none_if_nan(value: float) -> float | None:
-    """Return a plain float, or ``None`` for NaN, which reports don't contain."""
-    return None if math.isnan(value) else float(value)
-
-
-def ends_of(ci: ConfidenceInterval | None) -> tuple[float | None, float | None]:
-    """Return the ends of an interval; ``None`` without an interval."""
-    return (None, None) if ci is None else (ci.low, ci.high)
-
-
-class MeasureDefinition(ReportModel):
+class MeasureDefinition(WithoutUnset):
     """The definition of a measure."""
+
+    _optional: ClassVar = {"higher_is_better": True, "aggregate": None}
 
     name: str | None = None
     """The canonical name, which is the same for all spellings; null in reports of earlier versions,
@@ -105,70 +64,6 @@ class MeasureDefinition(ReportModel):
             return self.higher_is_better
         return re.split("[(@]", self.name or name, maxsplit=1)[0] not in _LOWER_IN_EARLIER_REPORTS
 
-    @model_serializer(mode="wrap")
-    def _without_usual_direction(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = handler(self)
-        if fields.get("higher_is_better", True) is not False:
-            fields.pop("higher_is_better", None)
-        if fields.get("aggregate") is None:
-            fields.pop("aggregate", None)
-        return fields
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Describe the fields, which the serializer would hide."""
-        return handler(_without_serializer(core_schema))
-
-
-class WithoutUnset(ReportModel):
-    """A part of the report whose fields ``_optional`` are left out while they are null."""
-
-    _optional: ClassVar[tuple[str, ...]] = ()
-
-    @model_serializer(mode="wrap")
-    def _without_unset(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = handler(self)
-        return {
-            name: value
-            for name, value in fields.items()
-            if value is not None or name not in self._optional
-        }
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Describe the fields, which the serializer would hide."""
-        return handler(_without_serializer(core_schema))
-
-
-def _without_serializer(core_schema: CoreSchema) -> CoreSchema:
-    shown = {key: value for key, value in core_schema.items() if key != "serialization"}
-    return cast("CoreSchema", shown)
-
-
-class ConfidenceInterval(WithoutUnset):
-    """An interval for a mean or a mean difference, of at least two queries."""
-
-    _optional = ("note",)
-
-    low: float | None
-    """Lower end."""
-    high: float | None
-    """Upper end."""
-    level: float
-    """Confidence level, between 0 and 1."""
-    method: str
-    """The method of this interval, for example ``BCa bootstrap`` or ``Wilson``."""
-    resamples: int
-    """Bootstrap resamples drawn, the same ones for every measure and mode; 0 if the method draws
-    none."""
-    note: str | None = None
-    """The reason why the interval may be too narrow, for example too few different values. Omitted
-    if there is none."""
-
 
 class UpliftResult(ReportModel):
     """The difference of a mode's mean from that of the baseline, and the meaningful range."""
@@ -188,7 +83,7 @@ class UpliftResult(ReportModel):
 class TargetResult(WithoutUnset):
     """A measure's target, and the levels that the mean and its interval reach."""
 
-    _optional = ("above", "names", "band", "uplift")
+    _optional: ClassVar = dict.fromkeys(("above", "names", "band", "uplift"))
 
     baseline: float | None
     """The typical result of a plain BM25 baseline; null if unknown."""

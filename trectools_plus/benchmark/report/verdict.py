@@ -7,14 +7,15 @@ was read, also from one of schema version 1.0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from trectools_plus.benchmark.compare.method import EQUAL, MAX_T
-from trectools_plus.benchmark.report.modes import BayesianResult, Comparison
-from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel, WithoutUnset
 from trectools_plus.choices import DEFAULT_MEASURES, MOST_HEADLINES
+from trectools_plus.models import ReportModel, WithoutUnset
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
+from trectools_plus.statistics.method import EQUAL, MAX_T
+from trectools_plus.statistics.paired import BayesianComparison
 from trectools_plus.text import join_names, listed, plural
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class BestOverall(ReportModel):
 class Verdict(WithoutUnset):
     """The result on one measure, and the figures that it is based on."""
 
-    _optional = ("probability", "compared", "better", "worse")
+    _optional: ClassVar = dict.fromkeys(("probability", "compared", "better", "worse"))
 
     text: str
     """One sentence."""
@@ -490,7 +491,7 @@ def _state_lead(report: BenchmarkReport, best: str, entry: Comparison) -> str | 
     return state_probability(bayes, *names, entry.measure)
 
 
-def state_probability(bayes: BayesianResult, contrast: str, baseline: str, measure: str) -> str:
+def state_probability(bayes: BayesianComparison, contrast: str, baseline: str, measure: str) -> str:
     """State a Bayesian comparison in one sentence.
 
     Args:

@@ -18,6 +18,7 @@ from trectools_plus.benchmark.analyses.similarity import (
     find_equal_measures,
     find_similarity,
 )
+from trectools_plus.benchmark.compare.compare import refuse_different_queries
 from trectools_plus.benchmark.compare.differences import (
     Differences,
     find_best,
@@ -26,7 +27,6 @@ from trectools_plus.benchmark.compare.differences import (
     find_unranked,
     is_best_significant,
 )
-from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.compare.summary import make_strata, summarise
 from trectools_plus.benchmark.report import (
     BenchmarkReport,

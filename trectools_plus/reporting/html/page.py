@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.report.verdict import find_best_overall, make_verdict
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.formats.files.atomic import atomic_write
@@ -47,6 +46,7 @@ from trectools_plus.reporting.html.views import (
     view_strata,
 )
 from trectools_plus.reporting.table import show, show_ci, show_interval
+from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:

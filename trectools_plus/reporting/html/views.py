@@ -9,13 +9,13 @@ from math import ceil, floor, log10
 
 import numpy as np
 
-from trectools_plus.benchmark.report import BenchmarkReport, Comparison, Latency, StratumResult
-from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.benchmark.report import BenchmarkReport, Latency, StratumResult
 from trectools_plus.benchmark.report.verdict import make_verdict
 from trectools_plus.reporting.comparison import ComparisonTable
 from trectools_plus.reporting.html.per_query import PARTS, Parts
 from trectools_plus.reporting.table import Cell
 from trectools_plus.reporting.wording import TEST_NAMES, name_difference
+from trectools_plus.statistics.comparison import Comparison, ends_of
 
 WIDTH = 120
 """Width of a drawing in SVG units; the page scales it."""

@@ -5,12 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from trectools_plus.benchmark.report import (
-    BenchmarkReport,
-    Comparison,
-    ModeResult,
-    StratumResult,
-)
+from trectools_plus.benchmark.report import BenchmarkReport, ModeResult, StratumResult
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.analyses import analysis_sections
@@ -65,6 +60,7 @@ from trectools_plus.reporting.wording import (
     state_without_relevant,
     target_lines,
 )
+from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.text import plural
 
 _TESTS = ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")

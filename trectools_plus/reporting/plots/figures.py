@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from trectools_plus.benchmark.curves import ScoredCurves, resample_curves, score_curves
-from trectools_plus.benchmark.report import BenchmarkReport, Comparison
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.analyses import Similarity
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
@@ -48,6 +48,7 @@ from trectools_plus.reporting.plots.panels import measures_plot
 from trectools_plus.reporting.plots.similarity import plot_similarity
 from trectools_plus.reporting.plots.style import house_style, label_text
 from trectools_plus.reporting.wording import describe_test
+from trectools_plus.statistics.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -11,9 +11,9 @@ import numpy as np
 
 from trectools_plus.benchmark.curves import Curves
 from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
-from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.plots.style import INK, STRIPE, label_text, mode_style
+from trectools_plus.statistics.comparison import ends_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

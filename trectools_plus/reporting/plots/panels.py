@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from trectools_plus.benchmark.report import (
-    BenchmarkReport,
-    ConfidenceInterval,
-    MeasureResult,
-    StratumResult,
-)
+from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
@@ -22,6 +17,7 @@ from trectools_plus.reporting.plots.layout import HEADING, Plot, finish, new_fig
 from trectools_plus.reporting.plots.means import plot_means, require_measure
 from trectools_plus.reporting.plots.style import house_style, label_text
 from trectools_plus.statistics import mean_intervals
+from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from trectools_plus.benchmark.multilingual import (
     MultilingualReport,
     MultilingualResult,
 )
-from trectools_plus.benchmark.report.parts import ConfidenceInterval
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.files import write_reports
@@ -21,6 +20,7 @@ from trectools_plus.reporting.table import Table, make_row, show, show_ci
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import describe_difference_intervals, describe_test
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
+from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.text import make_console
 
 JSON_FILE = "MultilingualReport.json"

@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.statistics.comparison import ends_of
 
 _DECIMAL = re.compile(r"(?<![\w.])[-−+]?\d+\.\d+(?![\w.]*\.\d)")
 _TAG = re.compile(r"<[^>]*>")

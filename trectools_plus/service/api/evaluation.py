@@ -13,7 +13,6 @@ from trectools_plus.benchmark.report import (
     MeasureDefinition,
     StratumResult,
 )
-from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.id_overlap import check_id_overlap
 from trectools_plus.errors import UsageError
@@ -31,6 +30,7 @@ from trectools_plus.service.api.snapshots import Figure, Snapshot, group_field
 from trectools_plus.service.api.uploads import Folder, Part, check_size, file_name, private_folder
 from trectools_plus.service.names import answer_key
 from trectools_plus.service.problems import ProblemError
+from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.testsets.loading import read_test_set
 from trectools_plus.text import split_list
 

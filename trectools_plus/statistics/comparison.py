@@ -1,0 +1,500 @@
+"""One comparison of two systems, over the same queries, documents or meanings.
+
+:class:`PairedScores` are the scores of both systems, :func:`compare_scores` compares them by a
+:class:`Method`, and :class:`Comparison` is the result, as in reports: the mean difference with its
+interval, effect size and tests.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import model_validator
+
+from trectools_plus.models import ReportModel, WithoutUnset
+from trectools_plus.statistics.arrays import FloatArray, IntervalOptions, Resampling
+from trectools_plus.statistics.intervals import METHOD_NAMES, RESAMPLED, Intervals
+from trectools_plus.statistics.method import EQUAL, FAMILY_TESTS, MAX_T, TUKEY, alpha_of
+from trectools_plus.statistics.paired import (
+    BayesianComparison,
+    PairedComparison,
+    compare_columns,
+    none_if_nan,
+    probabilities_of,
+    standard_deviation,
+)
+from trectools_plus.statistics.paired_tests import PAIRED_TESTS
+from trectools_plus.statistics.power import level_of_t, smallest_detectable_difference
+from trectools_plus.statistics.systems import adjust_tests, compare_families, decide_by_tukey
+
+
+class ConfidenceInterval(WithoutUnset):
+    """An interval for a mean or a mean difference, of at least two queries."""
+
+    _optional: ClassVar = {"note": None}
+
+    low: float | None
+    """Lower end."""
+    high: float | None
+    """Upper end."""
+    level: float
+    """Confidence level, between 0 and 1."""
+    method: str
+    """The method of this interval, for example ``BCa bootstrap`` or ``Wilson``."""
+    resamples: int
+    """Bootstrap resamples drawn, the same ones for every measure and mode; 0 if the method draws
+    none."""
+    note: str | None = None
+    """The reason why the interval may be too narrow, for example too few different values. Omitted
+    if there is none."""
+
+
+def ends_of(ci: ConfidenceInterval | None) -> tuple[float | None, float | None]:
+    """Return the ends of an interval; ``None`` without an interval."""
+    return (None, None) if ci is None else (ci.low, ci.high)
+
+
+def _drop_interval_of_one(data: Any) -> Any:
+    """Read figures over fewer than two queries without an interval.
+
+    Reports of schema version 1.0 have one there, whose ends are the only value.
+    """
+    if not isinstance(data, dict) or not isinstance(data.get("n"), int) or data["n"] > 1:
+        return data
+    target = data.get("target")
+    if isinstance(target, dict):
+        data = {**data, "target": {**target, "status_low": None, "status_high": None}}
+    return {**data, "ci": None}
+
+
+without_interval_of_one = model_validator(mode="before")(_drop_interval_of_one)
+"""A validator for each part of the report with ``n`` and ``ci``."""
+
+
+class TestResult(ReportModel):
+    """A test of the null hypothesis that there is no difference."""
+
+    __test__ = False
+
+    p: float
+    """Two-sided p-value, in (0, 1]; not adjusted."""
+
+
+class StudentResult(TestResult):
+    """The paired t-test."""
+
+    t: float | None
+    """Student's t with n - 1 degrees of freedom; null if it is infinite, because all differences
+    are the same number other than 0."""
+
+
+class WilcoxonResult(TestResult):
+    """The signed-rank test."""
+
+    w: float
+    """The smaller of the two sums of ranks."""
+
+
+class Comparison(WithoutUnset):
+    """A paired difference of two modes on one measure, over the queries where both are defined."""
+
+    _optional: ClassVar = {"bayes": None}
+
+    baseline: str
+    """The mode that is subtracted."""
+    contrast: str
+    """The mode it is subtracted from."""
+    measure: str
+    """The measure's name as requested."""
+    n: int
+    """Number of compared queries."""
+    difference: float | None
+    """Mean of contrast minus baseline."""
+    ci: ConfidenceInterval | None
+    """Interval of the difference. With the correction ``max_t`` it is simultaneous for the family,
+    and excludes 0 exactly if ``significant`` is true; with others it is not adjusted. Null for
+    too few queries, and if all differences are equal."""
+    paired_bootstrap: TestResult | None = None
+    """The studentised bootstrap test (in reports of schema version 1.0, not studentised); null if
+    nothing is defined, as for the other tests."""
+    t_test: StudentResult | None = None
+    """Student's paired t-test."""
+    wilcoxon: WilcoxonResult | None = None
+    """Wilcoxon's signed-rank test."""
+    randomisation: TestResult | None = None
+    """The randomisation test: signs are flipped at random."""
+    sign_test: TestResult | None = None
+    """The sign test: wins against losses."""
+    test: str = "randomisation"
+    """The test whose p-values are adjusted; ``tukey_hsd`` and ``max_t`` are tests of the whole
+    family."""
+    p_adjusted: float | None = None
+    """Its p-value, adjusted for the family; null if nothing is defined."""
+    correction: str = "holm"
+    """The adjustment: ``max_t`` (the studentised bootstrap with single-step max-t), ``holm``,
+    ``bonferroni``, ``benjamini_hochberg`` or ``tukey_hsd``."""
+    family: str = ""
+    """A description of the comparisons that the adjustment counts."""
+    significant: bool
+    """True if ``p_adjusted`` is at most 1 - the configured confidence, and not ``borderline``."""
+    borderline: bool = False
+    """True if the 99% Monte Carlo interval of ``p_adjusted`` contains the level, even with the
+    greatest number of resamples: another seed could give the other decision. The difference then
+    counts as not significant."""
+    bayes: BayesianComparison | None = None
+    """The Bayesian comparison; not adjusted. Omitted if no region of practical equivalence is set,
+    and for fewer than two queries."""
+    effect_size: float | None
+    """Cohen's d_z: mean difference divided by the standard deviation (ddof = 1) of the
+    differences."""
+    detectable_difference: float | None = None
+    """The smallest true difference that the test and the correction detect with a probability of
+    80% (``max_t``) or at least 80% (others), for as many queries and comparisons with the same
+    standard deviation. Null without a formula (``wilcoxon``, ``sign_test``, ``tukey_hsd``), for too
+    few queries, and if all differences are equal. In reports of versions before 0.2, that of one
+    uncorrected t-test."""
+    wins: int
+    """Number of queries where the contrast is better."""
+    ties: int
+    """Number of queries where both are equal (to 1e-12)."""
+    losses: int
+    """Number of queries where the baseline is better."""
+
+    _without_interval_of_one = without_interval_of_one
+
+    @property
+    def p(self) -> float | None:
+        """The p-value that ``p_adjusted`` adjusts: that of the deciding test.
+
+        ``None`` without defined differences, and for ``tukey_hsd``, which has only adjusted
+        p-values.
+        """
+        name = "paired_bootstrap" if self.test == "max_t" else self.test
+        found: TestResult | None = getattr(self, name, None)
+        return None if found is None else found.p
+
+
+class QueryChange(NamedTuple):
+    """A query whose values differ.
+
+    Attributes:
+        query_id: The query, or the document.
+        before: Its value in the baseline.
+        after: Its value in the contrast.
+    """
+
+    query_id: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedScores:
+    """The scores of two systems on one measure, for the same queries, documents or meanings.
+
+    Attributes:
+        baseline: The system that is subtracted.
+        contrast: The system it is subtracted from.
+        measure: The measure.
+        ids: The queries, documents or meanings.
+        before: The scores of the baseline, shape (ids,); ``nan`` is undefined.
+        after: The scores of the contrast.
+        higher_is_better: The direction of the measure.
+    """
+
+    baseline: str
+    contrast: str
+    measure: str
+    ids: Sequence[str]
+    before: FloatArray
+    after: FloatArray
+    higher_is_better: bool = True
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """The numbers of defined scores of baseline and contrast."""
+        before, after = (int((~np.isnan(scores)).sum()) for scores in (self.before, self.after))
+        return before, after
+
+    @property
+    def shared(self) -> PairedScores:
+        """The scores of the ids that have both."""
+        both = np.flatnonzero(~np.isnan(self.before) & ~np.isnan(self.after))
+        ids = [self.ids[place] for place in both.tolist()]
+        return replace(self, ids=ids, before=self.before[both], after=self.after[both])
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """The means of baseline and contrast over defined scores, of which there are some."""
+        before, after = (
+            math.fsum(scores[~np.isnan(scores)].tolist()) / count
+            for scores, count in zip((self.before, self.after), self.counts, strict=True)
+        )
+        return before, after
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation of the differences; ``None`` for fewer than two."""
+        both = self.shared
+        return standard_deviation(np.sort(both.after - both.before))
+
+    def changes(self, *, only_losses: bool = False) -> list[QueryChange]:
+        """Return the ids whose scores differ, the largest change first.
+
+        Args:
+            only_losses: Leave out those for which the contrast is better.
+        """
+        values = zip(self.ids, self.before.tolist(), self.after.tolist(), strict=True)
+        found = [QueryChange(*one) for one in values if abs(one[2] - one[1]) > EQUAL]
+        if only_losses:
+            found = [one for one in found if (one.after < one.before) == self.higher_is_better]
+        return sorted(found, key=lambda one: (-abs(one.after - one.before), one.query_id))
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """The method of comparisons.
+
+    Attributes:
+        options: Settings of the intervals and tests.
+        correction: ``max_t``, ``tukey_hsd``, or a correction of the p-values of ``test``; empty to
+            decide nothing: the intervals are then those of the settings.
+        test: The test whose p-values are adjusted.
+        family: A description of the family.
+        rope: Half the width of the region of practical equivalence; ``None`` to compute no
+            probabilities.
+        tests: The tests of each difference.
+    """
+
+    options: IntervalOptions
+    correction: str = ""
+    test: str = ""
+    family: str = ""
+    rope: float | None = None
+    tests: Sequence[str] = tuple(PAIRED_TESTS)
+
+
+def compare_scores(
+    scores: Sequence[PairedScores],
+    method: Method,
+    *,
+    systems: Sequence[str] = (),
+    one_family: bool = False,
+) -> list[Comparison]:
+    """Compare two systems on one measure, or many pairs of systems as families.
+
+    Args:
+        scores: The scores of each comparison, at least one. If their ids differ, an id without a
+            score is undefined.
+        method: The method.
+        systems: The systems in their order, for the correction ``tukey_hsd``.
+        one_family: The comparisons on all measures are one family; otherwise those on each measure.
+
+    Returns:
+        A comparison for each entry of ``scores``, over the ids that both systems define.
+    """
+    table = _align(scores)
+    families: dict[str, list[int]] = {}
+    for column, entry in enumerate(scores):
+        families.setdefault("" if one_family else entry.measure, []).append(column)
+    tables = [table[:, columns] for columns in families.values()]
+    decided = _decide(tables, method)
+    if method.correction == TUKEY:
+        decided = [
+            _decide_by_tukey([scores[column] for column in columns], found, method, systems)
+            for columns, (found, _) in zip(families.values(), decided, strict=True)
+        ]
+    compared: dict[int, Comparison] = {}
+    for columns, (found, p_values) in zip(families.values(), decided, strict=True):
+        for column, one, p_value in zip(columns, found, p_values.tolist(), strict=True):
+            compared[column] = _describe(scores[column], one, p_value, method, len(columns))
+    return [compared[column] for column in range(len(scores))]
+
+
+def _align(scores: Sequence[PairedScores]) -> FloatArray:
+    """Return the differences, shape (ids, comparisons); ``nan`` if a score is undefined."""
+    first = scores[0].ids
+    if all(one.ids is first or list(one.ids) == list(first) for one in scores):
+        return np.column_stack([one.after - one.before for one in scores])
+    every = sorted(set().union(*(one.ids for one in scores)))
+    places = {name: place for place, name in enumerate(every)}
+    table = np.full((len(places), len(scores)), np.nan)
+    for column, one in enumerate(scores):
+        table[[places[name] for name in one.ids], column] = one.after - one.before
+    return table
+
+
+def _decide(
+    tables: Sequence[FloatArray], method: Method
+) -> list[tuple[list[PairedComparison], FloatArray]]:
+    """Return the comparisons of each family, and their adjusted p-values.
+
+    With ``max_t``, the intervals and the p-values of the paired bootstrap are from the same
+    resamples as the adjusted ones.
+    """
+    options = method.options
+    if method.correction == MAX_T:
+        others = [name for name in method.tests if name != "paired_bootstrap"]
+        plain: IntervalOptions = {**options, "interval": "t"}  # replaced
+        comparisons = [compare_columns(table, tests=others, **plain) for table in tables]
+        return compare_families(tables, comparisons, **options)
+    compared = [compare_columns(table, tests=method.tests, **options) for table in tables]
+    if method.correction in ("", TUKEY):
+        return [(found, np.full(len(found), np.nan)) for found in compared]
+    return [
+        adjust_tests(table, found, method.test, method.correction, **options)
+        for table, found in zip(tables, compared, strict=True)
+    ]
+
+
+def _decide_by_tukey(
+    scores: Sequence[PairedScores],
+    found: Sequence[PairedComparison],
+    method: Method,
+    systems: Sequence[str],
+) -> tuple[list[PairedComparison], FloatArray]:
+    """Apply Tukey's test to the ids for which every system defines the measure."""
+    known = {one.baseline: one.before for one in scores}
+    known |= {one.contrast: one.after for one in scores}
+    names = [name for name in systems if name in known] or list(known)
+    table = np.column_stack([known[name] for name in names])
+    defined = table[~np.isnan(table).any(axis=1)]
+    if len(defined) < 2:
+        return list(found), np.full(len(found), 1.0 if len(defined) else np.nan)
+    pairs = [(names.index(one.baseline), names.index(one.contrast)) for one in scores]
+    p_values, borderline = decide_by_tukey(defined, pairs, **method.options)
+    near = zip(found, borderline, strict=True)
+    return [replace(one, borderline=bool(is_near)) for one, is_near in near], p_values
+
+
+def _describe(
+    scores: PairedScores, found: PairedComparison, p_adjusted: float, method: Method, pairs: int
+) -> Comparison:
+    """Make an entry of a report.
+
+    Args:
+        scores: The scores.
+        found: Contrast minus baseline.
+        p_adjusted: For the family; ``nan`` where nothing is defined.
+        method: The method.
+        pairs: The number of comparisons in the family.
+    """
+    higher = scores.higher_is_better
+    return Comparison(
+        baseline=scores.baseline,
+        contrast=scores.contrast,
+        measure=scores.measure,
+        n=found.n,
+        difference=found.difference,
+        ci=interval_from(found, Resampling(**method.options).resamples),
+        **_describe_tests(found),
+        test=method.correction if method.correction in FAMILY_TESTS else method.test,
+        p_adjusted=none_if_nan(p_adjusted),
+        correction=method.correction,
+        family=method.family,
+        significant=bool(p_adjusted <= alpha_of(found.level)) and not found.borderline,
+        borderline=found.borderline,
+        bayes=None
+        if method.rope is None
+        else probabilities_of(found, method.rope, higher_is_better=higher),
+        effect_size=found.effect_size,
+        detectable_difference=_detectable_difference(found, method, pairs),
+        wins=found.wins if higher else found.losses,
+        ties=found.ties,
+        losses=found.losses if higher else found.wins,
+    )
+
+
+def _describe_tests(found: PairedComparison) -> dict[str, Any]:
+    """Return the unadjusted tests by name, each as a dictionary of its figures."""
+    statistics = {"t_test": "t", "wilcoxon": "w"}
+    tests: dict[str, dict[str, float | None]] = {}
+    for name, test in found.tests.items():
+        tests[name] = {"p": test.p_value}
+        if name in statistics:
+            statistic = test.statistic if math.isfinite(test.statistic) else None
+            tests[name][statistics[name]] = statistic
+    return tests
+
+
+def _detectable_difference(found: PairedComparison, method: Method, pairs: int) -> float | None:
+    """Return the true difference that is detected with a probability of 80%; ``None`` if unknown.
+
+    The t statistic is noncentral t. With max-t, its critical value is that of the whole family.
+    The other corrections detect at least what Bonferroni's detects: p is at most the level divided
+    by the number of pairs. Wilcoxon's, the sign and Tukey's test do not compare a t statistic.
+    """
+    if not found.spread or found.difference is None:
+        return None
+    if method.correction == MAX_T:
+        if found.low is None or found.high is None:
+            return None
+        # The other end may be moved to 0.
+        half = min(found.difference - found.low, found.high - found.difference)
+        level = level_of_t(half / found.spread * math.sqrt(found.n), found.n)
+    elif method.test in _TESTS_OF_THE_MEAN and method.correction != TUKEY:
+        level = alpha_of(found.level) / (1 if method.correction == "none" else pairs)
+        # With n differences of the same sign, resampling tests have p = 2 / 2^n.
+        if method.test != "t_test" and level < 2.0 ** (1 - found.n):
+            return None
+    else:
+        return None
+    # Rounded, so that all pairs of a family have the same level.
+    return found.spread * detectable_per_deviation(found.n, float(f"{level:.9g}"))
+
+
+_TESTS_OF_THE_MEAN = ("randomisation", "paired_bootstrap", "t_test")
+
+
+@lru_cache(maxsize=64)
+def detectable_per_deviation(queries: int, level: float) -> float:
+    """Return the difference that a t-test detects at a level, for a standard deviation of 1.
+
+    The difference is proportional to the standard deviation.
+
+    Args:
+        queries: The number of queries, at least 2.
+        level: The test's significance level, between 0 and 1.
+    """
+    return smallest_detectable_difference(1.0, queries, level=level)
+
+
+def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval | None:
+    """Return one column's interval for a report; ``None`` without a valid one.
+
+    Ends nearer to 0 than 1e-12 become 0: the last bits of a sum must not decide significance.
+    """
+    ends = float(intervals.low[column]), float(intervals.high[column])
+    method, note = intervals.methods[column], intervals.notes[column]
+    return _interval(ends, intervals.level, intervals.resamples, method, note)
+
+
+def interval_from(found: PairedComparison, resamples: int) -> ConfidenceInterval | None:
+    """Return the interval of a mean difference for a report; ends as in :func:`interval_of`."""
+    drawn = found.resamples or resamples
+    return _interval((found.low, found.high), found.level, drawn, found.method, found.note)
+
+
+def _interval(
+    ends: tuple[float | None, float | None],
+    level: float,
+    resamples: int,
+    method: str,
+    note: str | None,
+) -> ConfidenceInterval | None:
+    if None in ends or not method:
+        return None
+    low, high = (0.0 if abs(end or 0.0) < EQUAL else end for end in ends)
+    return ConfidenceInterval(
+        low=low,
+        high=high,
+        level=level,
+        method=METHOD_NAMES[method],
+        resamples=resamples if method in RESAMPLED else 0,
+        note=note,
+    )
