@@ -15,7 +15,7 @@ from trectools_plus.benchmark.compare.compare_reports import compare_reports
 from trectools_plus.benchmark.compare.differences import find_differences_of_1_0
 from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.report.manifest import hash_config
+from trectools_plus.benchmark.report.parts import hash_config
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import InputError

@@ -36,7 +36,7 @@ from trectools_plus.benchmark.report import (
     UnscoredMode,
 )
 from trectools_plus.benchmark.report.folder import ReportFolder, StoredDocuments, read_report_topics
-from trectools_plus.benchmark.report.manifest import hash_config
+from trectools_plus.benchmark.report.parts import hash_config
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.assemble import (
     list_components,

@@ -18,7 +18,7 @@ from matplotlib.text import Text
 
 from trectools_plus import Qrels, Run
 from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
-from trectools_plus.benchmark.report.analyses import Similarity
+from trectools_plus.benchmark.report.figures import Similarity
 from trectools_plus.benchmark.run.output_folder import PLOT_NAMES, OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import InputError, UsageError

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.benchmark.report.analyses import Pool, PoolMode
+from trectools_plus.benchmark.report.figures import Pool, PoolMode
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.evaluation import Evaluation

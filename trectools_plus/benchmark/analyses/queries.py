@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.benchmark.report import NearMiss, Relation, TermLabel
-from trectools_plus.benchmark.report.analyses import (
+from trectools_plus.benchmark.report.figures import (
     Difficulty,
     DiscriminativePower,
     QueryDifficulty,

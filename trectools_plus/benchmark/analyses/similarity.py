@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.report.analyses import Similarity
+from trectools_plus.benchmark.report.figures import Similarity
 from trectools_plus.formats.columns.pair_table import number_pairs
 from trectools_plus.formats.columns.words import Ids
 from trectools_plus.formats.tables import Qrels, Run

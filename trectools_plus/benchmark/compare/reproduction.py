@@ -22,7 +22,7 @@ from trectools_plus.benchmark.compare.compare_reports import (
     refuse_different_averaging,
     refuse_incomparable,
 )
-from trectools_plus.benchmark.report.analyses import Similarity
+from trectools_plus.benchmark.report.figures import Similarity
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.dataset import hash_qrels
 from trectools_plus.display import Content, Displayed, as_cell

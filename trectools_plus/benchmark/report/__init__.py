@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from trectools_plus.benchmark.report.manifest import DatasetInfo, Manifest, MergedRun
-from trectools_plus.benchmark.report.model import (
+from trectools_plus.benchmark.report.figures import (
     SCHEMA_VERSION,
-    BenchmarkReport,
+    BestOverall,
+    ComponentMeasure,
+    ComponentResult,
     Diagnosis,
+    Diagnostics,
     FailingQuery,
+    ModeResult,
     SetSize,
+    StratumResult,
+    UnscoredMode,
+    Verdict,
+)
+from trectools_plus.benchmark.report.model import (
+    BenchmarkReport,
     load_report,
     report_json_schema,
 )
-from trectools_plus.benchmark.report.modes import (
-    ComponentMeasure,
-    ComponentResult,
-    Diagnostics,
-    ModeResult,
-    StratumResult,
-    UnscoredMode,
-)
 from trectools_plus.benchmark.report.parts import (
+    DatasetInfo,
     FindingRecord,
+    Manifest,
     MeasureDefinition,
     MeasureResult,
+    MergedRun,
     ModeStatus,
     NearMiss,
     Relation,
@@ -36,7 +40,6 @@ from trectools_plus.benchmark.report.parts import (
     UnscoredStatus,
     UpliftResult,
 )
-from trectools_plus.benchmark.report.verdict import BestOverall, Verdict
 from trectools_plus.choices import TargetStatus
 from trectools_plus.retrieval.fetch.outcome import Latency
 

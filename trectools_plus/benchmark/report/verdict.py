@@ -7,80 +7,22 @@ was read, also from one of schema version 1.0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import NamedTuple, TypeVar
 
-from pydantic import Field
-
+from trectools_plus.benchmark.report.figures import BestOverall, ReportFigures, Verdict
 from trectools_plus.choices import DEFAULT_MEASURES, MOST_HEADLINES
-from trectools_plus.models import ReportModel, WithoutUnset
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import EQUAL, MAX_T
 from trectools_plus.statistics.paired import BayesianComparison
 from trectools_plus.text import join_names, listed, plural
 
-if TYPE_CHECKING:
-    from trectools_plus.benchmark.report.model import BenchmarkReport
-
+AnyReport = TypeVar("AnyReport", bound=ReportFigures)
 _PRIMARY = "nDCG@10"
 _PRIMARY_OF_TERMS = "RR"
 _HEADLINES_OF_TERMS = ("RR", "HitRate@1", "HitRate@10", "nDCG@10", "R@10", "MaxOntSim@10")
 _FEW_JUDGED = 0.5
 _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
-
-
-class BestOverall(ReportModel):
-    """The mode with the best mean on the primary measure."""
-
-    mode: str
-    """The mode."""
-    measure: str
-    """The primary measure."""
-    settled: bool
-    """True if the mode differs significantly from every other mode."""
-    not_different: list[str]
-    """The modes that do not differ significantly from it; empty if it is settled."""
-    rule: str
-    """The rule in words, without a full stop."""
-
-
-class Verdict(WithoutUnset):
-    """The result on one measure, and the figures that it is based on."""
-
-    _optional: ClassVar = dict.fromkeys(("probability", "compared", "better", "worse"))
-
-    text: str
-    """One sentence."""
-    probability: str | None = None
-    """A sentence with the probability that the best mode is better than the second one; omitted if
-    no region of practical equivalence (``rope``) is set."""
-    measure: str
-    """The measure; the primary one in a report."""
-    best: str | None
-    """The mode with the best mean, with baselines of the other modes; null on a tie, with one mode,
-    or if the modes are not ranked."""
-    second: str | None
-    """The mode that the best one is compared with: the next best mode, or the best baseline."""
-    value: float | None
-    """The mean of the best mode, of tied modes, or of the only mode."""
-    difference: float | None
-    """Mean of the best mode minus the mean of the second one; below 0 if lower is better."""
-    ci: ConfidenceInterval | None
-    """The interval of the difference; with one mode, of the mean."""
-    p_adjusted: float | None
-    """The adjusted p-value of the difference."""
-    significant: bool | None
-    """True if the difference is significant; null if it was not tested."""
-    compared: int | None = None
-    """Number of modes that are compared with ``second``; omitted without a baseline."""
-    better: int | None = None
-    """Number of those that are significantly better; omitted without a baseline."""
-    worse: int | None = None
-    """Number of those that are significantly worse; omitted without a baseline."""
-    queries: int
-    """Number of queries behind it."""
-    next_steps: list[str] = Field(default_factory=list)
-    """What to look at next, a sentence each."""
 
 
 class _Lead(NamedTuple):
@@ -92,7 +34,7 @@ class _Lead(NamedTuple):
     entry: Comparison | None
 
 
-def choose_primary(report: BenchmarkReport) -> str:
+def choose_primary(report: ReportFigures) -> str:
     """Return the primary measure: the configured one, or the default one that the report has.
 
     The default is RR for terms of an ontology, otherwise nDCG@10; if the report does not have it,
@@ -105,10 +47,10 @@ def choose_primary(report: BenchmarkReport) -> str:
     return next(filter(None, found), next(iter(report.measure_names), ""))
 
 
-def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
+def choose_headlines(report: ReportFigures, primary: str) -> list[str]:
     """Return at most six measures, the primary first: the configured or the default ones.
 
-    Of measures with equal values (:attr:`BenchmarkReport.equal_measures`), one is chosen. If the
+    Of measures with equal values (:attr:`ReportFigures.equal_measures`), one is chosen. If the
     report has fewer than six of the default measures, its other measures follow.
     """
     configured = report.manifest.config.get("headline_measures")
@@ -126,7 +68,7 @@ def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
 
 
 def find_best_overall(
-    report: BenchmarkReport, measure: str, every_pair: Sequence[Comparison] | None = None
+    report: ReportFigures, measure: str, every_pair: Sequence[Comparison] | None = None
 ) -> BestOverall | None:
     """Return the best mode on a measure; ``None`` without one (see ``best_mode``).
 
@@ -160,7 +102,7 @@ def find_best_overall(
 
 
 def make_verdict(
-    report: BenchmarkReport, measure: str, overall: BestOverall | None = None
+    report: ReportFigures, measure: str, overall: BestOverall | None = None
 ) -> Verdict | None:
     """Return the result on a measure; ``None`` if the report has no modes or not this measure.
 
@@ -218,7 +160,7 @@ def make_verdict(
     )
 
 
-def _compare_with_baseline(report: BenchmarkReport, measure: str) -> Verdict | None:
+def _compare_with_baseline(report: ReportFigures, measure: str) -> Verdict | None:
     """Return the result of the comparisons with the best baseline; ``None`` without baselines.
 
     Reports of versions before 0.2 have a best mode despite a baseline, and get its verdict.
@@ -268,12 +210,12 @@ def _compare_with_baseline(report: BenchmarkReport, measure: str) -> Verdict | N
     )
 
 
-def baselines_of(report: BenchmarkReport) -> list[str]:
+def baselines_of(report: ReportFigures) -> list[str]:
     """Return the modes that the others are compared with; empty if every pair is compared."""
     return [mode for mode in report.manifest.config.get("baseline") or () if mode in report.modes]
 
 
-def _count_significant(report: BenchmarkReport, entries: Sequence[Comparison]) -> tuple[int, int]:
+def _count_significant(report: ReportFigures, entries: Sequence[Comparison]) -> tuple[int, int]:
     """Return the numbers of contrasts that are significantly better, and worse."""
     better = [
         (one.difference > 0) == report.higher_is_better(one.measure)
@@ -283,7 +225,7 @@ def _count_significant(report: BenchmarkReport, entries: Sequence[Comparison]) -
     return sum(better), len(better) - sum(better)
 
 
-def _describe_pair(report: BenchmarkReport, mode: str, lead: _Lead, measure: str) -> str:
+def _describe_pair(report: ReportFigures, mode: str, lead: _Lead, measure: str) -> str:
     """Describe the comparison of the only other mode with the only baseline."""
     names = _label(report, mode), _label(report, lead.second)
     value = report.modes[mode].measures[measure].mean
@@ -305,7 +247,7 @@ def _describe_pair(report: BenchmarkReport, mode: str, lead: _Lead, measure: str
 
 
 def _describe_against(
-    report: BenchmarkReport, modes: tuple[str, Sequence[str]], lead: _Lead, measure: str
+    report: ReportFigures, modes: tuple[str, Sequence[str]], lead: _Lead, measure: str
 ) -> str:
     """Describe the comparisons of several modes with the baselines.
 
@@ -339,9 +281,7 @@ def _describe_against(
     return text
 
 
-def add_result(
-    report: BenchmarkReport, every_pair: Sequence[Comparison] | None = None
-) -> BenchmarkReport:
+def add_result(report: AnyReport, every_pair: Sequence[Comparison] | None = None) -> AnyReport:
     """Return the report with its best mode overall and its verdict computed.
 
     Args:
@@ -353,20 +293,20 @@ def add_result(
     return report.model_copy(update={"best_overall": overall, "verdict": verdict})
 
 
-def _is_over_terms(report: BenchmarkReport) -> bool:
+def _is_over_terms(report: ReportFigures) -> bool:
     config = report.manifest.config
     return config.get("dataset") == "hpo" or config.get("ontology") is not None
 
 
-def _label(report: BenchmarkReport, mode: str) -> str:
+def _label(report: ReportFigures, mode: str) -> str:
     return report.modes[mode].label
 
 
-def _join(report: BenchmarkReport, modes: Sequence[str]) -> str:
+def _join(report: ReportFigures, modes: Sequence[str]) -> str:
     return join_names([_label(report, mode) for mode in modes], f"{report.noun}s", _NAMED)
 
 
-def _find_lead(report: BenchmarkReport, overall: BestOverall) -> _Lead | None:
+def _find_lead(report: ReportFigures, overall: BestOverall) -> _Lead | None:
     """Return the difference of the best mode from the next one, or from the best baseline."""
     best, measure = overall.mode, overall.measure
     baselines = baselines_of(report)  # in reports of versions before 0.2
@@ -402,7 +342,7 @@ def _turn_interval(ci: ConfidenceInterval | None, sign: float) -> ConfidenceInte
     return ci.model_copy(update={"low": 0.0 - ci.high, "high": 0.0 - ci.low})
 
 
-def _describe_only(report: BenchmarkReport, measure: str) -> str:
+def _describe_only(report: ReportFigures, measure: str) -> str:
     (only,) = report.modes.values()
     figures = only.measures[measure]
     over = f"over {plural(figures.n, 'query', 'queries')}"
@@ -413,7 +353,7 @@ def _describe_only(report: BenchmarkReport, measure: str) -> str:
     return f"{only.label} has {kind} {_show(figures.mean)}{interval} on {measure} {over}"
 
 
-def _describe_unranked(report: BenchmarkReport, measure: str, means: dict[str, float]) -> str:
+def _describe_unranked(report: ReportFigures, measure: str, means: dict[str, float]) -> str:
     is_sum = report.is_sum(measure)
     why = "it is a sum over the queries" if is_sum else "the means are over different queries"
     start = f"The {report.noun}s are not ranked on {measure}, because {why}"
@@ -427,9 +367,7 @@ def _describe_unranked(report: BenchmarkReport, measure: str, means: dict[str, f
     return f"{start}: {', '.join(shown)}"
 
 
-def _describe_tie(
-    report: BenchmarkReport, measure: str, means: dict[str, float], top: float
-) -> str:
+def _describe_tie(report: ReportFigures, measure: str, means: dict[str, float], top: float) -> str:
     tied = [mode for mode, mean in means.items() if abs(mean - top) <= EQUAL]
     number = plural(report.manifest.dataset.queries, "query", "queries")
     if len(tied) == len(report.modes):
@@ -441,7 +379,7 @@ def _describe_tie(
     )
 
 
-def _describe_best(report: BenchmarkReport, overall: BestOverall, lead: _Lead | None) -> str:
+def _describe_best(report: ReportFigures, overall: BestOverall, lead: _Lead | None) -> str:
     measure = overall.measure
     value = report.modes[overall.mode].measures[measure].mean
     higher = report.higher_is_better(measure)
@@ -458,7 +396,7 @@ def _describe_best(report: BenchmarkReport, overall: BestOverall, lead: _Lead | 
     return f"{text}; {_describe_significance(report, overall, lead)}"
 
 
-def _describe_significance(report: BenchmarkReport, overall: BestOverall, lead: _Lead) -> str:
+def _describe_significance(report: ReportFigures, overall: BestOverall, lead: _Lead) -> str:
     """Describe the test of the lead, and of the differences from the other modes."""
     entry = lead.entry
     if entry is None or entry.p_adjusted is None:
@@ -477,7 +415,7 @@ def _describe_significance(report: BenchmarkReport, overall: BestOverall, lead: 
     return f"not significant with {number}"
 
 
-def _state_lead(report: BenchmarkReport, best: str, entry: Comparison) -> str | None:
+def _state_lead(report: ReportFigures, best: str, entry: Comparison) -> str | None:
     """State the probability that the best mode is better than the one that it is compared with."""
     if entry.bayes is None:
         return None
@@ -517,7 +455,7 @@ def _show_probability(probability: float) -> str:
     return "above 0.99" if 0.995 <= probability < 1 else f"{probability:.2f}"
 
 
-def _describe_unscored(report: BenchmarkReport) -> str:
+def _describe_unscored(report: ReportFigures) -> str:
     """Name the modes without figures, as the end of a sentence."""
     labels = [mode.label for mode in report.unscored.values()]
     if not labels:
@@ -527,7 +465,7 @@ def _describe_unscored(report: BenchmarkReport) -> str:
 
 
 def list_next_steps(
-    report: BenchmarkReport, measure: str, entry: Comparison | None = None
+    report: ReportFigures, measure: str, entry: Comparison | None = None
 ) -> list[str]:
     """List what to look at next, a sentence each: judgments, power, failing queries.
 
@@ -562,7 +500,7 @@ def list_next_steps(
     return steps
 
 
-def describe_judged(report: BenchmarkReport) -> list[str]:
+def describe_judged(report: ReportFigures) -> list[str]:
     """Return a sentence if less than half of a mode's first ten documents is judged, else nothing.
 
     Args:

@@ -42,7 +42,7 @@ from trectools_plus.benchmark.report.diagnostics import (
     find_failing,
     retrieval_notes,
 )
-from trectools_plus.benchmark.report.manifest import hash_config
+from trectools_plus.benchmark.report.parts import hash_config
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset

@@ -14,7 +14,7 @@ import polars as pl
 
 from trectools_plus.benchmark.curves import ScoredCurves, resample_curves, score_curves
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report.analyses import Similarity
+from trectools_plus.benchmark.report.figures import Similarity
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import UsageError

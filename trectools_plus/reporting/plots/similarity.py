@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.benchmark.report.analyses import Similarity
+from trectools_plus.benchmark.report.figures import Similarity
 from trectools_plus.reporting.plots.style import INK, label_text
 
 if TYPE_CHECKING:
