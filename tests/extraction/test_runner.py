@@ -6,8 +6,8 @@ from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.extraction.predictions import read_predictions, write_predictions
 from trectools_plus.extraction.report import extraction_report_schema, load_extraction_report
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
-from trectools_plus.extraction.scoring import relation_of
 from trectools_plus.extraction.settings import ExtractionSettings
+from trectools_plus.ontology.ontology import relation_of
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.results.extraction import write_extraction
 from trectools_plus.statistics.arrays import Resampling

@@ -11,7 +11,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +27,9 @@ from trectools_plus.extraction.report import (
     DatasetFacts,
     DocumentCounts,
     DocumentResult,
+    ExtractionFigure,
+    ExtractionManifest,
     ExtractionReport,
-    Figure,
-    Interval,
-    Manifest,
     Score,
     SystemFacts,
 )
@@ -43,12 +41,11 @@ from trectools_plus.extraction.scoring import (
     VIEWS,
     FloatArray,
     averages_of,
-    bootstrap_averages,
     count,
     exact_credit,
     figures_of,
     find_mistakes,
-    method_over_documents,
+    intervals_of_averages,
     soft_credit,
 )
 from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings
@@ -58,7 +55,7 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions, utc_now
 from trectools_plus.retrieval.source import Retriever
 from trectools_plus.statistics.arrays import Resampling
-from trectools_plus.statistics.intervals import METHOD_NAMES, RESAMPLED
+from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import plural
 
 _MIN_DOCUMENTS = 2
@@ -151,7 +148,7 @@ def run_extraction(
         predictions=None if options.predictions is None else str(options.predictions),
         sha256=_hash(found),
     )
-    manifest = Manifest(
+    manifest = ExtractionManifest(
         created_at=format_time(utc_now()),
         command=options.command,
         ontology=loaded.version or loaded.path,
@@ -182,7 +179,7 @@ def score_predictions(
     predictions: Mapping[str, Sequence[Prediction]],
     ontology: Ontology,
     system: SystemFacts,
-    manifest: Manifest,
+    manifest: ExtractionManifest,
     resampling: Resampling | None,
 ) -> ExtractionReport:
     """Score predictions in every view, matching and average.
@@ -273,25 +270,15 @@ def _all_scores(
 
 
 def _scores(table: FloatArray, resampling: Resampling | None) -> dict[str, Score]:
-    values = averages_of(table)[0]
-    ends = values, values
-    if resampling is not None:
-        ends = bootstrap_averages(table, resampling)
+    intervals = None if resampling is None else intervals_of_averages(table, resampling)
     scores = dict[str, Score]()
-    for row, average in enumerate(AVERAGES):
-        figures = {}
-        for column, name in enumerate(FIGURES):
-            interval = None
-            if resampling is not None and not isnan(ends[0][row, column]):
-                method = method_over_documents(resampling.interval)
-                interval = Interval(
-                    low=float(ends[0][row, column]),
-                    high=float(ends[1][row, column]),
-                    level=resampling.confidence,
-                    resamples=resampling.resamples if method in RESAMPLED else 0,
-                    method=METHOD_NAMES[method],
-                )
-            figures[name] = Figure(value=float(values[row, column]), ci=interval)
+    for row, (average, values) in enumerate(zip(AVERAGES, averages_of(table)[0], strict=True)):
+        figures = {
+            name: ExtractionFigure(
+                value=value, ci=None if intervals is None else intervals[row][column]
+            )
+            for column, (name, value) in enumerate(zip(FIGURES, values.tolist(), strict=True))
+        }
         scores[average] = Score(**figures)
     return scores
 
@@ -557,11 +544,9 @@ def _curve(system: str, options: SweepOptions, tables: Sequence[FloatArray]) -> 
     points = []
     for value, table in zip(options.values, tables, strict=True):
         precision, recall, f1 = averages_of(table)[0, 0].tolist()
-        low = high = None
-        if len(table) > 1:
-            ends = bootstrap_averages(table, options.resampling)
-            low, high = (None if np.isnan(end[0, 2]) else float(end[0, 2]) for end in ends)
-        points.append(SweepPoint(value, precision, recall, f1, low, high, value == default))
+        intervals = intervals_of_averages(table, options.resampling) if len(table) > 1 else None
+        ends = ends_of(None if intervals is None else intervals[0][2])
+        points.append(SweepPoint(value, precision, recall, f1, *ends, value == default))
     return SweepCurve(system, tuple(points), leave_one_out(options.values, tables))
 
 

@@ -168,6 +168,12 @@ class Comparison(WithoutUnset):
     _without_interval_of_one = without_interval_of_one
 
     @property
+    def tests(self) -> dict[str, TestResult]:
+        """The unadjusted tests by name."""
+        found = {name: getattr(self, name) for name in PAIRED_TESTS}
+        return {name: test for name, test in found.items() if test is not None}
+
+    @property
     def p(self) -> float | None:
         """The p-value that ``p_adjusted`` adjusts: that of the deciding test.
 
@@ -175,8 +181,7 @@ class Comparison(WithoutUnset):
         p-values.
         """
         name = "paired_bootstrap" if self.test == "max_t" else self.test
-        found: TestResult | None = getattr(self, name, None)
-        return None if found is None else found.p
+        return None if name not in self.tests else self.tests[name].p
 
 
 class QueryChange(NamedTuple):
@@ -243,14 +248,18 @@ class PairedScores:
         both = self.shared
         return standard_deviation(np.sort(both.after - both.before))
 
+    def rows(self) -> list[QueryChange]:
+        """Return the scores of each id."""
+        values = zip(self.ids, self.before.tolist(), self.after.tolist(), strict=True)
+        return [QueryChange(*one) for one in values]
+
     def changes(self, *, only_losses: bool = False) -> list[QueryChange]:
         """Return the ids whose scores differ, the largest change first.
 
         Args:
             only_losses: Leave out those for which the contrast is better.
         """
-        values = zip(self.ids, self.before.tolist(), self.after.tolist(), strict=True)
-        found = [QueryChange(*one) for one in values if abs(one[2] - one[1]) > EQUAL]
+        found = [one for one in self.rows() if abs(one.after - one.before) > EQUAL]
         if only_losses:
             found = [one for one in found if (one.after < one.before) == self.higher_is_better]
         return sorted(found, key=lambda one: (-abs(one.after - one.before), one.query_id))
@@ -465,36 +474,42 @@ def detectable_per_deviation(queries: int, level: float) -> float:
 
 
 def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval | None:
-    """Return one column's interval for a report; ``None`` without a valid one.
-
-    Ends nearer to 0 than 1e-12 become 0: the last bits of a sum must not decide significance.
-    """
+    """Return one column's interval for a report; see :func:`report_interval`."""
     ends = float(intervals.low[column]), float(intervals.high[column])
-    method, note = intervals.methods[column], intervals.notes[column]
-    return _interval(ends, intervals.level, intervals.resamples, method, note)
+    settings = Resampling(intervals.resamples, intervals.seed, intervals.level)
+    return report_interval(ends, settings, intervals.methods[column], intervals.notes[column])
 
 
 def interval_from(found: PairedComparison, resamples: int) -> ConfidenceInterval | None:
-    """Return the interval of a mean difference for a report; ends as in :func:`interval_of`."""
-    drawn = found.resamples or resamples
-    return _interval((found.low, found.high), found.level, drawn, found.method, found.note)
+    """Return the interval of a mean difference for a report; see :func:`report_interval`."""
+    settings = Resampling(found.resamples or resamples, confidence=found.level)
+    return report_interval((found.low, found.high), settings, found.method, found.note)
 
 
-def _interval(
+def report_interval(
     ends: tuple[float | None, float | None],
-    level: float,
-    resamples: int,
+    resampling: Resampling,
     method: str,
-    note: str | None,
+    note: str | None = None,
 ) -> ConfidenceInterval | None:
+    """Return an interval for a report; ``None`` without a valid one.
+
+    Ends nearer to 0 than 1e-12 become 0: the last bits of a sum must not decide significance.
+
+    Args:
+        ends: Lower and upper end.
+        resampling: The settings; the confidence and the number of resamples are used.
+        method: A key of ``METHOD_NAMES``; empty without an interval.
+        note: The reason why it may be too narrow.
+    """
     if None in ends or not method:
         return None
     low, high = (0.0 if abs(end or 0.0) < EQUAL else end for end in ends)
     return ConfidenceInterval(
         low=low,
         high=high,
-        level=level,
+        level=resampling.confidence,
         method=METHOD_NAMES[method],
-        resamples=resamples if method in RESAMPLED else 0,
+        resamples=resampling.resamples if method in RESAMPLED else 0,
         note=note,
     )

@@ -24,7 +24,7 @@ from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.measures.judged import IntArray, first_documents
 from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.ontology import Ontology, relation_of
 from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.paired import none_if_nan
 from trectools_plus.statistics.rankings import kendall_tau
@@ -212,13 +212,7 @@ def _relation(ontology: Ontology, first: str, expected: str) -> str | None:
     a, b = (ontology.resolve(term_id).term_id for term_id in (first, expected))
     if a is None or b is None:
         return None
-    if a == b:
-        return "same"
-    if a in ontology.parents[b]:
-        return "parent"
-    if b in ontology.parents[a]:
-        return "child"
-    return "sibling" if set(ontology.parents[a]) & set(ontology.parents[b]) else None
+    return "same" if a == b else relation_of(ontology, a, b)
 
 
 def _label(ontology: Ontology, doc_id: str) -> TermLabel:

@@ -30,7 +30,6 @@ from trectools_plus.benchmark.report.parts import (
     MergedRun,
     ModeStatus,
     NearMiss,
-    Relation,
     ResultStatus,
     RunInfo,
     SourceFile,
@@ -40,7 +39,7 @@ from trectools_plus.benchmark.report.parts import (
     UnscoredStatus,
     UpliftResult,
 )
-from trectools_plus.choices import TargetStatus
+from trectools_plus.choices import Relation, TargetStatus
 from trectools_plus.retrieval.fetch.outcome import Latency
 
 __all__ = [

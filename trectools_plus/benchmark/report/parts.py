@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from trectools_plus.choices import Averaging, TargetStatus
+from trectools_plus.choices import Averaging, Relation, TargetStatus
 from trectools_plus.models import ReportModel, WithoutUnset
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.statistics.comparison import ConfidenceInterval, without_interval_of_one
@@ -19,7 +19,6 @@ from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import Finding, Severity
 
 ModeStatus = Literal["complete", "incomplete"]
-Relation = Literal["parent", "child", "sibling"]
 ResultStatus = Literal["ok", "empty", "failed", "unavailable"]
 UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
 
