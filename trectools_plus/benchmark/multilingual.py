@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
@@ -54,17 +54,6 @@ PARALLEL_SETS = tuple(f"hpo-{language}-standard" for language in ("en", "de", "f
 DEFAULT_FOLDER = Path("results") / "multilingual"
 
 
-class LanguageMeasure(ReportModel):
-    """One measure of one mode in one language."""
-
-    mean: float | None
-    """Over the queries of this language only; null if undefined."""
-    n: int
-    """Number of queries in the mean."""
-    ci: ConfidenceInterval | None
-    """The interval of the mean."""
-
-
 class LanguageResult(ReportModel):
     """The benchmark of one language."""
 
@@ -78,7 +67,7 @@ class LanguageResult(ReportModel):
     """Number of queries."""
     folder: str
     """The folder of the report."""
-    modes: dict[str, dict[str, LanguageMeasure]]
+    modes: dict[str, dict[str, StratumResult]]
     """By mode and measure."""
     notes: list[str] = Field(default_factory=list)
     """The notes of the report."""
@@ -457,7 +446,7 @@ def _language_result(name: str, result: BenchmarkResult) -> LanguageResult:
         folder=str(result.output_dir),
         modes={
             mode: {
-                measure: LanguageMeasure(mean=one.mean, n=one.n, ci=one.ci)
+                measure: StratumResult(mean=one.mean, n=one.n, ci=one.ci)
                 for measure, one in found.measures.items()
             }
             for mode, found in report.modes.items()

@@ -12,7 +12,6 @@ from trectools_plus.extraction.runner import SweepOptions as SweepOptions
 from trectools_plus.extraction.runner import run_extraction as run_extraction
 from trectools_plus.extraction.runner import sweep_extraction as sweep_extraction
 from trectools_plus.extraction.settings import ExtractionSettings as ExtractionSettings
-from trectools_plus.extraction.settings import SettingOptions as SettingOptions
 from trectools_plus.extraction.settings import make_extraction_settings as make_extraction_settings
 from trectools_plus.statistics.arrays import Resampling as Resampling
 

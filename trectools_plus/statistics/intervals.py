@@ -114,17 +114,11 @@ def bootstrap_intervals(
     if len(varying):
         chosen = table[:, varying]
         drawn = location.resample(chosen, resamples, seed)
-        tail = (1.0 - confidence) / 2.0
-        probabilities = np.tile([[tail], [1.0 - tail]], len(varying))
-        if method == "bca":
-            leave_one_out = location.leave_one_out(chosen)
-            probabilities = bca_probabilities(
-                _share_below(drawn, estimate[varying]),
-                acceleration_of(leave_one_out.mean(axis=0) - leave_one_out),
-                tail,
-            )
-        for position, column in enumerate(varying):
-            low[column], high[column] = np.quantile(drawn[:, position], probabilities[:, position])
+        leave_one_out = location.leave_one_out(chosen)
+        deviations = leave_one_out.mean(axis=0) - leave_one_out
+        low[varying], high[varying] = resampled_ends(
+            drawn, estimate[varying], deviations, method, confidence
+        )
     # A mean is never outside the values, but its rounding error may be.
     bounds = [location.estimate(end[None]) for end in (table.min(axis=0), table.max(axis=0))]
     low, high = (np.clip(ends, *bounds) for ends in (low, high))
@@ -157,17 +151,6 @@ def bca_probabilities(share_below: FloatArray, acceleration: FloatArray, tail: f
     # Where the denominator is not positive, the interval ends at the outermost resample.
     adjusted = np.where(denominator > 0, adjusted, np.copysign(np.inf, shifted))
     return np.asarray(ndtr(adjusted))
-
-
-def _share_below(resampled: FloatArray, estimate: FloatArray) -> FloatArray:
-    """Return the share of resamples below the estimate; those equal to it count half.
-
-    The share is limited to half a resample above 0 and below 1, where the bias would be infinite.
-    """
-    below = (resampled < estimate).mean(axis=0)
-    up_to = (resampled <= estimate).mean(axis=0)
-    margin = 0.5 / len(resampled)
-    return np.asarray(np.clip((below + up_to) / 2.0, margin, 1.0 - margin))
 
 
 def acceleration_of(deviations: FloatArray) -> FloatArray:

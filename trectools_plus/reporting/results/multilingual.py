@@ -8,10 +8,10 @@ from typing import TextIO
 
 from trectools_plus.benchmark.multilingual import (
     CrossLingual,
-    LanguageMeasure,
     MultilingualReport,
     MultilingualResult,
 )
+from trectools_plus.benchmark.report import StratumResult
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.files import write_reports
@@ -152,7 +152,7 @@ def _notes(report: MultilingualReport) -> list[tuple[str, str]]:
     return [(f"Note on {', '.join(languages)}", note) for note, languages in languages_of.items()]
 
 
-def _of_languages(report: MultilingualReport, mode: str, measure: str) -> list[LanguageMeasure]:
+def _of_languages(report: MultilingualReport, mode: str, measure: str) -> list[StratumResult]:
     return [one.modes[mode][measure] for one in report.languages.values()]
 
 
@@ -199,7 +199,7 @@ def _on_pairs(report: MultilingualReport) -> list[str]:
     return [f"The sets are not parallel, so gap and variance have no intervals: {why}."]
 
 
-def _with_interval(one: LanguageMeasure) -> str:
+def _with_interval(one: StratumResult) -> str:
     return " ".join(filter(None, (show(one.mean), show_ci(one.ci))))
 
 
