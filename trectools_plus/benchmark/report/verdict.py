@@ -6,7 +6,7 @@ was read, also from one of schema version 1.0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from trectools_plus.benchmark.report.figures import BestOverall, ReportFigures, Verdict
@@ -113,17 +113,15 @@ def make_verdict(
     """
     if not report.modes or measure not in report.best_mode:
         return None
-    if overall is None:
-        overall = find_best_overall(report, measure)
-    lead = None if overall is None else _find_lead(report, overall)
     means = {mode: result.measures[measure].mean for mode, result in report.modes.items()}
     defined = {mode: mean for mode, mean in means.items() if mean is not None}
     ranked = measure not in report.unranked and not report.is_sum(measure)
-    value, ci = None, None
-    queries = report.manifest.dataset.queries
-    against = _compare_with_baseline(report, measure) if ranked and len(defined) > 1 else None
+    against = _find_lead_over_baseline(report, measure, defined) if ranked else None
     if against is not None:
-        return against
+        return _state_against(report, measure, *against)
+    if overall is None:
+        overall = find_best_overall(report, measure)
+    value, ci, queries = None, None, report.manifest.dataset.queries
     if len(report.modes) == 1:
         only = next(iter(report.modes.values())).measures[measure]
         value, ci, queries = only.mean, only.ci, only.n
@@ -131,83 +129,92 @@ def make_verdict(
     elif not defined:
         text = f"{measure} is undefined for every {report.noun}"
     elif overall is not None:
-        value = means[overall.mode]
-        if lead is not None:
-            ci = lead.ci
-            queries = queries if lead.entry is None else lead.entry.n
+        lead = _find_lead(report, overall)
         text = _describe_best(report, overall, lead)
+        if lead is not None:
+            return _state(report, measure, overall.mode, lead, text)
+        value = means[overall.mode]
     elif not ranked:
         text = _describe_unranked(report, measure, defined)
     else:
         value = (max if report.higher_is_better(measure) else min)(defined.values())
         text = _describe_tie(report, measure, defined, value)
-    entry = None if lead is None else lead.entry
     return Verdict(
         text=f"{text}{_describe_unscored(report)}.",
-        probability=None
-        if overall is None or entry is None
-        else _state_lead(report, overall.mode, entry),
         measure=measure,
         best=None if overall is None else overall.mode,
-        second=None if lead is None else lead.second,
+        second=None,
         value=value,
-        difference=None if lead is None else lead.difference,
+        difference=None,
         ci=ci,
-        p_adjusted=None if entry is None else entry.p_adjusted,
-        significant=None if entry is None or entry.p_adjusted is None else entry.significant,
+        p_adjusted=None,
+        significant=None,
         queries=queries,
-        next_steps=list_next_steps(report, measure, lead and lead.entry),
+        next_steps=list_next_steps(report, measure),
     )
 
 
-def _compare_with_baseline(report: ReportFigures, measure: str) -> Verdict | None:
-    """Return the result of the comparisons with the best baseline; ``None`` without baselines.
-
-    Reports of versions before 0.2 have a best mode despite a baseline, and get its verdict.
-    """
-    named = baselines_of(report)
-    others = [mode for mode in report.modes if mode not in named]
-    if report.best_mode.get(measure) is not None:
-        return None
-    choose = max if report.higher_is_better(measure) else min
-    means = {mode: result.measures[measure].mean for mode, result in report.modes.items()}
-    defined = {mode: mean for mode, mean in means.items() if mean is not None}
-    baselines = [mode for mode in named if mode in defined]
-    rest = [mode for mode in others if mode in defined]
-    if not baselines or not rest:
-        return None
-    baseline = choose(baselines, key=defined.__getitem__)
-    best = choose(rest, key=defined.__getitem__)
-    entries = {one: report.find_comparison(baseline, one, measure) for one in rest}
-    tested = [one for one in entries.values() if one is not None and one.p_adjusted is not None]
-    entry = entries[best]
-    better, worse = _count_significant(report, tested)
-    if entry is None or entry.difference is None:
-        difference, ci = defined[best] - defined[baseline], None
-    else:
-        difference, ci = entry.difference, entry.ci
-    lead = _Lead(baseline, difference, ci, entry)
-    if len(tested) == 1 and len(baselines) == 1:
-        text = _describe_pair(report, best, lead, measure)
-    else:
-        text = _describe_against(report, (best, baselines), lead, measure)
+def _state(report: ReportFigures, measure: str, best: str, lead: _Lead, text: str) -> Verdict:
+    """Return the verdict that a mode is ahead of another one."""
+    entry = lead.entry
+    tested = entry is not None and entry.p_adjusted is not None
     return Verdict(
         text=f"{text}{_describe_unscored(report)}.",
         probability=None if entry is None else _state_lead(report, best, entry),
         measure=measure,
         best=best,
-        second=baseline,
-        value=defined[best],
-        difference=difference,
-        ci=ci,
+        second=lead.second,
+        value=report.modes[best].measures[measure].mean,
+        difference=lead.difference,
+        ci=lead.ci,
         p_adjusted=None if entry is None else entry.p_adjusted,
-        significant=None if entry is None or entry.p_adjusted is None else entry.significant,
-        compared=len(tested),
-        better=better,
-        worse=worse,
+        significant=entry.significant if tested and entry is not None else None,
         queries=report.manifest.dataset.queries if entry is None else entry.n,
         next_steps=list_next_steps(report, measure, entry),
     )
+
+
+def _find_lead_over_baseline(
+    report: ReportFigures, measure: str, means: Mapping[str, float]
+) -> tuple[str, _Lead] | None:
+    """Return the best mode and its lead over the best baseline; ``None`` without baselines.
+
+    Reports of versions before 0.2 have a best mode despite a baseline, and get its verdict.
+    """
+    named = baselines_of(report)
+    baselines = [mode for mode in named if mode in means]
+    rest = [mode for mode in means if mode not in named]
+    if report.best_mode.get(measure) is not None or not baselines or not rest:
+        return None
+    choose = max if report.higher_is_better(measure) else min
+    baseline, best = (choose(modes, key=means.__getitem__) for modes in (baselines, rest))
+    entry = report.find_comparison(baseline, best, measure)
+    if entry is None or entry.difference is None:
+        return best, _Lead(baseline, means[best] - means[baseline], None, entry)
+    return best, _Lead(baseline, entry.difference, entry.ci, entry)
+
+
+def _state_against(report: ReportFigures, measure: str, best: str, lead: _Lead) -> Verdict:
+    """Return the result of the comparisons with the best baseline."""
+    baselines = [
+        mode
+        for mode in baselines_of(report)
+        if report.modes[mode].measures[measure].mean is not None
+    ]
+    tested = [
+        one
+        for one in report.comparisons
+        if (one.baseline, one.measure) == (lead.second, measure)
+        and one.p_adjusted is not None
+        and report.modes[one.contrast].measures[measure].mean is not None
+    ]
+    if len(tested) == 1 and len(baselines) == 1:
+        text = _describe_pair(report, best, lead, measure)
+    else:
+        text = _describe_against(report, (best, baselines), lead, measure)
+    better, worse = _count_significant(report, tested)
+    counts = {"compared": len(tested), "better": better, "worse": worse}
+    return _state(report, measure, best, lead, text).model_copy(update=counts)
 
 
 def baselines_of(report: ReportFigures) -> list[str]:
