@@ -8,7 +8,7 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.documents import Document
+from trectools_plus.extraction.documents import AnnotatedDocument
 from trectools_plus.extraction.predictions import ASSERTIONS, Prediction
 from trectools_plus.extraction.scoring import (
     VIEWS,
@@ -29,7 +29,7 @@ SKLEARN = (precision_score, recall_score, f1_score)
 
 
 def tables(cases, view, credit=exact_credit):
-    documents = [Document(f"d{n}", "", gold) for n, (gold, _) in enumerate(cases)]
+    documents = [AnnotatedDocument(f"d{n}", "", gold) for n, (gold, _) in enumerate(cases)]
     predictions = {
         f"d{n}": [Prediction(term, one, 1.0) for term, one in said.items()]
         for n, (_, said) in enumerate(cases)

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.choices import Matching, View
-from trectools_plus.extraction.documents import Document
+from trectools_plus.extraction.documents import AnnotatedDocument
 from trectools_plus.extraction.predictions import Assertion, Prediction
 from trectools_plus.extraction.report import Mistake, Mistakes, NearPair
 from trectools_plus.ontology.ontology import Ontology, relation_of
@@ -71,7 +71,7 @@ def _predicted_items(predictions: Iterable[Prediction], view: View) -> frozenset
 
 
 def count(
-    documents: Sequence[Document],
+    documents: Sequence[AnnotatedDocument],
     predictions: Mapping[str, Sequence[Prediction]],
     view: View,
     credit: Credit,
@@ -267,7 +267,7 @@ def intervals_over_documents(
 
 
 def find_mistakes(
-    documents: Sequence[Document],
+    documents: Sequence[AnnotatedDocument],
     predictions: Mapping[str, Sequence[Prediction]],
     ontology: Ontology,
     view: View = "present",
@@ -303,7 +303,7 @@ def find_mistakes(
 
 
 def _mistake(
-    document: Document, term_id: str, ontology: Ontology, prediction: Prediction | None
+    document: AnnotatedDocument, term_id: str, ontology: Ontology, prediction: Prediction | None
 ) -> Mistake:
     start, end = prediction.spans[0] if prediction and prediction.spans else (0, 0)
     return Mistake(

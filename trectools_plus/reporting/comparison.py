@@ -86,7 +86,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ModeFigure:
     """One measure of one mode.
 
     Attributes:
@@ -167,7 +167,7 @@ class ComparisonTable(Displayed):
     legend: list[str]
     test: str
     labels: dict[str, str]
-    cells: dict[str, tuple[Figure, ...]]
+    cells: dict[str, tuple[ModeFigure, ...]]
     best: dict[str, Cell]
     latencies: dict[str, Latency | None]
     headline: tuple[str, ...]
@@ -440,7 +440,7 @@ def describe_dataset(report: BenchmarkReport) -> str:
 
 def _figure(
     report: BenchmarkReport, mode: str, measure: str, beaten: Mapping[tuple[str, str], set[str]]
-) -> Figure:
+) -> ModeFigure:
     figures = report.modes[mode].measures[measure]
     means = [other.measures[measure].mean for other in report.modes.values()]
     defined = [mean for mean in means if mean is not None]
@@ -448,7 +448,7 @@ def _figure(
     ranked = len(set(means)) > 1 and measure not in report.unranked and not report.is_sum(measure)
     low, high = ends_of(figures.ci)
     worse = beaten.get((mode, measure), set())
-    return Figure(
+    return ModeFigure(
         mode=mode,
         measure=measure,
         mean=figures.mean,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.reporting.analyses import analysis_sections
-from trectools_plus.reporting.comparison import BEST, ComparisonTable, Figure, report_table
+from trectools_plus.reporting.comparison import BEST, ComparisonTable, ModeFigure, report_table
 from trectools_plus.reporting.table import (
     Cell,
     Column,
@@ -280,7 +280,7 @@ def _headlines_by_mode(
     return full if _natural_width(console, full) <= console.width else table(with_interval=False)
 
 
-def _brief_cell(figure: Figure) -> Cell:
+def _brief_cell(figure: ModeFigure) -> Cell:
     """Return a mean without its interval and marks."""
     return replace(figure.as_cell({}), detail="", marks="")
 

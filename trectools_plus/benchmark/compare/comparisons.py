@@ -28,7 +28,7 @@ from trectools_plus.benchmark.report import (
     Diagnostics,
     Manifest,
     ModeResult,
-    RunInfo,
+    ScoredRun,
     TieInfo,
     Verdict,
 )
@@ -423,7 +423,7 @@ def _list_systems(evaluation: Evaluation, config: BenchmarkConfig) -> dict[str, 
     return {
         name: ModeResult(
             label=name,
-            run=RunInfo(
+            run=ScoredRun(
                 path=None,
                 sha256=None,
                 queries=evaluation.counts[name].n_run,

@@ -39,7 +39,7 @@ Without = Mapping[str, Mapping[str, Run]]
 
 
 @dataclass(frozen=True, slots=True)
-class Differences:
+class TestedDifferences:
     """The tested differences.
 
     Attributes:
@@ -54,7 +54,7 @@ class Differences:
 
 
 @dataclass(frozen=True, slots=True)
-class EarlierDifferences(Differences):
+class EarlierDifferences(TestedDifferences):
     """The tested differences of a report of an earlier version, to verify it.
 
     Attributes:
@@ -66,7 +66,7 @@ class EarlierDifferences(Differences):
 
 def find_differences(
     config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
-) -> Differences:
+) -> TestedDifferences:
     """Compare the modes with each other, and each fusion with itself without a component.
 
     On each measure, the modes are one family, and the fusions another.
@@ -82,7 +82,7 @@ def find_differences(
     pairs = _shown_pairs(config, modes)
     family = describe_family(len(pairs), len(modes), baselines, config.noun_of(modes))
     found = compare_pairs(evaluation, pairs, _method(config, family, config.rope))
-    return Differences(found, _compare_components(config, qrels, evaluation, without))
+    return TestedDifferences(found, _compare_components(config, qrels, evaluation, without))
 
 
 def _shown_pairs(config: BenchmarkConfig, modes: list[str]) -> list[tuple[int, int]]:

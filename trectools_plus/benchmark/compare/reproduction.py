@@ -40,9 +40,9 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
+from trectools_plus.statistics.comparison import Comparison, Method, PairedScores, compare_scores
 from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.paired import none_if_nan, unpaired_t_test
-from trectools_plus.statistics.paired_tests import t_test
 from trectools_plus.statistics.rankings import (
     DEFAULT_DEPTH,
     delta_relative_improvement,
@@ -92,6 +92,7 @@ class ScoreReproduction:
         mean_b: Mean in B.
         n_a: Number of queries in the mean of A.
         n_b: Number of queries in the mean of B.
+        comparison: B minus A, query by query; ``None`` for a replication.
         rmse: Root mean square error over queries; ``None`` for a replication.
         p_value: Of the t-test, not adjusted: paired, or unpaired for a replication.
         effect_ratio: The improvement over the baseline in B, divided by that in A; ``None`` without
@@ -105,6 +106,7 @@ class ScoreReproduction:
     mean_b: float | None
     n_a: int
     n_b: int
+    comparison: Comparison | None
     rmse: float | None
     p_value: float | None
     effect_ratio: float | None
@@ -603,24 +605,34 @@ def _compare_scores(
     *,
     replication: bool,
 ) -> ScoreReproduction:
-    values = [one.values(mode, measure) for one, mode in zip(scores, pair, strict=True)]
     means = [none_if_nan(one.mean(mode, measure)) for one, mode in zip(scores, pair, strict=True)]
-    defined = [int((~np.isnan(each)).sum()) for each in values]
-    rmse = None
-    if not replication:
+    before, after = (one.values(mode, measure) for one, mode in zip(scores, pair, strict=True))
+    counts = tuple(int((~np.isnan(values)).sum()) for values in (before, after))
+    comparison = rmse = p_value = None
+    if replication:
+        if min(counts) > 1:
+            samples = (values[~np.isnan(values)] for values in (before, after))
+            p_value = none_if_nan(unpaired_t_test(*samples))
+    else:
         _refuse_different_queries(scores, pair)
-        both = ~np.isnan(values[0]) & ~np.isnan(values[1])
-        if both.any():
-            rmse = root_mean_square_error(values[0][both], values[1][both])
+        higher = scores[0].definition(measure).higher_is_better
+        ids = scores[0].query_ids[pair[0]]
+        paired = PairedScores(*pair, measure, ids, before, after, higher)
+        comparison = compare_scores([paired], Method({"interval": "t"}, tests=("t_test",)))[0]
+        if comparison.n > 1 and comparison.t_test is not None:
+            p_value = comparison.t_test.p
+        if comparison.n:
+            rmse = root_mean_square_error(paired.shared.before, paired.shared.after)
     ratio, change = _compare_effects(sides, scores, pair, measure)
     return ScoreReproduction(
         measure=measure,
         mean_a=means[0],
         mean_b=means[1],
-        n_a=defined[0],
-        n_b=defined[1],
+        n_a=counts[0],
+        n_b=counts[1],
+        comparison=comparison,
         rmse=rmse,
-        p_value=_test(values, paired=not replication),
+        p_value=p_value,
         effect_ratio=ratio,
         delta_relative_improvement=change,
     )
@@ -635,19 +647,6 @@ def _refuse_different_queries(scores: tuple[Evaluation, Evaluation], pair: tuple
             f"them, for example {min(differing)}",
             remedy="use missing=zero, which counts a query without results as 0",
         )
-
-
-def _test(values: Sequence[FloatArray], *, paired: bool) -> float | None:
-    """Return the p-value of the t-test; ``None`` for fewer than two queries."""
-    first, second = values
-    if paired:
-        differences = second - first
-        differences = differences[~np.isnan(differences)]
-        return float(t_test(differences).p_value[0]) if len(differences) > 1 else None
-    samples = [each[~np.isnan(each)] for each in (first, second)]
-    if min(len(each) for each in samples) < 2:
-        return None
-    return none_if_nan(unpaired_t_test(*samples))
 
 
 def _compare_effects(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,8 @@ from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult, St
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.targets import find_uplift_baseline, judge_mean, judge_uplift
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
-from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.statistics import mean_intervals
+from trectools_plus.statistics import Intervals, mean_intervals
 from trectools_plus.statistics.comparison import ends_of, interval_of
 from trectools_plus.statistics.paired import none_if_nan
 
@@ -33,17 +32,11 @@ def summarise(
     Returns:
         By run, then by the measures' names as requested.
     """
-    cases = [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
-    values = np.column_stack([evaluation.values(*case) for case in cases])
-    intervals = mean_intervals(
-        values,
-        proportions=np.array([evaluation.definition(name).higher_is_better for _, name in cases]),
-        **config.resampling,
-    )
+    intervals = _intervals(evaluation, config)
     targets = config.all_targets
     baseline = find_uplift_baseline(config.baseline or (), evaluation.run_names)
     results: dict[str, dict[str, MeasureResult]] = {}
-    for column, (run, name) in enumerate(cases):
+    for column, (run, name) in enumerate(_cases(evaluation)):
         mean = none_if_nan(evaluation.mean(run, name))
         definition = evaluation.definition(name)
         target = targets.get(definition.name)
@@ -55,11 +48,10 @@ def summarise(
             of_baseline = none_if_nan(evaluation.mean(baseline, name))
             uplift = judge_uplift(mean, (baseline, of_baseline), target.uplift)
             judged = judged.model_copy(update={"uplift": uplift})
-        defined = values[~np.isnan(values[:, column]), column]
         results.setdefault(run, {})[name] = MeasureResult(
             mean=mean,
-            median=float(np.median(defined)) if len(defined) else None,
-            std=float(defined.std(ddof=1)) if len(defined) > 1 else None,
+            median=none_if_nan(evaluation.median(run, name)),
+            std=none_if_nan(evaluation.std(run, name)),
             n=evaluation.n(run, name),
             ci=ci if definition.aggregate == "mean" else None,
             definition=MeasureDefinition.model_validate(definition.as_dict()),
@@ -96,13 +88,8 @@ def make_strata(topics: Topics, evaluation: Evaluation, config: BenchmarkConfig)
         if no field forms strata.
     """
     query_ids = next(iter(evaluation.query_ids.values()))
-    cases = [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
-    table = np.column_stack([evaluation.values(*case) for case in cases])
     return {
-        field: {
-            value: summarise_stratum(table[rows], cases, config, evaluation)
-            for value, rows in values.items()
-        }
+        field: {value: summarise_rows(evaluation, rows, config) for value, rows in values.items()}
         for field, values in find_strata(topics, query_ids).items()
     }
 
@@ -150,34 +137,40 @@ def further_fields(topics: Topics) -> list[str]:
     ]
 
 
-def summarise_stratum(
-    table: FloatArray,
-    cases: list[tuple[str, str]],
-    config: BenchmarkConfig,
-    evaluation: Evaluation,
+def summarise_rows(
+    evaluation: Evaluation, rows: Rows, config: BenchmarkConfig
 ) -> dict[str, dict[str, StratumResult]]:
-    """Compute mean, number of queries and interval of each case in one stratum.
+    """Compute mean, number of queries and interval of each run and measure in one stratum.
 
     Args:
-        table: Values of shape (queries, cases); ``nan`` is undefined.
-        cases: Run and measure of each column.
+        evaluation: Runs over the same queries.
+        rows: The queries of the stratum, as positions.
         config: Method and level of the intervals, resamples and seed.
-        evaluation: Has the definitions of the measures.
 
     Returns:
         By run and measure.
     """
-    definitions = [evaluation.definition(name) for _, name in cases]
-    higher_is_better = np.array([one.higher_is_better for one in definitions])
-    intervals = mean_intervals(table, proportions=higher_is_better, **config.resampling)
-    results: dict[str, dict[str, StratumResult]] = {}
-    for column, (run, name) in enumerate(cases):
-        defined = table[~np.isnan(table[:, column]), column].tolist()
-        summed = definitions[column].aggregate == "sum"
-        results.setdefault(run, {})[name] = StratumResult(
-            # Exactly rounded, as the mean over all queries.
-            mean=math.fsum(defined) / (1 if summed else len(defined)) if defined else None,
-            n=int(intervals.n[column]),
+    tables = {run: table[rows] for run, table in evaluation.tables.items()}
+    part = replace(evaluation, tables=tables)
+    intervals = _intervals(part, config)
+    results: dict[str, dict[str, StratumResult]] = {run: {} for run in part.run_names}
+    for column, (run, name) in enumerate(_cases(part)):
+        summed = part.definition(name).aggregate == "sum"
+        results[run][name] = StratumResult(
+            mean=none_if_nan(part.mean(run, name)),
+            n=part.n(run, name),
             ci=None if summed else interval_of(intervals, column),
         )
     return results
+
+
+def _cases(evaluation: Evaluation) -> list[tuple[str, str]]:
+    return [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
+
+
+def _intervals(evaluation: Evaluation, config: BenchmarkConfig) -> Intervals:
+    """Compute the intervals of all runs and measures with one set of resamples."""
+    cases = _cases(evaluation)
+    values = np.column_stack([evaluation.values(*case) for case in cases])
+    higher_is_better = [evaluation.definition(name).higher_is_better for _, name in cases]
+    return mean_intervals(values, proportions=np.array(higher_is_better), **config.resampling)

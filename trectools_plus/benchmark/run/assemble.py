@@ -20,7 +20,7 @@ from trectools_plus.benchmark.analyses.similarity import (
 )
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
 from trectools_plus.benchmark.compare.differences import (
-    Differences,
+    TestedDifferences,
     find_best,
     find_differences,
     find_groups,
@@ -225,7 +225,7 @@ def _analyse(
 
 
 def list_components(
-    modes: Mapping[str, ModeRun], differences: Differences
+    modes: Mapping[str, ModeRun], differences: TestedDifferences
 ) -> list[ComponentResult]:
     """List an entry per fusion and component, in the order of the fusion's weights."""
     return [

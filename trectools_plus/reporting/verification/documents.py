@@ -17,7 +17,7 @@ _LONGEST = 120
 
 
 @dataclass(slots=True)
-class Comparison:
+class DocumentComparison:
     """A comparison of documents.
 
     Attributes:

@@ -40,7 +40,11 @@ from trectools_plus.reporting.files import render_files
 from trectools_plus.reporting.plots.figures import FORMATS
 from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.verification.claims import find_false_claims
-from trectools_plus.reporting.verification.documents import NEAR, Comparison, find_text_changes
+from trectools_plus.reporting.verification.documents import (
+    NEAR,
+    DocumentComparison,
+    find_text_changes,
+)
 from trectools_plus.reporting.verification.signature import Signature, Signer, check_signature
 from trectools_plus.text import plural
 
@@ -254,7 +258,7 @@ def _compare_report(source: ReportFolder, rebuilt: Rebuilt, same_version: bool) 
             return True
         return not rebuilt.texts_known and path.endswith(".text")
 
-    comparison = Comparison(source.path.name, same_version, is_unknown)
+    comparison = DocumentComparison(source.path.name, same_version, is_unknown)
     known = again
     if source.report.schema_version == "1.0":
         known = {key: value for key, value in again.items() if key not in _NEW_IN_1_1}
@@ -446,7 +450,7 @@ class _Files:
         """Compare a report of one mode; of the whole report, compare the form of the text."""
         is_right = self.report_is_right
         if name != REPORT_FILE:
-            comparison = Comparison(name, self.same_version, self.is_unknown)
+            comparison = DocumentComparison(name, self.same_version, self.is_unknown)
             comparison.compare(_read_json(path), _read_json(again))
             self.values += comparison.values
             self.problems += comparison.findings
