@@ -22,7 +22,6 @@ from trectools_plus.extraction.scoring import (
     intervals_over_documents,
 )
 from trectools_plus.statistics.arrays import (
-    ROUNDING,
     Resampling,
     check_choice,
     check_level,
@@ -35,6 +34,7 @@ from trectools_plus.statistics.comparison import (
     compare_scores,
     ends_of,
 )
+from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.paired_tests import MOST_ENUMERATED
 from trectools_plus.statistics.resamples import map_chunks
 
@@ -208,7 +208,7 @@ def randomised_p_values(a: FloatArray, b: FloatArray, resampling: Resampling) ->
     Returns:
         Two-sided p-values in (0, 1], shape (3, 3): average (``AVERAGES``), figure (``FIGURES``).
     """
-    observed = np.abs(averages_of(b)[0] - averages_of(a)[0]) - ROUNDING
+    observed = np.abs(averages_of(b)[0] - averages_of(a)[0]) - EQUAL
     differing = np.flatnonzero((a != b).any(axis=1))
     if len(differing) <= MOST_ENUMERATED:
         bits = np.arange(2 ** len(differing))[:, None] >> np.arange(len(differing)) & 1

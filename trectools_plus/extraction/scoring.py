@@ -28,7 +28,6 @@ from trectools_plus.extraction.report import Mistake, Mistakes, NearPair
 from trectools_plus.ontology.ontology import Ontology, relation_of
 from trectools_plus.ontology.similarity import best_matches, formula_named
 from trectools_plus.statistics.arrays import (
-    ROUNDING,
     Resampling,
     check_choice,
     check_level,
@@ -36,6 +35,7 @@ from trectools_plus.statistics.arrays import (
 )
 from trectools_plus.statistics.comparison import ConfidenceInterval, report_interval
 from trectools_plus.statistics.intervals import BEST_BOOTSTRAP, INTERVALS, resampled_ends
+from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.resamples import draw_counts, map_chunks
 
 FloatArray = npt.NDArray[np.float64]
@@ -256,7 +256,7 @@ def intervals_over_documents(
         low, high = resampled_ends(
             drawn, estimate.ravel(), deviations, method, resampling.confidence
         )
-    constant = np.abs(deviations).max(axis=0) <= ROUNDING
+    constant = np.abs(deviations).max(axis=0) <= EQUAL
     low, high = (np.clip(ends, *bounds) for ends in (low, high))
     found = [
         None if is_constant else report_interval((one, other), resampling, method)

@@ -18,8 +18,6 @@ BoolArray = npt.NDArray[np.bool_]
 DEFAULT_CONFIDENCE = 0.95
 DEFAULT_RESAMPLES = 10_000
 DEFAULT_SEED = 42
-ROUNDING = 1e-12
-"""Values that differ by less count as equal, because the order of addition changes last bits."""
 
 
 @dataclass(frozen=True)

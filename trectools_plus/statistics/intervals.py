@@ -21,7 +21,6 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
-    ROUNDING,
     BoolArray,
     FloatArray,
     IntArray,
@@ -32,6 +31,7 @@ from trectools_plus.statistics.arrays import (
     check_level,
     check_resamples,
 )
+from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.resamples import draw_counts, draw_rows, map_chunks
 
 METHODS = ("percentile", "bca")
@@ -410,7 +410,7 @@ def _choose_methods(
     spread = np.where(defined, table, -np.inf).max(axis=0, initial=-np.inf)
     spread = spread - np.where(defined, table, np.inf).min(axis=0, initial=np.inf)
     other = BEST_BOOTSTRAP if interval in ("auto", "wilson") else interval
-    constant = (spread <= ROUNDING) & (interval != OF_1_0)
+    constant = (spread <= EQUAL) & (interval != OF_1_0)
     chosen = np.where(wilson, "wilson", np.where(constant, "", other))
     return [str(name) for name in np.where(n < MIN_VALUES, "", chosen)]
 
@@ -519,8 +519,8 @@ def resampled_ends(
             share = [
                 # Resamples equal to the estimate, except for rounding, count half.
                 (
-                    row[:size].searchsorted(value - ROUNDING)
-                    + row[:size].searchsorted(value + ROUNDING, side="right")
+                    row[:size].searchsorted(value - EQUAL)
+                    + row[:size].searchsorted(value + EQUAL, side="right")
                 )
                 / 2.0
                 / max(1, size)

@@ -20,7 +20,6 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
-    ROUNDING,
     FloatArray,
     IntervalOptions,
     as_pair,
@@ -30,6 +29,7 @@ from trectools_plus.statistics.arrays import (
     check_resamples,
 )
 from trectools_plus.statistics.intervals import OF_1_0, mean_intervals
+from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PAIRED_TESTS_OF_1_0, PairedTest
 
 
@@ -129,7 +129,7 @@ def compare_columns(
     for name in tests:
         check_choice(name, PAIRED_TESTS, "paired test")
     # A difference within rounding would otherwise count as a win and get a rank.
-    table = np.where(np.abs(table) <= ROUNDING, 0.0, table)
+    table = np.where(np.abs(table) <= EQUAL, 0.0, table)
     defined = ~np.isnan(table)
     results: dict[int, PairedComparison] = {}
     for pattern in np.unique(defined, axis=1).T:
@@ -207,8 +207,8 @@ def probabilities_of(
     if found.difference is None or found.spread is None:
         return None
     if found.spread == 0:
-        above = float(found.difference > rope + ROUNDING)
-        below = float(found.difference < -rope - ROUNDING)
+        above = float(found.difference > rope + EQUAL)
+        below = float(found.difference < -rope - EQUAL)
         equivalent = 1.0 - above - below
     else:
         scale = found.spread / np.sqrt(found.n)
@@ -285,7 +285,7 @@ def standard_deviation(values: FloatArray) -> float | None:
     if len(values) < 2:
         return None
     deviation = float(values.std(ddof=1))
-    return 0.0 if deviation <= ROUNDING else deviation
+    return 0.0 if deviation <= EQUAL else deviation
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -393,7 +393,7 @@ def unpaired_t_test(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     from scipy import stats
 
     one, other = _as_sample(first), _as_sample(second)
-    if max(_range_of(one), _range_of(other)) <= ROUNDING:
+    if max(_range_of(one), _range_of(other)) <= EQUAL:
         return np.nan
     # Not scipy.stats.ttest_ind, which warns of a sample of equal values.
     degrees_of_freedom = len(one) + len(other) - 2
@@ -417,7 +417,7 @@ def _as_sample(values: npt.ArrayLike) -> FloatArray:
 def _permute(one: FloatArray, other: FloatArray, resamples: int, seed: int) -> float:
     from scipy import stats
 
-    if _range_of([*one, *other]) <= ROUNDING:
+    if _range_of([*one, *other]) <= EQUAL:
         return 1.0  # every permutation is the same
     result = stats.permutation_test(
         (one, other),
@@ -439,7 +439,7 @@ def _welch(one: FloatArray, other: FloatArray, confidence: float) -> tuple[float
     """Return the ends of the interval, and the p-value."""
     from scipy import stats
 
-    if max(_range_of(one), _range_of(other)) <= ROUNDING:
+    if max(_range_of(one), _range_of(other)) <= EQUAL:
         difference = float(one.mean() - other.mean())
         return difference, difference, np.nan
     samples = (one, other)

@@ -15,7 +15,6 @@ from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
-    ROUNDING,
     BoolArray,
     FloatArray,
     IntArray,
@@ -34,6 +33,14 @@ from trectools_plus.statistics.intervals import (
     Intervals,
     has_few,
     resampled_ends,
+)
+from trectools_plus.statistics.method import (
+    EQUAL,
+    FAMILY_TESTS,
+    MAX_T,
+    TUKEY,
+    alpha_of,
+    choose_method,
 )
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
 from trectools_plus.statistics.paired_tests import (
@@ -114,12 +121,6 @@ CORRECTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "none": lambda ascending: ascending,
 }
 """By name, a function that adjusts ascending p-values; its results may exceed 1."""
-
-
-TUKEY = "tukey_hsd"
-MAX_T = "max_t"
-FAMILY_TESTS = (TUKEY, MAX_T)
-"""Corrections that are tests of a whole family, in place of a paired test."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -216,8 +217,7 @@ def pairwise_differences(
             test is combined with baselines.
     """
     table = as_table(scores, "comparisons")
-    correction = correction or (MAX_T if test is None else "holm")
-    test = test or "randomisation"
+    correction, test = choose_method(correction, test)
     check_choice(test, PAIRED_TESTS, "paired test")
     check_choice(correction, [*CORRECTIONS, *FAMILY_TESTS], "correction")
     systems = table.shape[1]
@@ -308,7 +308,7 @@ def compare_families(
         options: As for the comparisons.
     """
     settings = Resampling(**options)
-    alpha = round(1.0 - settings.confidence, 12)
+    alpha = alpha_of(settings.confidence)
     families = [
         _Family.of(table, found) for table, found in zip(differences, comparisons, strict=True)
     ]
@@ -359,7 +359,7 @@ class _Family:
         table = as_table(differences, "simultaneous intervals", undefined=True)
         # In an order that depends on the values only: signs, columns, rows.
         means = np.array([one.difference or 0.0 for one in comparisons])
-        table = np.where(np.abs(table) <= ROUNDING, 0.0, np.where(means < 0, -table, table))
+        table = np.where(np.abs(table) <= EQUAL, 0.0, np.where(means < 0, -table, table))
         order = np.argsort(-np.abs(means), kind="stable")
         table = table[np.lexsort(table[:, order].T[::-1])]
         defined = ~np.isnan(table)
@@ -367,7 +367,7 @@ class _Family:
         n = np.array([one.n for one in comparisons])
         with np.errstate(divide="ignore", invalid="ignore"):
             errors = np.sqrt((scaled**2).sum(axis=0) / (n - 1) / n) * scale
-            observed = np.where(errors > 0, (np.abs(means) - ROUNDING) / errors, np.inf)
+            observed = np.where(errors > 0, (np.abs(means) - EQUAL) / errors, np.inf)
         lowest = np.minimum(2.0 ** (1.0 - (defined & (table != 0)).sum(axis=0)), 1.0)
         lowest[n < MIN_VALUES] = 1.0
         centered = CenteredFamily(scaled, defined, observed)
@@ -448,7 +448,7 @@ def adjust_tests(
     """
     settings = Resampling(**options)
     table = as_table(differences, "adjusted tests", undefined=True)
-    alpha = round(1.0 - settings.confidence, 12)
+    alpha = alpha_of(settings.confidence)
     p_values = np.array([one.tests[test].p_value if one.n else np.nan for one in comparisons])
     found = list(comparisons)
     drawn = _drawn_columns(table, test)
@@ -479,7 +479,7 @@ def _drawn_columns(table: FloatArray, test: str) -> BoolArray:
     if test == "paired_bootstrap":
         return np.ones(table.shape[1], dtype=bool)
     if test == "randomisation":
-        different = np.abs(np.nan_to_num(table)) > ROUNDING
+        different = np.abs(np.nan_to_num(table)) > EQUAL
         return np.asarray(different.sum(axis=0) > MOST_ENUMERATED)
     return np.zeros(table.shape[1], dtype=bool)
 
@@ -534,7 +534,7 @@ def variance_of_means(scores: npt.ArrayLike, **options: Unpack[IntervalOptions])
     drawn = np.concatenate(map_chunks(variances, rows, settings.resamples, settings.seed))
     method = "percentile" if settings.interval == "percentile" else BEST_BOOTSTRAP
     low, high = np.full(1, np.nan), np.full(1, np.nan)
-    if np.ptp(drawn) > ROUNDING:
+    if np.ptp(drawn) > EQUAL:
         influence = ((table - means) * (means - means.mean())).sum(axis=1, keepdims=True)
         low, high = resampled_ends(drawn[:, None], estimate, influence, method, settings.confidence)
     return Intervals(
@@ -606,7 +606,7 @@ def randomised_tukey(
     drawn = np.sort(np.concatenate(map_chunks(distances, table.size, resamples, seed)))
     means = np.sort(table, axis=0).mean(axis=0)
     observed = np.abs(means[:, None] - means[None, :])
-    below = np.searchsorted(drawn, observed - ROUNDING * np.abs(table).max(initial=0.0))
+    below = np.searchsorted(drawn, observed - EQUAL * np.abs(table).max(initial=0.0))
     p_values = (1.0 + resamples - below) / (1.0 + resamples)
     np.fill_diagonal(p_values, 1.0)
     return np.asarray(p_values)
@@ -626,7 +626,7 @@ def decide_by_tukey(
         options: ``confidence``, ``resamples`` and ``seed``.
     """
     settings = Resampling(**options)
-    alpha = round(1.0 - settings.confidence, 12)
+    alpha = alpha_of(settings.confidence)
     for times in (1, 2, 4, 8):
         resamples = times * settings.resamples
         table = randomised_tukey(scores, resamples=resamples, seed=settings.seed)

@@ -40,7 +40,6 @@ from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.interchange.frames import to_pandas
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
-from trectools_plus.measures.parser import match_name
 from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import choose_method
@@ -127,11 +126,9 @@ class Comparisons(Displayed, Sequence[Comparison]):
         Raises:
             UsageError: If there is no such comparison.
         """
-        canonical = {one.requested_name: one.name for one in self.evaluation.measures}
-        wanted = (baseline, contrast, match_name(measure, canonical))
-        for entry in self.entries:
-            if (entry.baseline, entry.contrast, entry.measure) == wanted:
-                return entry
+        found = self.report.find_comparison(baseline, contrast, measure)
+        if found is not None:
+            return found
         pairs = dict.fromkeys(f"{entry.contrast} − {entry.baseline}" for entry in self.entries)
         raise UsageError(
             f"there is no comparison {contrast} − {baseline} on {measure}",
