@@ -88,6 +88,6 @@ def test_tukeys_test_knows_every_system():
         for one, other in (("a", "b"), ("a", "c"), ("b", "c"))
     ]
     method = Method({"resamples": 300}, TUKEY, "randomisation", "three")
-    found = compare_scores(pairs, method, systems=list(values))
+    found = compare_scores(pairs, method)
     assert {(one.test, one.correction, one.family) for one in found} == {(TUKEY, TUKEY, "three")}
     assert all(one.p_adjusted is not None and 0 < one.p_adjusted <= 1 for one in found)

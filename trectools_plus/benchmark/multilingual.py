@@ -365,7 +365,7 @@ def _pair(
         str(config.get("test", "randomisation")),
         describe_family(len(pairs), len(values)),
     )
-    compared = compare_scores(scores, method, systems=list(values)) if scores else []
+    compared = compare_scores(scores, method) if scores else []
     found = {(one.measure, frozenset((one.baseline, one.contrast))): one for one in compared}
     for place, (measure, figures) in enumerate(across.items()):
         table = np.column_stack([of_language[:, place] for of_language in values.values()])

@@ -292,7 +292,6 @@ def compare_scores(
     scores: Sequence[PairedScores],
     method: Method,
     *,
-    systems: Sequence[str] = (),
     one_family: bool = False,
 ) -> list[Comparison]:
     """Compare two systems on one measure, or many pairs of systems as families.
@@ -301,7 +300,6 @@ def compare_scores(
         scores: The scores of each comparison, at least one. If their ids differ, an id without a
             score is undefined.
         method: The method.
-        systems: The systems in their order, for the correction ``tukey_hsd``.
         one_family: The comparisons on all measures are one family; otherwise those on each measure.
 
     Returns:
@@ -312,12 +310,8 @@ def compare_scores(
     for column, entry in enumerate(scores):
         families.setdefault("" if one_family else entry.measure, []).append(column)
     tables = [table[:, columns] for columns in families.values()]
-    decided = _decide(tables, method)
-    if method.correction == TUKEY:
-        decided = [
-            _decide_by_tukey([scores[column] for column in columns], found, method, systems)
-            for columns, (found, _) in zip(families.values(), decided, strict=True)
-        ]
+    members = [[scores[column] for column in columns] for columns in families.values()]
+    decided = _decide(tables, members, method)
     compared: dict[int, Comparison] = {}
     for columns, (found, p_values) in zip(families.values(), decided, strict=True):
         for column, one, p_value in zip(columns, found, p_values.tolist(), strict=True):
@@ -328,7 +322,7 @@ def compare_scores(
 def _align(scores: Sequence[PairedScores]) -> FloatArray:
     """Return the differences, shape (ids, comparisons); ``nan`` if a score is undefined."""
     first = scores[0].ids
-    if all(one.ids is first or list(one.ids) == list(first) for one in scores):
+    if all(one.ids is first or one.ids == first for one in scores):
         return np.column_stack([one.after - one.before for one in scores])
     every = sorted(set().union(*(one.ids for one in scores)))
     places = {name: place for place, name in enumerate(every)}
@@ -339,7 +333,7 @@ def _align(scores: Sequence[PairedScores]) -> FloatArray:
 
 
 def _decide(
-    tables: Sequence[FloatArray], method: Method
+    tables: Sequence[FloatArray], families: Sequence[Sequence[PairedScores]], method: Method
 ) -> list[tuple[list[PairedComparison], FloatArray]]:
     """Return the comparisons of each family, and their adjusted p-values.
 
@@ -353,32 +347,28 @@ def _decide(
         comparisons = [compare_columns(table, tests=others, **plain) for table in tables]
         return compare_families(tables, comparisons, **options)
     compared = [compare_columns(table, tests=method.tests, **options) for table in tables]
-    if method.correction in ("", TUKEY):
+    if not method.correction:
         return [(found, np.full(len(found), np.nan)) for found in compared]
+    if method.correction == TUKEY:
+        return [
+            decide_by_tukey(*_list_systems(family), found, **options)
+            for family, found in zip(families, compared, strict=True)
+        ]
     return [
         adjust_tests(table, found, method.test, method.correction, **options)
         for table, found in zip(tables, compared, strict=True)
     ]
 
 
-def _decide_by_tukey(
-    scores: Sequence[PairedScores],
-    found: Sequence[PairedComparison],
-    method: Method,
-    systems: Sequence[str],
-) -> tuple[list[PairedComparison], FloatArray]:
-    """Apply Tukey's test to the ids for which every system defines the measure."""
-    known = {one.baseline: one.before for one in scores}
-    known |= {one.contrast: one.after for one in scores}
-    names = [name for name in systems if name in known] or list(known)
-    table = np.column_stack([known[name] for name in names])
-    defined = table[~np.isnan(table).any(axis=1)]
-    if len(defined) < 2:
-        return list(found), np.full(len(found), 1.0 if len(defined) else np.nan)
-    pairs = [(names.index(one.baseline), names.index(one.contrast)) for one in scores]
-    p_values, borderline = decide_by_tukey(defined, pairs, **method.options)
-    near = zip(found, borderline, strict=True)
-    return [replace(one, borderline=bool(is_near)) for one, is_near in near], p_values
+def _list_systems(
+    family: Sequence[PairedScores],
+) -> tuple[FloatArray, list[tuple[int, int]]]:
+    """Return the scores of all systems as columns, and the column numbers of each pair."""
+    scores = {one.baseline: one.before for one in family}
+    scores |= {one.contrast: one.after for one in family}
+    names = list(scores)
+    pairs = [(names.index(one.baseline), names.index(one.contrast)) for one in family]
+    return np.column_stack(list(scores.values())), pairs
 
 
 def _describe(

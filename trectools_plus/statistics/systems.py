@@ -241,11 +241,7 @@ def pairwise_differences(
     if correction == MAX_T:
         comparisons, adjusted = compare_simultaneously(differences, comparisons, **options)
     elif correction == TUKEY:
-        adjusted, borderline = decide_by_tukey(table, pairs, **options)
-        comparisons = [
-            replace(one, borderline=bool(near))
-            for one, near in zip(comparisons, borderline, strict=True)
-        ]
+        comparisons, adjusted = decide_by_tukey(table, pairs, comparisons, **options)
     else:
         comparisons, adjusted = adjust_tests(differences, comparisons, test, correction, **options)
     return SystemComparisons(
@@ -613,28 +609,40 @@ def randomised_tukey(
 
 
 def decide_by_tukey(
-    scores: npt.ArrayLike, pairs: Sequence[tuple[int, int]], **options: Unpack[IntervalOptions]
-) -> tuple[FloatArray, BoolArray]:
-    """Return the p-values of pairs by :func:`randomised_tukey`, and which ones are borderline.
+    scores: FloatArray,
+    pairs: Sequence[tuple[int, int]],
+    comparisons: Sequence[PairedComparison],
+    **options: Unpack[IntervalOptions],
+) -> tuple[list[PairedComparison], FloatArray]:
+    """Decide about pairs of systems by :func:`randomised_tukey`.
 
     While the 99% Monte Carlo interval of a p-value contains the level, the number of resamples is
     doubled, up to eight times the requested number.
 
     Args:
-        scores: As for :func:`randomised_tukey`.
+        scores: Shape (queries, systems); only queries with all scores count.
         pairs: Column numbers.
+        comparisons: Of these pairs.
         options: ``confidence``, ``resamples`` and ``seed``.
+
+    Returns:
+        The comparisons, ``borderline`` or not, and their p-values: 1 with a single query, ``nan``
+        without one.
     """
+    defined = scores[~np.isnan(scores).any(axis=1)]
+    if len(defined) < MIN_VALUES:
+        return list(comparisons), np.full(len(pairs), 1.0 if len(defined) else np.nan)
     settings = Resampling(**options)
     alpha = alpha_of(settings.confidence)
     for times in (1, 2, 4, 8):
         resamples = times * settings.resamples
-        table = randomised_tukey(scores, resamples=resamples, seed=settings.seed)
+        table = randomised_tukey(defined, resamples=resamples, seed=settings.seed)
         p_values = np.array([table[pair] for pair in pairs])
         borderline = near_level(p_values, alpha, resamples)
         if not borderline.any():
             break
-    return p_values, borderline
+    near = zip(comparisons, borderline.tolist(), strict=True)
+    return [replace(one, borderline=is_near) for one, is_near in near], p_values
 
 
 def indistinguishable_groups(

@@ -97,7 +97,7 @@ def compare_pairs(
         for one, two in pairs
         for measure in evaluation.compared_names
     ]
-    return compare_scores(scores, method, systems=names) if scores else []
+    return compare_scores(scores, method) if scores else []
 
 
 def check_baselines(

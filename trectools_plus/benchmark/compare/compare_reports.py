@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -259,12 +259,18 @@ def state_verdict(compared: ReportComparison) -> str:
     return " ".join(sentences)
 
 
+def pair_names(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
+    """Match names; if both sides have only one, these match even if they differ."""
+    pairs = [(name, name) for name in first if name in second]
+    if not pairs and len(first) == len(second) == 1:
+        pairs = [(first[0], second[0])]
+    return pairs
+
+
 def _pair_modes(a: ReportFolder, b: ReportFolder, names: tuple[str, str]) -> list[tuple[str, str]]:
-    common = [(mode, mode) for mode in a.report.modes if mode in b.report.modes]
-    if common:
-        return common
-    if len(a.report.modes) == len(b.report.modes) == 1:
-        return [(next(iter(a.report.modes)), next(iter(b.report.modes)))]
+    pairs = pair_names(list(a.report.modes), list(b.report.modes))
+    if pairs:
+        return pairs
     raise IncomparableError(
         f"the reports have no mode in common: {', '.join(a.report.modes)} and "
         f"{', '.join(b.report.modes)}",

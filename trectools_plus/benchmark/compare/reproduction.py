@@ -10,7 +10,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ import polars as pl
 
 from trectools_plus.benchmark.analyses.similarity import find_similarity
 from trectools_plus.benchmark.compare.compare_reports import (
+    pair_names,
     refuse_different_averaging,
     refuse_incomparable,
 )
@@ -467,12 +468,8 @@ def _use_baseline_of_report(first: _Side, second: _Side) -> tuple[_Side, _Side]:
             continue
         for mode in side.report.report.manifest.config.get("baseline") or ():
             if mode in first.runs and mode in second.runs:
-                return _with_baseline(first, mode), _with_baseline(second, mode)
+                return replace(first, baseline=mode), replace(second, baseline=mode)
     return first, second
-
-
-def _with_baseline(side: _Side, mode: str) -> _Side:
-    return _Side(side.name, side.labels, side.runs, side.qrels, mode, side.report)
 
 
 def _refuse_different(first: _Side, second: _Side, *, replication: bool) -> None:
@@ -527,9 +524,7 @@ def _averaging(side: _Side, other: _Side) -> Averaging:
 def _pair(first: _Side, second: _Side) -> list[tuple[str, str]]:
     """Match the runs of A and B: the baselines first, then the others by name."""
     others = [[name for name in side.runs if name != side.baseline] for side in (first, second)]
-    pairs = [(name, name) for name in others[0] if name in others[1]]
-    if not pairs and len(others[0]) == len(others[1]) == 1:
-        pairs = [(others[0][0], others[1][0])]
+    pairs = pair_names(*others)
     if first.baseline is not None and second.baseline is not None:
         pairs = [(first.baseline, second.baseline), *pairs]
     if not pairs:
