@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.compare import differences
+from trectools_plus.benchmark.compare import compare
+from trectools_plus.benchmark.compare.compare import find_differences_of_1_0
 from trectools_plus.benchmark.compare.compare_reports import compare_reports
-from trectools_plus.benchmark.compare.differences import find_differences_of_1_0
 from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.report.parts import hash_config
@@ -411,7 +411,7 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
     options |= {"resamples": 200, "output_dir": str(out), "correction": "holm"}
     config = load_config(options=options).model_copy(update={"interval": "1.0"})
     with monkeypatch.context() as patched:  # it has components that equal modes
-        patched.setattr(differences, "_equals_mode", lambda *_: False)
+        patched.setattr(compare, "_equals_mode", lambda *_: False)
         write_reports(run_benchmark(config))
     edit(out, lambda d: d["manifest"]["config"].pop("interval"))
     report = ReportFolder(out)

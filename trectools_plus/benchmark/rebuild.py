@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.compare.differences import (
+from trectools_plus.benchmark.compare.compare import (
     find_best,
     find_differences_of_1_0,
     find_groups,

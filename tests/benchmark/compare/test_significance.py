@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.compare.compare import compare_evaluation
-from trectools_plus.benchmark.compare.differences import (
+from trectools_plus.benchmark.compare.compare import (
+    compare_evaluation,
     compare_every_pair,
     find_groups,
     is_best_significant,

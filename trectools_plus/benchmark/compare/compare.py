@@ -1,25 +1,41 @@
-"""Comparisons of the runs of an evaluation, and their preconditions."""
+"""Comparisons of runs: preconditions, the tested differences of a benchmark, the best modes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Unpack
 
+import numpy as np
+
+from trectools_plus.benchmark.report import ComponentMeasure
+from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.statistics import pairs_of
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.definitions.base import FloatArray
+from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.statistics import (
+    adjust_p_values,
+    indistinguishable_groups,
+    pairs_of,
+)
 from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.statistics.comparison import Comparison, Method, PairedScores, compare_scores
 from trectools_plus.statistics.method import (
     ADJUSTED_TEST,
     CORRECTION_OF_TESTS,
+    EQUAL,
     FAMILY_TESTS,
     TUKEY,
+    alpha_of,
     choose_method,
     describe_family,
 )
+from trectools_plus.statistics.paired import none_if_nan
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS
 from trectools_plus.statistics.systems import CORRECTIONS
+from trectools_plus.text import plural
 
 
 def compare_evaluation(
@@ -160,3 +176,385 @@ def refuse_different_queries(evaluation: Evaluation) -> None:
             )
     # All means of the table have the same denominator.
     assert len({len(evaluation.tables[name]) for name in names}) <= 1
+
+
+_SEPARATOR = "/"
+"""Separates a fusion and a component; names of modes don't contain it, as they name files."""
+Key = tuple[str, str]
+"""A fusion and the component that it leaves out."""
+Without = Mapping[str, Mapping[str, Run]]
+"""The runs without a component, by fusion and component."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestedDifferences:
+    """The tested differences.
+
+    Attributes:
+        comparisons: Each pair of modes on each measure, or each other mode with a baseline.
+        components: By fusion and component, the component's contribution to each measure. A
+            component is omitted if the fusion without it equals a mode, or if, with
+            ``missing=drop``, its queries differ from the fusion's.
+    """
+
+    comparisons: list[Comparison]
+    components: dict[Key, dict[str, ComponentMeasure]]
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierDifferences(TestedDifferences):
+    """The tested differences of a report of an earlier version, to verify it.
+
+    Attributes:
+        every_pair: Each pair of modes on each measure, also with a baseline.
+    """
+
+    every_pair: list[Comparison]
+
+
+def find_differences(
+    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
+) -> TestedDifferences:
+    """Compare the modes with each other, and each fusion with itself without a component.
+
+    On each measure, the modes are one family, and the fusions another.
+
+    Args:
+        config: Measures, correction, level, resamples, seed and baseline.
+        qrels: The judgments; ``None`` if there are no fusions.
+        evaluation: The modes' scores.
+        without: The fusions without each of their components.
+    """
+    modes = evaluation.run_names
+    baselines = [name for name in config.baseline or () if name in modes]
+    pairs = _shown_pairs(config, modes)
+    family = describe_family(len(pairs), len(modes), baselines, config.noun_of(modes))
+    found = compare_pairs(evaluation, pairs, _method(config, family, config.rope))
+    return TestedDifferences(found, _compare_components(config, qrels, evaluation, without))
+
+
+def _shown_pairs(config: BenchmarkConfig, modes: list[str]) -> list[tuple[int, int]]:
+    """Return the pairs of modes that the report compares, as positions of baseline and contrast."""
+    baselines = [modes.index(name) for name in config.baseline or () if name in modes]
+    return [] if config.baseline and not baselines else pairs_of(len(modes), baselines)
+
+
+def _method(config: BenchmarkConfig, family: str, rope: float | None = None) -> Method:
+    return Method(config.resampling, config.correction, config.test, family, rope)
+
+
+def _compare_components(
+    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
+) -> dict[Key, dict[str, ComponentMeasure]]:
+    """Compare each fusion with itself without a component."""
+    rest = _find_rest(config, qrels, evaluation, without)
+    if not rest:
+        return {}
+    fusions = list(dict.fromkeys(fusion for fusion, _ in rest))
+    whole = _add_rest(evaluation, fusions, rest)
+    pairs = _pairs_of_rest(whole, rest)
+    further = plural(len(rest), "fusion without a component", "fusions without a component")
+    family = f"{plural(len(pairs), 'comparison')} on one measure: {further}"
+    if config.correction == TUKEY:  # it compares every pair
+        every = len(whole.tables) * (len(whole.tables) - 1) // 2
+        family = (
+            f"{plural(every, 'comparison')} on one measure: every pair of "
+            f"{plural(len(fusions), 'fusion')} and {further}"
+        )
+    return _contributions(whole, compare_pairs(whole, pairs, _method(config, family)), rest)
+
+
+def _add_rest(
+    evaluation: Evaluation, modes: Sequence[str], rest: Mapping[Key, FloatArray]
+) -> Evaluation:
+    """Return the scores of some modes, and of the fusions without a component."""
+    tables = {mode: evaluation.tables[mode] for mode in modes}
+    tables |= {_SEPARATOR.join(key): table for key, table in rest.items()}
+    ids = dict.fromkeys(tables, evaluation.query_ids[modes[0]])
+    return replace(evaluation, tables=tables, query_ids=ids)
+
+
+def _pairs_of_rest(whole: Evaluation, rest: Iterable[Key]) -> list[tuple[int, int]]:
+    places = {name: place for place, name in enumerate(whole.run_names)}
+    return [(places[_SEPARATOR.join(key)], places[key[0]]) for key in rest]
+
+
+def _contributions(
+    whole: Evaluation, found: Sequence[Comparison], rest: Iterable[Key]
+) -> dict[Key, dict[str, ComponentMeasure]]:
+    """Return the components' contributions: the fusion minus the fusion without the component.
+
+    Args:
+        whole: The scores of the modes and of the fusions without a component.
+        found: The comparisons.
+        rest: The fusions without a component.
+    """
+    return {
+        key: {
+            one.measure: ComponentMeasure(
+                mean=none_if_nan(whole.mean(one.contrast, one.measure)),
+                mean_without=none_if_nan(whole.mean(one.baseline, one.measure)),
+                n=one.n,
+                difference=one.difference,
+                ci=one.ci,
+                p_adjusted=one.p_adjusted,
+                correction=one.correction,
+                family=one.family,
+                significant=one.significant,
+                borderline=one.borderline,
+            )
+            for one in found
+            if (one.baseline, one.contrast) == (_SEPARATOR.join(key), key[0])
+        }
+        for key in rest
+    }
+
+
+def _find_rest(
+    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
+) -> dict[Key, FloatArray]:
+    """Score the fusions without a component that do not equal a mode."""
+    scored = {} if qrels is None else _score(config, qrels, evaluation, without)
+    return {
+        key: table for key, table in scored.items() if not _equals_mode(evaluation, key[0], table)
+    }
+
+
+def find_joint_differences(
+    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
+) -> EarlierDifferences:
+    """Find the differences as in reports of versions before 0.2, to verify such reports.
+
+    There, every pair of modes, whichever baseline is given, and the fusions without a component are
+    one family.
+    """
+    rest = _find_rest(config, qrels, evaluation, without)
+    modes = evaluation.run_names
+    whole = _add_rest(evaluation, modes, rest)
+    baselines = [name for name in config.baseline or () if name in modes]
+    pairs = [
+        # The baseline comes first: the difference is the contrast minus the baseline.
+        (two, one) if modes[two] in baselines else (one, two)
+        for one, two in combinations(range(len(modes)), 2)
+    ]
+    family = _describe_joint_family(config.correction, len(modes), len(rest), config.noun_of(modes))
+    method = _method(config, family, config.rope)
+    found = compare_pairs(whole, [*pairs, *_pairs_of_rest(whole, rest)], method)
+    by_case = {(one.baseline, one.contrast, one.measure): one for one in found}
+    shown = [
+        by_case[modes[one], modes[two], measure]
+        for one, two in _shown_pairs(config, modes)
+        for measure in evaluation.compared_names
+    ]
+    every_pair = [one for one in found if one.baseline in modes]
+    return EarlierDifferences(shown, _contributions(whole, found, rest), every_pair)
+
+
+def find_differences_of_1_0(
+    config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
+) -> EarlierDifferences:
+    """Find the differences as in reports of schema version 1.0, to verify such reports.
+
+    There, the differences from a baseline, the pairs that decide on the best mode, and the
+    components of each fusion are separate families.
+    """
+    shown = compare_evaluation(
+        evaluation, config.baseline, correction=config.correction, **config.resampling
+    )
+    components: dict[Key, dict[str, ComponentMeasure]] = {}
+    for mode, runs in without.items():
+        rest = _score(config, qrels, evaluation, {mode: runs})
+        if rest:
+            whole = _add_rest(evaluation, [mode], rest)
+            components |= _contributions(whole, _compare_as_1_0(config, whole), rest)
+    every_pair = compare_every_pair(evaluation, shown, config)
+    return EarlierDifferences(shown, components, every_pair)
+
+
+def _compare_as_1_0(config: BenchmarkConfig, whole: Evaluation) -> list[Comparison]:
+    """Compare the first run with each other one.
+
+    The p-values of the randomisation test are adjusted for the other runs, by the benchmark's
+    correction (Holm's instead of Tukey's, which is for modes).
+    """
+    mode, *others = whole.run_names
+    ids = whole.query_ids[mode]
+    correction = CORRECTION_OF_TESTS if config.correction == TUKEY else config.correction
+    method = Method(config.resampling, tests=("randomisation",))
+    compared = []
+    for name in whole.measure_names:
+        scores = [
+            PairedScores(one, mode, name, ids, whole.values(one, name), whole.values(mode, name))
+            for one in others
+        ]
+        found = compare_scores(scores, method)
+        tests = [one.randomisation for one in found]
+        p_values = [np.nan if test is None else test.p for test in tests]
+        for one, p_value in zip(found, adjust_p_values(p_values, correction).tolist(), strict=True):
+            changes = {
+                "p_adjusted": none_if_nan(p_value),
+                "correction": correction,
+                "significant": bool(p_value <= alpha_of(config.confidence)),
+            }
+            compared.append(one.model_copy(update=changes))
+    return compared
+
+
+def compare_every_pair(
+    evaluation: Evaluation, comparisons: list[Comparison], config: BenchmarkConfig
+) -> list[Comparison]:
+    """Compare every pair of modes, as one family per measure.
+
+    Args:
+        evaluation: The modes.
+        comparisons: The comparisons of the report; returned if they are every pair already.
+        config: Correction, confidence level, resamples and seed.
+    """
+    if not config.baseline:
+        return comparisons
+    return compare_evaluation(evaluation, correction=config.correction, **config.resampling)
+
+
+def _score(
+    config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
+) -> dict[Key, FloatArray]:
+    """Score the fusions without a component, if they are over the fusion's queries."""
+    measures = config.bind_measures(config.measure_names)
+    found: dict[Key, FloatArray] = {}
+    for mode, runs in without.items():
+        rest = score_runs(qrels, dict(runs), measures, config.averaging)
+        ids = evaluation.query_ids[mode]
+        found |= {
+            (mode, component): rest.tables[component]
+            for component in runs
+            if ids and rest.query_ids[component] == ids
+        }
+    return found
+
+
+def _equals_mode(evaluation: Evaluation, fusion: str, table: FloatArray) -> bool:
+    """Return whether another mode has the same value for every query and measure."""
+    return any(
+        mode != fusion and np.array_equal(other, table, equal_nan=True)
+        for mode, other in evaluation.tables.items()
+    )
+
+
+def _describe_joint_family(correction: str, modes: int, further: int, noun: str) -> str:
+    counted = modes + further
+    pairs = modes * (modes - 1) // 2 + further
+    if not further:
+        return describe_family(pairs, modes, noun=noun)
+    fusions = plural(further, "fusion without a component", "fusions without a component")
+    if correction == TUKEY:  # Tukey's test also compares the fusions with each other
+        pairs = counted * (counted - 1) // 2
+        return (
+            f"{plural(pairs, 'comparison')} on one measure: every pair of {plural(modes, noun)} "
+            f"and {fusions}"
+        )
+    if modes < 2:
+        return f"{plural(pairs, 'comparison')} on one measure: {fusions}"
+    return (
+        f"{plural(pairs, 'comparison')} on one measure: every pair of {plural(modes, noun)}, "
+        f"and {fusions}"
+    )
+
+
+def find_unranked(evaluation: Evaluation) -> list[str]:
+    """Find the measures whose means are over different queries, so that no run is the best."""
+    return [name for name in evaluation.measure_names if evaluation.is_over_different_queries(name)]
+
+
+def find_best(
+    evaluation: Evaluation,
+    unranked: Collection[str] | None = None,
+    baselines: Collection[str] | None = None,
+) -> dict[str, str | None]:
+    """Find the run with the best mean by measure.
+
+    ``None`` on a tie, with fewer than two runs, for sums, where the means are over different
+    queries, or with baselines: then no run is compared with all others.
+    Means that differ only by rounding (:data:`EQUAL`) are a tie: (0.2 + 0.6) / 2 is 0.4.
+
+    Args:
+        evaluation: Runs over the same queries.
+        unranked: Measures without a best run; from :func:`find_unranked` when not given.
+        baselines: The runs that the others are compared with.
+    """
+    if baselines:
+        return dict.fromkeys(evaluation.measure_names)
+    if unranked is None:
+        unranked = find_unranked(evaluation)
+    best: dict[str, str | None] = {}
+    for name in evaluation.measure_names:
+        if name in unranked or name not in evaluation.compared_names:
+            best[name] = None
+            continue
+        means = _defined_means(evaluation, name)
+        choose = max if evaluation.definition(name).higher_is_better else min
+        top = choose(means.values(), default=np.nan)
+        leaders = [run for run, mean in means.items() if abs(mean - top) <= EQUAL]
+        best[name] = leaders[0] if len(leaders) == 1 and len(evaluation.run_names) > 1 else None
+    return best
+
+
+def is_best_significant(
+    best: Mapping[str, str | None], every_pair: Sequence[Comparison]
+) -> dict[str, bool]:
+    """Return by measure whether the best mode differs significantly from every other mode.
+
+    Args:
+        best: The mode with the best mean by measure.
+        every_pair: The comparisons of every pair of modes.
+    """
+    significant = {}
+    for name, mode in best.items():
+        pairs = [
+            entry.significant
+            for entry in every_pair
+            if entry.measure == name and mode in (entry.baseline, entry.contrast)
+        ]
+        significant[name] = mode is not None and bool(pairs) and all(pairs)
+    return significant
+
+
+def find_groups(
+    evaluation: Evaluation,
+    every_pair: Sequence[Comparison],
+    unranked: Collection[str] | None = None,
+) -> dict[str, list[list[str]]]:
+    """Find by measure the largest groups of modes without significant differences, best first.
+
+    A mode may be in several groups. Modes whose mean is undefined are left out. Modes whose means
+    are over different queries are not ranked, so they form no groups.
+
+    Args:
+        evaluation: The modes.
+        every_pair: The comparisons of every pair of modes.
+        unranked: Measures without an order; from :func:`find_unranked` when not given.
+    """
+    if unranked is None:
+        unranked = find_unranked(evaluation)
+    groups: dict[str, list[list[str]]] = {}
+    for name in evaluation.measure_names:
+        if name in unranked or name not in evaluation.compared_names:
+            groups[name] = []
+            continue
+        means = _defined_means(evaluation, name)
+        modes = list(means)
+        p_values = np.full((len(modes), len(modes)), np.nan)
+        for entry in every_pair:
+            if entry.measure == name and {entry.baseline, entry.contrast} <= set(modes):
+                one, two = modes.index(entry.baseline), modes.index(entry.contrast)
+                p_values[one, two] = p_values[two, one] = 0.0 if entry.significant else 1.0
+        sign = 1.0 if evaluation.definition(name).higher_is_better else -1.0
+        found = indistinguishable_groups(
+            [sign * mean for mean in means.values()], p_values, level=0.5
+        )
+        groups[name] = [[modes[place] for place in group] for group in found]
+    return groups
+
+
+def _defined_means(evaluation: Evaluation, measure: str) -> dict[str, float]:
+    means = {run: evaluation.mean(run, measure) for run in evaluation.run_names}
+    return {run: mean for run, mean in means.items() if not np.isnan(mean)}

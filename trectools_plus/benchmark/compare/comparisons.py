@@ -11,14 +11,12 @@ from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import (
     check_baselines,
     check_test,
-    refuse_different_queries,
-)
-from trectools_plus.benchmark.compare.differences import (
     find_best,
     find_differences,
     find_groups,
     find_unranked,
     is_best_significant,
+    refuse_different_queries,
 )
 from trectools_plus.benchmark.compare.summary import summarise
 from trectools_plus.benchmark.report import (

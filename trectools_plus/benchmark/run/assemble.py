@@ -18,14 +18,14 @@ from trectools_plus.benchmark.analyses.similarity import (
     find_equal_measures,
     find_similarity,
 )
-from trectools_plus.benchmark.compare.compare import refuse_different_queries
-from trectools_plus.benchmark.compare.differences import (
+from trectools_plus.benchmark.compare.compare import (
     TestedDifferences,
     find_best,
     find_differences,
     find_groups,
     find_unranked,
     is_best_significant,
+    refuse_different_queries,
 )
 from trectools_plus.benchmark.compare.summary import make_strata, summarise
 from trectools_plus.benchmark.report import (
