@@ -23,7 +23,7 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.retrieval.backends.embedded import backend
-from trectools_plus.statistics import comparison
+from trectools_plus.statistics import scores
 
 
 def make(module_bench: Any, name: str, *, plots: bool = False) -> Path:
@@ -185,10 +185,10 @@ def test_a_report_with_detectable_differences_of_one_t_test_is_verified(
     modes = {"a": {n: 1 + n % 4 for n in range(60)}, "b": {7: 0}, "c": {8: 0, 9: 2}}
 
     def of_one_test(found: Any, *_: Any) -> float | None:
-        return found.spread and found.spread * comparison.detectable_per_deviation(found.n, 0.05)
+        return found.spread and found.spread * scores.detectable_per_deviation(found.n, 0.05)
 
     with monkeypatch.context() as patched:
-        patched.setattr(comparison, "_detectable_difference", of_one_test)
+        patched.setattr(scores, "_detectable_difference", of_one_test)
         report = bench.make("out", modes, correction="holm")
     assert any("detectable_difference" in one for one in verify_report(report).problems)
     monkeypatch.setattr("trectools_plus.benchmark.rebuild.is_by_this_version", lambda _: False)

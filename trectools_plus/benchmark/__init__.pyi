@@ -44,9 +44,9 @@ from trectools_plus.benchmark.run.runner import BenchmarkResult as BenchmarkResu
 from trectools_plus.benchmark.run.runner import input_notes as input_notes
 from trectools_plus.benchmark.run.runner import run_benchmark as run_benchmark
 from trectools_plus.reporting.verification.verify import verify_report as verify_report
+from trectools_plus.statistics.comparison import BayesianComparison as BayesianComparison
 from trectools_plus.statistics.comparison import Comparison as Comparison
 from trectools_plus.statistics.method import choose_method as choose_method
-from trectools_plus.statistics.paired import BayesianComparison as BayesianComparison
 
 __all__ = [
     "BenchmarkReport",

@@ -21,16 +21,9 @@ from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import queries_needed
-from trectools_plus.statistics.comparison import (
-    Comparison,
-    ConfidenceInterval,
-    Method,
-    PairedScores,
-    QueryChange,
-    compare_scores,
-    ends_of,
-)
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
 from trectools_plus.statistics.method import EQUAL, alpha_of, choose_method
+from trectools_plus.statistics.scores import Method, PairedScores, QueryChange, compare_scores
 
 DEFAULT_MEASURES = ("R@10",)
 DEFAULT_DROP = 0.05

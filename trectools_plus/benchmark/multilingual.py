@@ -35,15 +35,9 @@ from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
 from trectools_plus.statistics import variance_of_means
-from trectools_plus.statistics.comparison import (
-    Comparison,
-    ConfidenceInterval,
-    Method,
-    PairedScores,
-    compare_scores,
-    interval_of,
-)
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import describe_family
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores, interval_of
 from trectools_plus.testsets.languages import languages_in
 from trectools_plus.testsets.loading import load_test_set
 from trectools_plus.text import listed, plural

@@ -77,9 +77,9 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     puts_exact_first,
 )
 from trectools_plus.retrieval.fetch.topics import hash_topics
-from trectools_plus.statistics.comparison import detectable_per_deviation
 from trectools_plus.statistics.intervals import OF_1_0
 from trectools_plus.statistics.method import alpha_of
+from trectools_plus.statistics.scores import detectable_per_deviation
 
 _MOST_DOCUMENTS = 1_000_000
 """Larger collections are not read again."""

@@ -27,16 +27,11 @@ from trectools_plus.statistics.arrays import (
     check_level,
     check_resamples,
 )
-from trectools_plus.statistics.comparison import (
-    Comparison,
-    Method,
-    PairedScores,
-    compare_scores,
-    ends_of,
-)
+from trectools_plus.statistics.comparison import Comparison, ends_of
 from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.paired_tests import MOST_ENUMERATED
 from trectools_plus.statistics.resamples import map_chunks
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 
 
 @dataclass(frozen=True, slots=True)

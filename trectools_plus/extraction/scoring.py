@@ -33,10 +33,11 @@ from trectools_plus.statistics.arrays import (
     check_level,
     check_resamples,
 )
-from trectools_plus.statistics.comparison import ConfidenceInterval, report_interval
+from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.statistics.intervals import BEST_BOOTSTRAP, INTERVALS, resampled_ends
 from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.resamples import draw_counts, map_chunks
+from trectools_plus.statistics.scores import report_interval
 
 FloatArray = npt.NDArray[np.float64]
 VIEWS: tuple[View, ...] = get_args(View)

@@ -5,11 +5,11 @@ from trectools_plus.statistics.agreement import Agreement as Agreement
 from trectools_plus.statistics.agreement import cohens_kappa as cohens_kappa
 from trectools_plus.statistics.agreement import krippendorffs_alpha as krippendorffs_alpha
 from trectools_plus.statistics.arrays import Resampling as Resampling
+from trectools_plus.statistics.comparison import BayesianComparison as BayesianComparison
 from trectools_plus.statistics.intervals import Intervals as Intervals
 from trectools_plus.statistics.intervals import bootstrap_intervals as bootstrap_intervals
 from trectools_plus.statistics.intervals import mean_intervals as mean_intervals
 from trectools_plus.statistics.intervals import wilson_intervals as wilson_intervals
-from trectools_plus.statistics.paired import BayesianComparison as BayesianComparison
 from trectools_plus.statistics.paired import PairedComparison as PairedComparison
 from trectools_plus.statistics.paired import UnpairedComparison as UnpairedComparison
 from trectools_plus.statistics.paired import bayesian_comparison as bayesian_comparison

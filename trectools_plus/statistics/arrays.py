@@ -146,3 +146,8 @@ def check_choice(value: str, choices: Collection[str], kind: str) -> None:
     """
     if value not in choices:
         raise UsageError(f"unknown {kind} {value!r}", remedy=f"expected {', '.join(choices)}")
+
+
+def none_if_nan(value: float) -> float | None:
+    """Return a plain float, or ``None`` for NaN."""
+    return None if np.isnan(value) else float(value)

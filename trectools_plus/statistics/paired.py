@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
-from trectools_plus.models import ReportModel
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
@@ -27,7 +26,9 @@ from trectools_plus.statistics.arrays import (
     check_choice,
     check_level,
     check_resamples,
+    none_if_nan,
 )
+from trectools_plus.statistics.comparison import BayesianComparison
 from trectools_plus.statistics.intervals import OF_1_0, mean_intervals
 from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PAIRED_TESTS_OF_1_0, PairedTest
@@ -145,19 +146,6 @@ def compare_columns(
     return [results[column] for column in range(table.shape[1])]
 
 
-class BayesianComparison(ReportModel):
-    """Probabilities about the true mean difference; their sum is 1."""
-
-    better: float
-    """The contrast is better than the baseline by more than ``rope``."""
-    equivalent: float
-    """The difference is at most ``rope``."""
-    worse: float
-    """The contrast is worse than the baseline by more than ``rope``."""
-    rope: float
-    """Half the width of the region of practical equivalence, in the unit of the measure."""
-
-
 def bayesian_comparison(
     contrast: npt.ArrayLike, baseline: npt.ArrayLike, *, rope: float = 0.0
 ) -> BayesianComparison | None:
@@ -270,11 +258,6 @@ def _compare(
             )
         )
     return comparisons
-
-
-def none_if_nan(value: float) -> float | None:
-    """Return a plain float, or ``None`` for NaN."""
-    return None if np.isnan(value) else float(value)
 
 
 def standard_deviation(values: FloatArray) -> float | None:

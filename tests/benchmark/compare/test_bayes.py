@@ -23,7 +23,7 @@ from trectools_plus.reporting import (
     render_markdown,
 )
 from trectools_plus.statistics import bayesian_comparison
-from trectools_plus.statistics.paired import BayesianComparison
+from trectools_plus.statistics.comparison import BayesianComparison
 
 RANKS = {
     "a": dict.fromkeys(range(0, 60, 4), 3),

@@ -25,8 +25,8 @@ from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.measures.judged import IntArray, first_documents
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology, relation_of
+from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.statistics.paired import none_if_nan
 from trectools_plus.statistics.rankings import kendall_tau
 
 _LISTED = 10

@@ -20,8 +20,8 @@ from trectools_plus.statistics import (
     indistinguishable_groups,
     pairs_of,
 )
-from trectools_plus.statistics.arrays import IntervalOptions
-from trectools_plus.statistics.comparison import Comparison, Method, PairedScores, compare_scores
+from trectools_plus.statistics.arrays import IntervalOptions, none_if_nan
+from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import (
     ADJUSTED_TEST,
     CORRECTION_OF_TESTS,
@@ -32,8 +32,8 @@ from trectools_plus.statistics.method import (
     choose_method,
     describe_family,
 )
-from trectools_plus.statistics.paired import none_if_nan
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 from trectools_plus.statistics.systems import CORRECTIONS
 from trectools_plus.text import plural
 

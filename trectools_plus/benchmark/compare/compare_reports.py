@@ -18,14 +18,9 @@ from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import IncomparableError, InputError
 from trectools_plus.statistics import check_rope
-from trectools_plus.statistics.comparison import (
-    Comparison,
-    Method,
-    PairedScores,
-    QueryChange,
-    compare_scores,
-)
+from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import EQUAL, choose_method
+from trectools_plus.statistics.scores import Method, PairedScores, QueryChange, compare_scores
 from trectools_plus.text import plural
 
 _MOST_CHANGED = 10

@@ -41,9 +41,10 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.statistics.comparison import Comparison, Method, PairedScores, compare_scores
+from trectools_plus.statistics.arrays import none_if_nan
+from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import EQUAL
-from trectools_plus.statistics.paired import none_if_nan, unpaired_t_test
+from trectools_plus.statistics.paired import unpaired_t_test
 from trectools_plus.statistics.rankings import (
     DEFAULT_DEPTH,
     delta_relative_improvement,
@@ -52,6 +53,7 @@ from trectools_plus.statistics.rankings import (
     root_mean_square_error,
     truncated_overlap,
 )
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 from trectools_plus.text import plural
 from trectools_plus.validation.inputs import Input, as_qrels, as_run, as_runs, is_path
 

@@ -14,8 +14,9 @@ from trectools_plus.benchmark.run.targets import find_uplift_baseline, judge_mea
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics import Intervals, mean_intervals
-from trectools_plus.statistics.comparison import ends_of, interval_of
-from trectools_plus.statistics.paired import none_if_nan
+from trectools_plus.statistics.arrays import none_if_nan
+from trectools_plus.statistics.comparison import ends_of
+from trectools_plus.statistics.scores import interval_of
 
 
 def summarise(

@@ -34,8 +34,8 @@ from trectools_plus.retrieval.backends.embedded.modes import (
 )
 from trectools_plus.retrieval.languages import language_note
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import Comparison, ends_of
-from trectools_plus.statistics.paired import none_if_nan
 from trectools_plus.text import plural
 
 JUDGED = "Judged@10"

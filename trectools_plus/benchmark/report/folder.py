@@ -33,7 +33,7 @@ from trectools_plus.formats.tables import Document, Qrels, Run, Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
-from trectools_plus.statistics.paired import none_if_nan
+from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.validation.loading import load_qrels, load_run
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from typing import NamedTuple, TypeVar
 
 from trectools_plus.benchmark.report.figures import BestOverall, ReportFigures, Verdict
 from trectools_plus.choices import DEFAULT_MEASURES, MOST_HEADLINES
-from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
+from trectools_plus.statistics.comparison import BayesianComparison, Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import EQUAL, MAX_T
-from trectools_plus.statistics.paired import BayesianComparison
 from trectools_plus.text import join_names, listed, plural
 
 AnyReport = TypeVar("AnyReport", bound=ReportFigures)

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from trectools_plus.statistics import paired_difference
-from trectools_plus.statistics.comparison import Method, PairedScores, compare_scores
 from trectools_plus.statistics.method import MAX_T, TUKEY
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 
 NAN = float("nan")
 
