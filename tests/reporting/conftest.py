@@ -17,7 +17,7 @@ from trectools_plus.benchmark.report import (
     MeasureDefinition,
     MeasureResult,
     ModeResult,
-    ScoredRun,
+    RunFile,
     TieInfo,
 )
 from trectools_plus.benchmark.run.targets import AD_HOC_TARGETS, judge_mean
@@ -95,7 +95,7 @@ def make_report() -> MakeReport:
         modes = {
             mode: ModeResult(
                 label=LABELS.get(mode, mode),
-                run=ScoredRun(
+                run=RunFile(
                     path=f"runs/{mode}.run",
                     sha256="0" * 64,
                     queries=225,

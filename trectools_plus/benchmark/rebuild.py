@@ -32,7 +32,7 @@ from trectools_plus.benchmark.report import (
     DatasetInfo,
     Manifest,
     ModeResult,
-    ScoredRun,
+    RunFile,
     UnscoredMode,
 )
 from trectools_plus.benchmark.report.folder import ReportFolder, StoredDocuments, read_report_topics
@@ -320,7 +320,7 @@ def _restore_given(
 def _rewrite(
     source: ReportFolder,
     name: str,
-    info: ScoredRun | None,
+    info: RunFile | None,
     dataset: Dataset,
     folder: OutputFolder,
     subfolder: str = RUNS_FOLDER,
@@ -335,9 +335,9 @@ def _rewrite(
     return replace(mode, info=mode.info.model_copy(update={"ties": info.ties}))
 
 
-def _list_components(source: ReportFolder, mode: str) -> dict[str, ScoredRun | None]:
+def _list_components(source: ReportFolder, mode: str) -> dict[str, RunFile | None]:
     """List the components of a fusion by report, configuration and files."""
-    found: dict[str, ScoredRun | None] = {
+    found: dict[str, RunFile | None] = {
         one.component: one.run for one in source.report.components if one.mode == mode
     }
     config = source.config

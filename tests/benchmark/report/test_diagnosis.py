@@ -10,7 +10,7 @@ from trectools_plus.benchmark.report import (
     MeasureDefinition,
     MeasureResult,
     ModeResult,
-    ScoredRun,
+    RunFile,
     TieInfo,
 )
 from trectools_plus.benchmark.report.diagnostics import diagnose
@@ -32,7 +32,7 @@ TARGETS = {**AD_HOC_TARGETS, "P@10": Target(baseline=0.2, competitive=0.4)}
 def mode_of(means: dict[str, float], n: int = 50, judged: float = 1.0) -> ModeResult:
     return ModeResult(
         label="Label",
-        run=ScoredRun(
+        run=RunFile(
             path="x",
             sha256="0",
             queries=n,

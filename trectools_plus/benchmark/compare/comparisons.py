@@ -26,7 +26,7 @@ from trectools_plus.benchmark.report import (
     Diagnostics,
     Manifest,
     ModeResult,
-    ScoredRun,
+    RunFile,
     TieInfo,
     Verdict,
 )
@@ -418,7 +418,7 @@ def _list_systems(evaluation: Evaluation, config: BenchmarkConfig) -> dict[str, 
     return {
         name: ModeResult(
             label=name,
-            run=ScoredRun(
+            run=RunFile(
                 path=None,
                 sha256=None,
                 queries=evaluation.counts[name].n_run,

@@ -13,7 +13,7 @@ from trectools_plus.benchmark.report.parts import (
     ModeStatus,
     NearMiss,
     ResultStatus,
-    ScoredRun,
+    RunFile,
     UnscoredStatus,
 )
 from trectools_plus.models import ReportModel, WithoutUnset
@@ -158,7 +158,7 @@ class ModeResult(ReportModel):
     status: ResultStatus = "ok"
     """``empty`` if nothing was found for any query; every measure is then 0 or undefined.
     Modes that are ``failed``, ``unavailable`` or incomplete are in the report's ``unscored``."""
-    run: ScoredRun
+    run: RunFile
     """The run file that was scored."""
     measures: dict[str, MeasureResult]
     """By the measures' names as requested; ``definition.name`` is the canonical name."""
@@ -235,7 +235,7 @@ class ComponentResult(ReportModel):
     """The mode that merges."""
     component: str
     """The ranking that was left out; a mode's name."""
-    run: ScoredRun
+    run: RunFile
     """The mode's run without it."""
     measures: dict[str, ComponentMeasure]
     """By measure."""
@@ -461,7 +461,7 @@ class ReportFigures(ReportModel):
         return "mode" if is_benchmark and self.manifest.config.get("runs") is None else "run"
 
     @property
-    def runs(self) -> list[ScoredRun]:
+    def runs(self) -> list[RunFile]:
         """Every run of the report: the runs of the modes, then those without a component."""
         return [*(one.run for one in self.modes.values()), *(one.run for one in self.components)]
 

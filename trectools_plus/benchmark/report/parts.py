@@ -190,7 +190,7 @@ class SourceFile(ReportModel):
     """SHA-256 of its bytes."""
 
 
-class ScoredRun(ReportModel):
+class RunFile(ReportModel):
     """The run file that was scored."""
 
     path: str | None

@@ -19,7 +19,7 @@ import polars as pl
 from trectools_plus.benchmark.report import (
     FindingRecord,
     ResultStatus,
-    ScoredRun,
+    RunFile,
     SourceFile,
     TieInfo,
 )
@@ -71,7 +71,7 @@ class ModeRun:
     """
 
     run: Run
-    info: ScoredRun
+    info: RunFile
     findings: list[FindingRecord]
     latency_ms: npt.NDArray[np.float64] | None = None
     index_key: str | None = None
@@ -155,7 +155,7 @@ def write_mode_run(
         InputError: If the file cannot be written.
     """
     if run.frame.is_empty():
-        nothing = ScoredRun(
+        nothing = RunFile(
             path=None, sha256=None, queries=0, results=0, depth=0, ties=_count_ties(run)
         )
         return ModeRun(run, nothing, [])
@@ -191,7 +191,7 @@ def _write(folder: OutputFolder, view: RunView, mode: str, subfolder: str) -> Mo
     path = folder.partial / name
     with folder.final_names():
         write_run_frames(run.frames(), path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
-    info = ScoredRun(
+    info = RunFile(
         path=name,
         sha256=sha256_file(path),
         queries=len(sizes),
