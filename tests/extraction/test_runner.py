@@ -126,6 +126,20 @@ def test_files_hold_the_report_and_repeat(collection, obo_path, tmp_path, monkey
     assert contents[0] == contents[1]
 
 
+def test_intervals_of_earlier_reports_have_a_method(collection, obo_path, tmp_path):
+    """Such reports do not name it: it was the percentile bootstrap."""
+    report = run_extraction(collection, ontology=obo_path, settings=DICTIONARY).report
+    document = json.loads(render_json(report))
+    f1 = document["scores"]["present"]["exact"]["micro"]["f1"]
+    assert list(f1["ci"]) == ["low", "high", "level", "method", "resamples"]
+    del f1["ci"]["method"]
+    path = tmp_path / "ExtractionReport.json"
+    path.write_text(json.dumps(document))
+    ci = load_extraction_report(path).scores["present"]["exact"]["micro"].f1.ci
+    assert ci is not None
+    assert ci.method == "percentile bootstrap"
+
+
 def test_the_report_follows_its_schema(collection, obo_path):
     from jsonschema import validate
 
