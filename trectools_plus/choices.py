@@ -105,3 +105,5 @@ RetrieverName = Literal["lexical", "vector", "hybrid", AggregationName]
 ChunkLevel = Literal["sentence", "clause", "phrase"]
 View = Literal["present", "any", "strict"]
 Matching = Literal["exact", "soft"]
+Relation = Literal["parent", "child", "sibling"]
+"""Relations of a term to another one; siblings share a parent."""

@@ -3,7 +3,7 @@
 A package lists its names in a stub ``__init__.pyi`` next to its ``__init__.py``. Type checkers
 read the same stub::
 
-    from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
+    from trectools_plus.statistics.systems import adjust_p_values as adjust_p_values
 
     __all__ = ["adjust_p_values"]
 

@@ -7,10 +7,19 @@ into an error with the line of the file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, ErrorDetails
 
 from trectools_plus.arguments import is_caused_by_arguments, unusable
 from trectools_plus.display import Displayed
@@ -43,6 +52,53 @@ class _OneLineErrors(ModelMetaclass):
 
 class Model(Displayed, BaseModel, metaclass=_OneLineErrors):
     """A Pydantic model whose constructor raises :class:`UsageError`."""
+
+
+class ReportModel(Model):
+    """Base of the parts of reports: immutable, documented by the docstrings of their attributes."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+
+class Provenance(ReportModel):
+    """The origin of a result: the base of manifests."""
+
+    created_at: str
+    """UTC, ISO 8601."""
+    command: str | None
+    """The command line without secrets; null if called from Python."""
+    packages: dict[str, str]
+    """Versions of the installed packages that affect the figures."""
+    python: str
+    platform: str
+    seed: int
+
+
+class WithoutUnset(ReportModel):
+    """A part of a report whose fields ``_optional`` are left out while they have no value.
+
+    Attributes:
+        _optional: The fields by name, each with the value that is left out besides null.
+    """
+
+    _optional: ClassVar[Mapping[str, object]] = {}
+
+    @model_serializer(mode="wrap")
+    def _without_unset(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = handler(self)
+        return {
+            name: value
+            for name, value in fields.items()
+            if name not in self._optional or value not in (None, self._optional[name])
+        }
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Describe the fields, which the serializer would hide."""
+        shown: Any = {key: value for key, value in core_schema.items() if key != "serialization"}
+        return handler(shown)
 
 
 def as_usage_error(error: ValidationError, name: str) -> UsageError:

@@ -19,12 +19,12 @@ from trectools_plus.benchmark.multilingual import (
     PARALLEL_SETS,
     MultilingualReport,
     MultilingualResult,
+    describe_differences,
     languages_of,
     multilingual_report_schema,
     run_multilingual,
     summarise,
 )
-from trectools_plus.benchmark.parallel import describe_differences
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError

@@ -12,7 +12,7 @@ from trectools_plus.benchmark.compare.reproduction import compare_reproduction
 from trectools_plus.benchmark.gate import run_gate
 from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.report.manifest import hash_config
+from trectools_plus.benchmark.report.parts import hash_config
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import input_notes, run_benchmark
 from trectools_plus.errors import IncomparableError

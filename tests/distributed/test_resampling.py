@@ -13,8 +13,7 @@ from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.distributed import current_workers, use_scheduler
 from trectools_plus.errors import FormatError
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.statistics.bootstrap import bootstrap_intervals
-from trectools_plus.statistics.intervals import mean_intervals
+from trectools_plus.statistics.intervals import bootstrap_intervals, mean_intervals
 from trectools_plus.statistics.resamples import map_chunks
 from trectools_plus.statistics.systems import compare_columns
 

@@ -65,8 +65,8 @@ def test_two_systems(reports):
     assert (recall.first, recall.second) == (0.5, 0.75)
     assert recall.low <= recall.difference <= recall.high
     assert 0 < recall.p_value <= 1
-    assert comparison.f1_tests.wins == 1
-    assert [row[0] for row in comparison.by_document] == ["d1", "d2", "d3"]
+    assert comparison.f1.wins == 1
+    assert list(comparison.by_document.ids) == ["d1", "d2", "d3"]
 
 
 def test_a_system_does_not_differ_from_itself(reports):

@@ -8,15 +8,15 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.documents import Document
+from trectools_plus.extraction.documents import AnnotatedDocument
 from trectools_plus.extraction.predictions import ASSERTIONS, Prediction
 from trectools_plus.extraction.scoring import (
     VIEWS,
     averages_of,
-    bootstrap_averages,
     count,
     exact_credit,
     figures_of,
+    intervals_of_averages,
     items_of,
     soft_credit,
 )
@@ -29,7 +29,7 @@ SKLEARN = (precision_score, recall_score, f1_score)
 
 
 def tables(cases, view, credit=exact_credit):
-    documents = [Document(f"d{n}", "", gold) for n, (gold, _) in enumerate(cases)]
+    documents = [AnnotatedDocument(f"d{n}", "", gold) for n, (gold, _) in enumerate(cases)]
     predictions = {
         f"d{n}": [Prediction(term, one, 1.0) for term, one in said.items()]
         for n, (_, said) in enumerate(cases)
@@ -107,12 +107,15 @@ def test_views():
     assert ("c", "negated") in items_of(said, "strict")
 
 
+def ends_of_all(found):
+    return [[[getattr(ci, end) for ci in row] for row in found] for end in ("low", "high")]
+
+
 def test_intervals_hold_the_figures_and_repeat():
     rows = np.array([[n, 10, n, 10] for n in range(1, 10)], dtype=float)
-    low, high = bootstrap_averages(rows, Resampling(2000, 7))
-    again = bootstrap_averages(rows, Resampling(2000, 7))
-    assert (low == again[0]).all()
-    assert (high == again[1]).all()
+    found = intervals_of_averages(rows, Resampling(2000, 7))
+    assert found == intervals_of_averages(rows, Resampling(2000, 7))
+    low, high = ends_of_all(found)
     assert (low < averages_of(rows)[0]).all()
     assert (averages_of(rows)[0] < high).all()
 
@@ -121,7 +124,7 @@ def test_macro_interval_is_the_bootstrap_of_the_documents_means():
     from trectools_plus.statistics.intervals import mean_intervals
 
     rows = np.array([[1, 4, 1, 2], [2, 2, 2, 5], [0, 3, 0, 1], [3, 4, 3, 3]], dtype=float)
-    low, high = bootstrap_averages(rows, Resampling(3000, 5))
+    low, high = ends_of_all(intervals_of_averages(rows, Resampling(3000, 5)))
     expected = mean_intervals(figures_of(rows), resamples=3000, seed=5)
     np.testing.assert_allclose(low[1], expected.low)
     np.testing.assert_allclose(high[1], expected.high)
@@ -130,4 +133,4 @@ def test_macro_interval_is_the_bootstrap_of_the_documents_means():
 @pytest.mark.parametrize("wrong", [Resampling(0), Resampling(10, 1, 1.5)])
 def test_wrong_resampling_is_refused(wrong):
     with pytest.raises(UsageError):
-        bootstrap_averages(np.ones((2, 4)), wrong)
+        intervals_of_averages(np.ones((2, 4)), wrong)

@@ -7,10 +7,14 @@ from hypothesis import strategies as st
 
 import trectools_plus
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.runner import run_extraction
+from trectools_plus.extraction.runner import (
+    SweepOptions,
+    leave_one_out,
+    run_extraction,
+    sweep_extraction,
+)
 from trectools_plus.extraction.scoring import figures_of
 from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.extraction.sweep import SweepOptions, leave_one_out, sweep_extraction
 
 
 @given(st.integers(0, 2**32 - 1))

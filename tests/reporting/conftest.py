@@ -10,8 +10,6 @@ import pytest
 
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    Comparison,
-    ConfidenceInterval,
     DatasetInfo,
     Diagnostics,
     Latency,
@@ -19,10 +17,11 @@ from trectools_plus.benchmark.report import (
     MeasureDefinition,
     MeasureResult,
     ModeResult,
-    RunInfo,
+    RunFile,
     TieInfo,
 )
 from trectools_plus.benchmark.run.targets import AD_HOC_TARGETS, judge_mean
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 
 LABELS = {"lexical": "Lexical-Only", "vector": "Vector-Only", "hybrid": "Hybrid"}
 THREE_MODES = {
@@ -96,7 +95,7 @@ def make_report() -> MakeReport:
         modes = {
             mode: ModeResult(
                 label=LABELS.get(mode, mode),
-                run=RunInfo(
+                run=RunFile(
                     path=f"runs/{mode}.run",
                     sha256="0" * 64,
                     queries=225,

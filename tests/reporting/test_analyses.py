@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.report import BenchmarkReport, load_report
-from trectools_plus.benchmark.report.analyses import (
+from trectools_plus.benchmark.report.figures import (
     Difficulty,
     DiscriminativePower,
     Pool,

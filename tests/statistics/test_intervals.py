@@ -9,8 +9,7 @@ from scipy import stats
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics import bootstrap_intervals, mean_intervals
-from trectools_plus.statistics.bootstrap import GEOMETRIC_FLOOR, LOCATIONS
-from trectools_plus.statistics.intervals import FEW_NOTE, SMALL_NOTE
+from trectools_plus.statistics.intervals import FEW_NOTE, GEOMETRIC_FLOOR, LOCATIONS, SMALL_NOTE
 
 STATISTICS = {"mean": np.mean, "median": np.median, "geometric_mean": stats.gmean}
 VALUES = arrays(

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import pytest
 
-from trectools_plus.benchmark.parallel import describe_differences
+from trectools_plus.benchmark.multilingual import describe_differences
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.testsets.loading import load_test_set, shipped_editions
 from trectools_plus.testsets.tables import qrels_of

@@ -4,7 +4,6 @@
 from trectools_plus.benchmark.compare.compare_reports import compare_reports as compare_reports
 from trectools_plus.benchmark.compare.comparisons import Comparisons as Comparisons
 from trectools_plus.benchmark.compare.comparisons import make_comparisons as make_comparisons
-from trectools_plus.benchmark.compare.method import choose_method as choose_method
 from trectools_plus.benchmark.compare.reproduction import Reproduction as Reproduction
 from trectools_plus.benchmark.compare.reproduction import (
     compare_reproduction as compare_reproduction,
@@ -32,8 +31,6 @@ from trectools_plus.benchmark.report.listing import list_reports as list_reports
 from trectools_plus.benchmark.report.model import BenchmarkReport as BenchmarkReport
 from trectools_plus.benchmark.report.model import load_report as load_report
 from trectools_plus.benchmark.report.model import report_json_schema as report_json_schema
-from trectools_plus.benchmark.report.modes import BayesianResult as BayesianResult
-from trectools_plus.benchmark.report.modes import Comparison as Comparison
 from trectools_plus.benchmark.run.config import BenchmarkConfig as BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import ConfigOptions as ConfigOptions
 from trectools_plus.benchmark.run.config_file import FetchSettings as FetchSettings
@@ -47,6 +44,9 @@ from trectools_plus.benchmark.run.runner import BenchmarkResult as BenchmarkResu
 from trectools_plus.benchmark.run.runner import input_notes as input_notes
 from trectools_plus.benchmark.run.runner import run_benchmark as run_benchmark
 from trectools_plus.reporting.verification.verify import verify_report as verify_report
+from trectools_plus.statistics.comparison import BayesianComparison as BayesianComparison
+from trectools_plus.statistics.comparison import Comparison as Comparison
+from trectools_plus.statistics.method import choose_method as choose_method
 
 __all__ = [
     "BenchmarkReport",

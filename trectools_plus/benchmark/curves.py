@@ -14,7 +14,7 @@ from typing import Unpack
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
+from trectools_plus.benchmark.compare.compare import refuse_different_queries
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import IncomparableError, UsageError

@@ -7,27 +7,23 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-import polars as pl
-
-from trectools_plus.benchmark.compare.compare import decide_families, interval_from, name_method
 from trectools_plus.benchmark.compare.compare_reports import (
-    QueryChange,
     note_undefined,
-    pair_values,
+    pair_scores,
+    refuse_incomparable,
 )
-from trectools_plus.benchmark.compare.method import EQUAL, alpha_of, choose_method
-from trectools_plus.benchmark.compare.preconditions import refuse_incomparable
-from trectools_plus.benchmark.report import BenchmarkReport, ConfidenceInterval
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
-from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.statistics import PairedComparison, queries_needed
+from trectools_plus.statistics import queries_needed
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
+from trectools_plus.statistics.method import EQUAL, alpha_of, choose_method
+from trectools_plus.statistics.scores import Method, PairedScores, QueryChange, compare_scores
 
 DEFAULT_MEASURES = ("R@10",)
 DEFAULT_DROP = 0.05
@@ -177,12 +173,10 @@ def run_gate(
     _refuse_missing_modes(current_source, baseline_source)
     measures = parse_measures(rules.measures)
     names = [measure.requested_name for measure in measures]
-    scores = ReportScores(current_source, measures), ReportScores(baseline_source, measures)
+    stored = ReportScores(current_source, measures), ReportScores(baseline_source, measures)
     cases = [(mode, name) for mode in baseline_source.report.modes for name in names]
-    means = [_means(scores, case) for case in cases]
-    pairs = [
-        pair_values(scores, (mode, mode), name, ("current", "baseline")) for mode, name in cases
-    ]
+    means = [_means(stored, case) for case in cases]
+    pairs = [pair_scores((stored[1], stored[0]), (mode, mode), name) for mode, name in cases]
     shared_means = [
         _means_over_shared_queries(current_source.report, baseline_source.report, case, pair)
         for case, pair in zip(cases, pairs, strict=True)
@@ -192,12 +186,11 @@ def run_gate(
         _refuse_unknown_values("--require-significant", pairs, (current_source, baseline_source))
     if rules.non_inferior is not None:
         _refuse_unknown_values("--non-inferior", pairs, (current_source, baseline_source))
-        _refuse_sums(scores[0], names)
-    defined = [None if pair is None else pair.drop_nulls() for pair in pairs]
+        _refuse_sums(stored[0], names)
     alone = rules.non_inferior is not None
-    changes = _test_changes(defined, current_source.report.manifest.config, alone=alone)
+    changes = _test_changes(pairs, current_source.report.manifest.config, alone=alone)
     entries = [
-        _make_entry(scores[0], case, mean, change, rules)
+        _make_entry(stored[0], case, mean, change, rules)
         for case, mean, change in zip(cases, means, changes, strict=True)
     ]
     notes = _notes(current_source, baseline_source, pairs)
@@ -205,8 +198,8 @@ def run_gate(
         if pair is not None and over_shared is not None:
             label = current_source.report.modes[mode].label
             notes += [
-                note_undefined(label, name, pair, ("current", "baseline")),
-                f"{name} of {label} is compared over the {pair.drop_nulls().height} queries that "
+                note_undefined(label, pair),
+                f"{name} of {label} is compared over the {len(pair.shared.ids)} queries that "
                 "both reports define",
             ]
     return GateResult(rules, entries, notes, current_source.report, baseline_source.report)
@@ -294,7 +287,7 @@ def _means_over_shared_queries(
     current_report: BenchmarkReport,
     baseline_report: BenchmarkReport,
     case: tuple[str, str],
-    pair: pl.DataFrame | None,
+    pair: PairedScores | None,
 ) -> tuple[float, float] | None:
     """Return the means over the queries with a value in both reports.
 
@@ -306,16 +299,13 @@ def _means_over_shared_queries(
     """
     mode, measure = case
     if pair is not None:
-        both = pair.drop_nulls()
-        columns = [pair["current"], pair["baseline"]]
-        if all(column.drop_nulls().len() == both.height for column in columns):
+        both = pair.shared
+        counts = list(pair.counts[::-1])
+        if counts == [len(both.ids)] * 2:
             return None
-        if both.height:
-            current, baseline = (
-                math.fsum(both[name].to_list()) / both.height for name in ("current", "baseline")
-            )
+        if both.ids:
+            baseline, current = both.means
             return current, baseline
-        counts = [column.drop_nulls().len() for column in columns]
     else:
         found = [
             one.modes[mode].measures.get(one.find_measure(measure) or measure)
@@ -333,7 +323,7 @@ def _means_over_shared_queries(
 
 
 def _refuse_unknown_values(
-    option: str, pairs: list[pl.DataFrame | None], sources: tuple[ReportFolder, ReportFolder]
+    option: str, pairs: Sequence[PairedScores | None], sources: tuple[ReportFolder, ReportFolder]
 ) -> None:
     if any(pair is None for pair in pairs):
         lacking = [str(one.folder) for one in sources if one.per_query is None]
@@ -354,25 +344,18 @@ def _refuse_sums(scores: ReportScores, measures: Sequence[str]) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """The paired differences of one entry, current minus baseline.
+class _Change(NamedTuple):
+    """The change of one entry.
 
     Attributes:
-        pair: ``query_id, current, baseline`` of the queries with both values, at least one.
-        found: The mean difference with its interval and spread.
-        ci: The interval for the report.
-        p_adjusted: The adjusted p-value.
+        scores: The scores of the queries with a value in both reports, at least one.
+        comparison: Current minus baseline.
+        level: The confidence level.
     """
 
-    pair: pl.DataFrame
-    found: PairedComparison
-    ci: ConfidenceInterval | None
-    p_adjusted: float
-
-    @property
-    def significant(self) -> bool:
-        return bool(self.p_adjusted <= alpha_of(self.found.level)) and not self.found.borderline
+    scores: PairedScores
+    comparison: Comparison
+    level: float
 
 
 def _make_entry(
@@ -387,8 +370,8 @@ def _make_entry(
     sign = 1.0 if scores.higher_is_better(measure) else -1.0
     unit = 1.0 if rules.absolute else abs(baseline)
     drop = sign * (baseline - current) / unit
-    significant = None if change is None else change.significant
-    ci = None if change is None or scores.is_sum(measure) else change.ci
+    significant = None if change is None else change.comparison.significant
+    ci = None if change is None or scores.is_sum(measure) else change.comparison.ci
     beyond = rules.max_drop is not None and drop > rules.max_drop + EQUAL
     tolerance = (rules.non_inferior if rules.max_drop is None else rules.max_drop) or 0.0
     margin = non_inferior = None
@@ -401,7 +384,7 @@ def _make_entry(
     needed = None
     if undecided and change is not None and not scores.is_sum(measure):
         limit = tolerance * unit if margin is None else margin
-        needed = _count_queries(change.found, limit, one_sided=margin is not None)
+        needed = _count_queries(change, limit, one_sided=margin is not None)
     return GateEntry(
         mode=mode,
         label=scores.label(mode),
@@ -410,18 +393,18 @@ def _make_entry(
         current=current,
         drop=0.0 if abs(drop) <= EQUAL else drop,
         ci=ci,
-        p_adjusted=None if change is None else change.p_adjusted,
+        p_adjusted=None if change is None else change.comparison.p_adjusted,
         significant=significant,
         margin=margin,
         non_inferior=non_inferior,
-        queries=None if change is None else change.pair.height,
+        queries=None if change is None else change.comparison.n,
         undecided=undecided,
         queries_needed=needed,
         failed=non_inferior is False
         or (beyond and (significant is True or not rules.require_significant)),
         higher=drop < -EQUAL and (-drop > tolerance + EQUAL or significant is True),
-        fallen=None if change is None else _find_fallen(change.pair, sign),
-        borderline=change is not None and change.found.borderline,
+        fallen=None if change is None else change.scores.changes(only_losses=True),
+        borderline=change is not None and change.comparison.borderline,
     )
 
 
@@ -431,38 +414,37 @@ def _ends_from_worst(change: _Change | None, sign: float) -> tuple[float, float]
     Several equal differences, for example of unchanged runs, have no spread: the interval is their
     mean. A single difference has no interval, so it shows nothing.
     """
-    low, high = (None, None) if change is None else ends_of(change.ci)
-    if change is not None and change.found.spread == 0:
-        low = high = change.found.difference
+    low, high = (None, None) if change is None else ends_of(change.comparison.ci)
+    if change is not None and change.scores.spread == 0:
+        low = high = change.comparison.difference
     if low is None or high is None:
         return -math.inf, math.inf
     return (low, high) if sign > 0 else (-high, -low)
 
 
-def _count_queries(found: PairedComparison, difference: float, *, one_sided: bool) -> int | None:
+def _count_queries(change: _Change, difference: float, *, one_sided: bool) -> int | None:
     """Return the number of queries that detect a difference with a probability of 80%.
 
     Args:
-        found: The paired differences, whose spread is used.
+        change: The paired differences, whose spread is used.
         difference: In the measure's unit. With a true difference of 0, non-inferiority is shown if
             a difference of the margin is detected on one side.
         one_sided: Use the level of one end of the interval.
     """
-    if not found.spread or not difference:
+    spread, level = change.scores.spread, alpha_of(change.level)
+    if not spread or not difference:
         return None
-    level = alpha_of(found.level)
     with suppress(UsageError):  # more than a billion
         return queries_needed(
-            difference,
-            found.spread,
-            level=level / 2 if one_sided else level,
-            one_sided=one_sided,
+            difference, spread, level=level / 2 if one_sided else level, one_sided=one_sided
         )
     return None
 
 
 def _notes(
-    current_source: ReportFolder, baseline_source: ReportFolder, pairs: list[pl.DataFrame | None]
+    current_source: ReportFolder,
+    baseline_source: ReportFolder,
+    pairs: Sequence[PairedScores | None],
 ) -> list[str]:
     notes = []
     if any(pair is None for pair in pairs):
@@ -491,53 +473,30 @@ def _notes(
 
 
 def _test_changes(
-    pairs: Sequence[pl.DataFrame | None], config: Mapping[str, Any], *, alone: bool
+    pairs: Sequence[PairedScores | None], config: Mapping[str, Any], *, alone: bool
 ) -> list[_Change | None]:
     """Test several changes as one family, by the studentised bootstrap with single-step max-t.
 
     Args:
-        pairs: ``query_id, current, baseline`` per query; ``None`` is not tested.
+        pairs: The scores of the baseline and the current report; ``None`` is not tested.
         config: The configuration of a manifest.
         alone: Give each change the interval that it has alone, not that of the family.
 
     Returns:
         The changes with their intervals and adjusted p-values; ``None`` where not tested.
     """
-    resampling = resampling_of(config)
-    tested = {index: pair for index, pair in enumerate(pairs) if pair is not None and pair.height}
-    changes: list[_Change | None] = [None] * len(pairs)
-    if not tested:
-        return changes
-    query_ids = sorted(set().union(*(pair["query_id"] for pair in tested.values())))
-    places = {query_id: place for place, query_id in enumerate(query_ids)}
-    differences = np.full((len(query_ids), len(tested)), np.nan)
-    for column, pair in enumerate(tested.values()):
-        rows = [places[query_id] for query_id in pair["query_id"]]
-        differences[rows, column] = (pair["current"] - pair["baseline"]).to_numpy()
-    facts = name_method(*choose_method(None, None), "")
-    ((comparisons, p_values),) = decide_families([differences], facts, **resampling)
-    columns = zip(tested.items(), comparisons, p_values.tolist(), strict=True)
-    for column, ((index, pair), found, p_value) in enumerate(columns):
-        shown = found
+    shared = [None if pair is None else pair.shared for pair in pairs]
+    tested = [pair for pair in shared if pair is not None and pair.ids]
+    method = Method(resampling_of(config), *choose_method(None, None))
+    compared = iter(compare_scores(tested, method, one_family=True) if tested else [])
+    changes: list[_Change | None] = []
+    for pair in shared:
+        if pair is None or not pair.ids:
+            changes.append(None)
+            continue
+        comparison = next(compared)
         if alone:
-            (((shown,), _),) = decide_families([differences[:, [column]]], facts, **resampling)
-        ci = interval_from(shown, resampling["resamples"])
-        changes[index] = _Change(pair, found, ci, p_value)
+            ci = compare_scores([pair], method)[0].ci
+            comparison = comparison.model_copy(update={"ci": ci})
+        changes.append(_Change(pair, comparison, method.options["confidence"]))
     return changes
-
-
-def _find_fallen(pair: pl.DataFrame, sign: float) -> list[QueryChange]:
-    """Return the queries that got worse, largest loss first.
-
-    Args:
-        pair: ``query_id, current, baseline``.
-        sign: -1 if lower is better, else 1.
-    """
-    lost = sign * (pl.col("baseline") - pl.col("current"))
-    fallen = (
-        pair.with_columns(lost.alias("lost"))
-        .filter(pl.col("lost") > EQUAL)
-        .sort(["lost", "query_id"], descending=[True, False])
-    )
-    columns = ["query_id", "baseline", "current"]
-    return [QueryChange(*row) for row in fallen.select(columns).iter_rows()]

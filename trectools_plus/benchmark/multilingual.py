@@ -2,7 +2,11 @@
 
 A mean over queries of two languages depends on the number of queries of each. So each language is
 evaluated on its own test set, and only the means of the languages are combined, with equal weights.
-If the sets are parallel, variance and gap have intervals from paired comparisons.
+
+Test sets are parallel if they have the same query ids and, id by id, the same terms of the highest
+grade: each query is the same meaning in another language. The difference of two languages is then
+paired, and its interval does not contain the variation between meanings; variance and gap have
+intervals from these comparisons.
 """
 
 from __future__ import annotations
@@ -11,39 +15,37 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+import polars as pl
 from pydantic import Field
 
-from trectools_plus.benchmark.parallel import ParallelScores, describe_differences
-from trectools_plus.benchmark.report import BenchmarkReport, Comparison
-from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel
+from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
+from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Qrels
+from trectools_plus.measures.definitions.base import FloatArray
+from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
+from trectools_plus.statistics import variance_of_means
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
+from trectools_plus.statistics.method import describe_family
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores, interval_of
 from trectools_plus.testsets.languages import languages_in
 from trectools_plus.testsets.loading import load_test_set
-from trectools_plus.text import plural
+from trectools_plus.text import listed, plural
 
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
 PARALLEL_SETS = tuple(f"hpo-{language}-standard" for language in ("en", "de", "fr", "es", "nl"))
 """The default test sets: the same meanings in five languages."""
 DEFAULT_FOLDER = Path("results") / "multilingual"
-
-
-class LanguageMeasure(ReportModel):
-    """One measure of one mode in one language."""
-
-    mean: float | None
-    """Over the queries of this language only; null if undefined."""
-    n: int
-    """Number of queries in the mean."""
-    ci: ConfidenceInterval | None
-    """The interval of the mean."""
 
 
 class LanguageResult(ReportModel):
@@ -59,7 +61,7 @@ class LanguageResult(ReportModel):
     """Number of queries."""
     folder: str
     """The folder of the report."""
-    modes: dict[str, dict[str, LanguageMeasure]]
+    modes: dict[str, dict[str, StratumResult]]
     """By mode and measure."""
     notes: list[str] = Field(default_factory=list)
     """The notes of the report."""
@@ -326,16 +328,50 @@ def _describe_scored(results: Mapping[str, BenchmarkResult]) -> str | None:
 def _pair(
     mode: str, across: dict[str, CrossLingual], results: Mapping[str, BenchmarkResult]
 ) -> list[Comparison]:
-    """Return the paired differences of a mode, and add their intervals to its figures."""
+    """Return the paired differences of a mode, and add their intervals to its figures.
+
+    The p-values are adjusted for all pairs of languages on one measure.
+    """
     report = next(iter(results.values())).report
+    config, measures = report.manifest.config, list(across)
+    options = resampling_of(config)
     tables = {language: one.per_query.filter(run=mode) for language, one in results.items()}
-    scores = ParallelScores(tables, list(across), report.manifest.config)
-    compared = scores.compare()
-    pairs = {(one.measure, frozenset((one.baseline, one.contrast))): one for one in compared}
-    for measure, figures in across.items():
-        changes: dict[str, object] = {"variance_ci": scores.interval_of_variance(measure)}
+    query_ids = next(iter(tables.values()))["query_id"].unique().sort().to_list()
+    values = {
+        language: _score_table(table, query_ids, measures) for language, table in tables.items()
+    }
+    pairs = list(combinations(values, 2))
+    scores = [
+        PairedScores(
+            one,
+            other,
+            name,
+            query_ids,
+            values[one][:, place],
+            values[other][:, place],
+            report.higher_is_better(name),
+        )
+        for one, other in pairs
+        for place, name in enumerate(measures)
+        if not report.is_sum(name)
+    ]
+    method = Method(
+        options,
+        str(config.get("correction", "holm")),
+        str(config.get("test", "randomisation")),
+        describe_family(len(pairs), len(values)),
+    )
+    compared = compare_scores(scores, method) if scores else []
+    found = {(one.measure, frozenset((one.baseline, one.contrast))): one for one in compared}
+    for place, (measure, figures) in enumerate(across.items()):
+        table = np.column_stack([of_language[:, place] for of_language in values.values()])
+        interval = None
+        if not np.isnan(table).any():
+            # Each resample draws the same queries for all languages.
+            interval = interval_of(variance_of_means(table, **options), 0)
+        changes: dict[str, object] = {"variance_ci": interval}
         ends = {figures.best_language or "", figures.worst_language or ""}
-        pair = pairs.get((measure, frozenset(ends)))
+        pair = found.get((measure, frozenset(ends)))
         if pair is not None:
             changes |= {"gap_ci": _not_negative(pair), "gap_p_adjusted": pair.p_adjusted}
         across[measure] = figures.model_copy(update=changes)
@@ -406,10 +442,69 @@ def _language_result(name: str, result: BenchmarkResult) -> LanguageResult:
         folder=str(result.output_dir),
         modes={
             mode: {
-                measure: LanguageMeasure(mean=one.mean, n=one.n, ci=one.ci)
+                measure: StratumResult(mean=one.mean, n=one.n, ci=one.ci)
                 for measure, one in found.measures.items()
             }
             for mode, found in report.modes.items()
         },
         notes=report.notes,
     )
+
+
+_SHOWN = 3
+
+
+def describe_differences(judged: Mapping[str, Qrels]) -> str | None:
+    """Return the reasons why sets are not parallel, in one line; ``None`` if they are.
+
+    Args:
+        judged: The judgments of each language, at least two. Each language is compared with the
+            first.
+    """
+    expected = {language: _best_terms(qrels) for language, qrels in judged.items()}
+    first, *others = expected
+    reasons = []
+    for other in others:
+        here, there = expected[first], expected[other]
+        for lacking, absent in (
+            (other, [one for one in here if one not in there]),
+            (first, [one for one in there if one not in here]),
+        ):
+            if absent:
+                having = first if lacking == other else other
+                reasons.append(
+                    f"{lacking} lacks {plural(len(absent), 'query', 'queries')} of {having} "
+                    f"({listed(absent, _SHOWN)})"
+                )
+        differing = [one for one in here if one in there and here[one] != there[one]]
+        if differing:
+            query_id = differing[0]
+            more = f", and {len(differing) - 1:,} more" if len(differing) > 1 else ""
+            reasons.append(
+                f"query {query_id} expects {_named(here[query_id])} in {first} and "
+                f"{_named(there[query_id])} in {other}{more}"
+            )
+    return "; ".join(reasons) or None
+
+
+def _best_terms(qrels: Qrels) -> dict[str, frozenset[str]]:
+    """Return the terms with the highest grade of each query, in the order of the set."""
+    rows = qrels.frame.filter(
+        (pl.col("relevance") > 0)
+        & (pl.col("relevance") == pl.col("relevance").max().over("query_id"))
+    ).group_by("query_id", maintain_order=True)
+    return {
+        query_id: frozenset(doc_ids)
+        for query_id, doc_ids in rows.agg("doc_id").select("query_id", "doc_id").iter_rows()
+    }
+
+
+def _named(terms: frozenset[str]) -> str:
+    return " and ".join(sorted(terms))
+
+
+def _score_table(table: pl.DataFrame, query_ids: list[str], measures: list[str]) -> FloatArray:
+    """Return the values as an array of shape (queries, measures); undefined values are ``nan``."""
+    wide = table.pivot("measure", index="query_id", values="value").sort("query_id")
+    assert wide["query_id"].to_list() == query_ids
+    return wide.select(pl.col(measures).cast(pl.Float64).fill_null(np.nan)).to_numpy()

@@ -15,8 +15,8 @@ from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.statistics.arrays import ResamplingOptions
-from trectools_plus.statistics.correction import adjust_p_values
-from trectools_plus.statistics.unpaired import UnpairedComparison, unpaired_difference
+from trectools_plus.statistics.paired import UnpairedComparison, unpaired_difference
+from trectools_plus.statistics.systems import adjust_p_values
 from trectools_plus.testsets.model import TestSet
 
 LEAST_QUERIES = 2

@@ -25,10 +25,10 @@ from trectools_plus.benchmark.report import (
     MergedRun,
     ModeResult,
     NearMiss,
-    RunInfo,
+    RunFile,
 )
 from trectools_plus.benchmark.report.folder import ReportFolder, StoredDocuments, read_report_topics
-from trectools_plus.benchmark.report.manifest import hash_config, make_experiment_id
+from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id
 from trectools_plus.benchmark.run.dataset import (
     Dataset,
     hash_qrels,
@@ -247,7 +247,7 @@ class _StoredInputs(BenchmarkInputs):
     def _rewrite(
         self,
         name: str,
-        info: RunInfo | None,
+        info: RunFile | None,
         dataset: Dataset,
         folder: OutputFolder,
         subfolder: str = RUNS_FOLDER,
@@ -276,9 +276,9 @@ class _StoredInputs(BenchmarkInputs):
             values = ids.join(values, on="query_id", how="left", maintain_order="left")
         return values["latency_ms"].fill_null(np.nan).to_numpy()
 
-    def _list_components(self, mode: str) -> dict[str, RunInfo | None]:
+    def _list_components(self, mode: str) -> dict[str, RunFile | None]:
         """List the components of a fusion by report, configuration and files."""
-        found: dict[str, RunInfo | None] = {
+        found: dict[str, RunFile | None] = {
             one.component: one.run for one in self.source.report.components if one.mode == mode
         }
         config = self.source.config

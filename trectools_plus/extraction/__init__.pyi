@@ -6,14 +6,13 @@ from trectools_plus.extraction.extractor import Extractor as Extractor
 from trectools_plus.extraction.report import REPORT_FILE as REPORT_FILE
 from trectools_plus.extraction.report import extraction_report_schema as extraction_report_schema
 from trectools_plus.extraction.report import load_extraction_report as load_extraction_report
+from trectools_plus.extraction.runner import DEFAULT_VALUES as DEFAULT_VALUES
 from trectools_plus.extraction.runner import ExtractionOptions as ExtractionOptions
+from trectools_plus.extraction.runner import SweepOptions as SweepOptions
 from trectools_plus.extraction.runner import run_extraction as run_extraction
+from trectools_plus.extraction.runner import sweep_extraction as sweep_extraction
 from trectools_plus.extraction.settings import ExtractionSettings as ExtractionSettings
-from trectools_plus.extraction.settings import SettingOptions as SettingOptions
 from trectools_plus.extraction.settings import make_extraction_settings as make_extraction_settings
-from trectools_plus.extraction.sweep import DEFAULT_VALUES as DEFAULT_VALUES
-from trectools_plus.extraction.sweep import SweepOptions as SweepOptions
-from trectools_plus.extraction.sweep import sweep_extraction as sweep_extraction
 from trectools_plus.statistics.arrays import Resampling as Resampling
 
 __all__ = [

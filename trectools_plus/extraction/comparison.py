@@ -19,22 +19,23 @@ from trectools_plus.extraction.scoring import (
     FloatArray,
     averages_of,
     figures_of,
-    interval_over_documents,
+    intervals_over_documents,
 )
 from trectools_plus.statistics.arrays import (
-    ROUNDING,
     Resampling,
     check_choice,
     check_level,
     check_resamples,
 )
-from trectools_plus.statistics.paired import PairedComparison, compare_columns, none_if_nan
+from trectools_plus.statistics.comparison import Comparison, ends_of
+from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.paired_tests import MOST_ENUMERATED
 from trectools_plus.statistics.resamples import map_chunks
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class AverageDifference:
     """The difference of one figure and average: B minus A.
 
     Attributes:
@@ -70,8 +71,8 @@ class ExtractionComparison(Displayed):
         matching: ``exact`` or ``soft``.
         resampling: Settings of the intervals and tests.
         differences: The differences, by average and figure.
-        by_document: Id, A's F1 and B's F1 of every document.
-        f1_tests: The paired tests of the documents' F1.
+        by_document: The F1 of A and B of every document.
+        f1: Their comparison, with tests that are not adjusted.
     """
 
     _entries: ClassVar = "differences"
@@ -81,9 +82,9 @@ class ExtractionComparison(Displayed):
     view: View
     matching: Matching
     resampling: Resampling
-    differences: tuple[Difference, ...]
-    by_document: tuple[tuple[str, float, float], ...]
-    f1_tests: PairedComparison
+    differences: tuple[AverageDifference, ...]
+    by_document: PairedScores
+    f1: Comparison
 
 
 def compare_extractions(
@@ -125,16 +126,14 @@ def compare_extractions(
     check_resamples(resampling.resamples, "comparison")
     check_level(resampling.confidence, "comparison")
     a, b = (_table(report, view, matching) for report in (first, second))
-    f1_a, f1_b = figures_of(a)[:, 2], figures_of(b)[:, 2]
-    tests = compare_columns(
-        f1_b - f1_a,
-        **asdict(resampling),
-    )[0]
     ids = [document.doc_id for document in first.documents]
-    rows = zip(ids, f1_a.tolist(), f1_b.tolist(), strict=True)
+    names = first.system.name, second.system.name
+    f1_a, f1_b = figures_of(a)[:, 2], figures_of(b)[:, 2]
+    scores = PairedScores(*names, "F1", ids, f1_a, f1_b)
+    compared = compare_scores([scores], Method(asdict(resampling)))[0]  # type: ignore[arg-type]
     differences = _differences(a, b, resampling)
     return ExtractionComparison(
-        first, second, view, matching, resampling, differences, tuple(rows), tests
+        first, second, view, matching, resampling, differences, scores, compared
     )
 
 
@@ -160,23 +159,27 @@ def _table(report: ExtractionReport, view: str, matching: str) -> FloatArray:
     return np.array(cells, dtype=np.float64)
 
 
-def _differences(a: FloatArray, b: FloatArray, resampling: Resampling) -> tuple[Difference, ...]:
+def _differences(
+    a: FloatArray, b: FloatArray, resampling: Resampling
+) -> tuple[AverageDifference, ...]:
     first, second = averages_of(a)[0], averages_of(b)[0]
-    low, high = interval_over_documents(
-        lambda weights: averages_of(b, weights) - averages_of(a, weights), len(a), resampling
+    intervals = intervals_over_documents(
+        lambda weights: averages_of(b, weights) - averages_of(a, weights),
+        len(a),
+        resampling,
     )
+    ends = [[ends_of(ci) for ci in row] for row in intervals]
     p_values = randomised_p_values(a, b, resampling)
     values = np.stack([first, second, second - first, p_values], axis=-1).tolist()
-    ends = np.stack([low, high], axis=-1).tolist()
     return tuple(
-        Difference(
+        AverageDifference(
             average=average,
             figure=figure,
             first=values[row][column][0],
             second=values[row][column][1],
             difference=values[row][column][2],
-            low=none_if_nan(ends[row][column][0]),
-            high=none_if_nan(ends[row][column][1]),
+            low=ends[row][column][0],
+            high=ends[row][column][1],
             p_value=values[row][column][3],
         )
         for row, average in enumerate(AVERAGES)
@@ -200,7 +203,7 @@ def randomised_p_values(a: FloatArray, b: FloatArray, resampling: Resampling) ->
     Returns:
         Two-sided p-values in (0, 1], shape (3, 3): average (``AVERAGES``), figure (``FIGURES``).
     """
-    observed = np.abs(averages_of(b)[0] - averages_of(a)[0]) - ROUNDING
+    observed = np.abs(averages_of(b)[0] - averages_of(a)[0]) - EQUAL
     differing = np.flatnonzero((a != b).any(axis=1))
     if len(differing) <= MOST_ENUMERATED:
         bits = np.arange(2 ** len(differing))[:, None] >> np.arange(len(differing)) & 1

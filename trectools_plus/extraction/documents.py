@@ -22,7 +22,7 @@ _MAX_LISTED = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class AnnotatedDocument:
     """A text and its gold annotations.
 
     Attributes:
@@ -54,7 +54,7 @@ class AnnotatedDocuments:
 
     name: str
     path: str
-    documents: tuple[Document, ...]
+    documents: tuple[AnnotatedDocument, ...]
     annotations: int
     unmapped: int
     sha256: str
@@ -220,7 +220,7 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
             )
         merged += len(file.annotations) - len(assertions)
         gold = {term_id: strongest(assertions[term_id]) for term_id in sorted(assertions)}
-        documents.append(Document(file.doc_id, file.full_text, gold))
+        documents.append(AnnotatedDocument(file.doc_id, file.full_text, gold))
     if replaced:
         notes.append(f"gold ids replaced by the ontology: {_join_some(replaced)}")
     if unknown:
@@ -248,7 +248,7 @@ def _join_some(items: set[str]) -> str:
     return ", ".join(sorted(items)[:_MAX_LISTED]) + more
 
 
-def _hash(documents: Iterable[Document]) -> str:
+def _hash(documents: Iterable[AnnotatedDocument]) -> str:
     digest = hashlib.sha256()
     for document in documents:
         gold = "".join(f"\0{term_id}\0{one}" for term_id, one in document.gold.items())

@@ -8,56 +8,50 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import ValidationError, model_validator
 
+from trectools_plus.choices import Relation
 from trectools_plus.display import TextTable, as_cell
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.predictions import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.files.source import read_source
-from trectools_plus.models import Model
+from trectools_plus.models import Provenance, ReportModel
+from trectools_plus.statistics.comparison import ConfidenceInterval
+from trectools_plus.statistics.intervals import METHOD_NAMES
 from trectools_plus.text import plural
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
 REPORT_FILE = "ExtractionReport.json"
 
-Relation = Literal["parent", "child", "sibling"]
 
-
-class _Model(Model):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Interval(_Model):
-    """An interval over documents."""
-
-    low: float
-    high: float
-    level: float
-    resamples: int
-    """Bootstrap resamples drawn; 0 if the method draws none."""
-    method: str = "percentile bootstrap"
-    """The method; percentile bootstrap in earlier reports, which do not contain it."""
-
-
-class Figure(_Model):
+class ExtractionFigure(ReportModel):
     """The value of precision, recall or F1, in [0, 1]."""
 
     value: float
-    ci: Interval | None
+    ci: ConfidenceInterval | None
     """Null if intervals were not requested, or if no interval is valid because no document changes
     the value."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _name_method(cls, values: Any) -> Any:
+        """Name the method of intervals of earlier reports, which do not contain it."""
+        ci = values.get("ci") if isinstance(values, dict) else None
+        if isinstance(ci, dict):
+            return {**values, "ci": {"method": METHOD_NAMES["percentile"], **ci}}
+        return values
 
-class Score(_Model):
+
+class Score(ReportModel):
     """Precision, recall and F1 of one view, matching and average."""
 
-    precision: Figure
-    recall: Figure
-    f1: Figure
+    precision: ExtractionFigure
+    recall: ExtractionFigure
+    f1: ExtractionFigure
 
 
-class DocumentCounts(_Model):
+class DocumentCounts(ReportModel):
     """The counts and figures of one document, for one view and matching."""
 
     credit_predicted: float
@@ -69,7 +63,7 @@ class DocumentCounts(_Model):
     f1: float
 
 
-class DocumentResult(_Model):
+class DocumentResult(ReportModel):
     """One document."""
 
     doc_id: str
@@ -77,7 +71,7 @@ class DocumentResult(_Model):
     """By view (present, any, strict), then matching (exact, soft)."""
 
 
-class Mistake(_Model):
+class Mistake(ReportModel):
     """A missed gold term, or a predicted term that is not a gold term."""
 
     doc_id: str
@@ -90,7 +84,7 @@ class Mistake(_Model):
     """The text of the first mention; null if unknown."""
 
 
-class NearMiss(_Model):
+class NearPair(ReportModel):
     """A spurious term that is related to a missed term."""
 
     doc_id: str
@@ -102,16 +96,16 @@ class NearMiss(_Model):
     missed_label: str
 
 
-class Mistakes(_Model):
+class Mistakes(ReportModel):
     """The mistakes in one view, with exact matching."""
 
     view: str
     missed: list[Mistake]
     spurious: list[Mistake]
-    near: list[NearMiss]
+    near: list[NearPair]
 
 
-class DatasetFacts(_Model):
+class DatasetFacts(ReportModel):
     """The annotated documents."""
 
     name: str
@@ -129,7 +123,7 @@ class DatasetFacts(_Model):
     sha256: str
 
 
-class SystemFacts(_Model):
+class SystemFacts(ReportModel):
     """The system that was scored."""
 
     name: str
@@ -141,27 +135,21 @@ class SystemFacts(_Model):
     """Hash of the predictions."""
 
 
-class Manifest(_Model):
+class ExtractionManifest(Provenance):
     """The conditions under which the report was created."""
 
-    created_at: str
-    command: str | None
     ontology: str
     similarity: str
     """The similarity formula of the soft matching."""
     root: str | None = None
     """Only terms below this term are scored, both gold and predicted; null if all are."""
-    seed: int
-    packages: dict[str, str]
-    python: str
-    platform: str
 
 
-class ExtractionReport(_Model):
+class ExtractionReport(ReportModel):
     """The results of one system on one dataset."""
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
-    manifest: Manifest
+    manifest: ExtractionManifest
     dataset: DatasetFacts
     system: SystemFacts
     scores: dict[str, dict[str, dict[str, Score]]]

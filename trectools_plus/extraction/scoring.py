@@ -22,20 +22,22 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.choices import Matching, View
-from trectools_plus.extraction.documents import Document
+from trectools_plus.extraction.documents import AnnotatedDocument
 from trectools_plus.extraction.predictions import Assertion, Prediction
-from trectools_plus.extraction.report import Mistake, Mistakes, NearMiss, Relation
-from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.extraction.report import Mistake, Mistakes, NearPair
+from trectools_plus.ontology.ontology import Ontology, relation_of
 from trectools_plus.ontology.similarity import best_matches, formula_named
 from trectools_plus.statistics.arrays import (
-    ROUNDING,
     Resampling,
     check_choice,
     check_level,
     check_resamples,
 )
+from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.statistics.intervals import BEST_BOOTSTRAP, INTERVALS, resampled_ends
+from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.resamples import draw_counts, map_chunks
+from trectools_plus.statistics.scores import report_interval
 
 FloatArray = npt.NDArray[np.float64]
 VIEWS: tuple[View, ...] = get_args(View)
@@ -70,7 +72,7 @@ def _predicted_items(predictions: Iterable[Prediction], view: View) -> frozenset
 
 
 def count(
-    documents: Sequence[Document],
+    documents: Sequence[AnnotatedDocument],
     predictions: Mapping[str, Sequence[Prediction]],
     view: View,
     credit: Credit,
@@ -179,23 +181,21 @@ _BLOCK = 500
 """Documents that are left out at once, which bounds the memory."""
 
 
-def bootstrap_averages(table: FloatArray, resampling: Resampling) -> tuple[FloatArray, FloatArray]:
-    """Return intervals of the averages over documents.
+def intervals_of_averages(
+    table: FloatArray, resampling: Resampling
+) -> list[list[ConfidenceInterval | None]]:
+    """Return intervals of the averages over documents, by average and figure.
 
     Args:
         table: Counts, shape (n_documents, 4).
         resampling: The number of resamples, the seed, the level and the method.
 
-    Returns:
-        Lower and upper ends, both of shape (3, 3); ``nan`` as in :func:`interval_over_documents`.
-
     Raises:
         UsageError: If the number of resamples or the level is out of range.
     """
-    low, high = interval_over_documents(
-        lambda weights: averages_of(table, weights), len(table), resampling
+    return intervals_over_documents(
+        lambda weights: averages_of(table, weights), len(table), resampling, (0.0, 1.0)
     )
-    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
 
 def method_over_documents(interval: str) -> str:
@@ -207,20 +207,25 @@ def method_over_documents(interval: str) -> str:
     return BEST_BOOTSTRAP if interval in ("auto", "wilson") else interval
 
 
-def interval_over_documents(
-    statistic: Callable[[FloatArray], FloatArray], n_documents: int, resampling: Resampling
-) -> tuple[FloatArray, FloatArray]:
-    """Return the interval of a statistic over documents.
+def intervals_over_documents(
+    statistic: Callable[[FloatArray], FloatArray],
+    n_documents: int,
+    resampling: Resampling,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+) -> list[list[ConfidenceInterval | None]]:
+    """Return the intervals of a table of statistics over documents.
 
     ``t`` uses the jackknife's standard error (Efron and Tibshirani 1993, 11.5).
 
     Args:
-        statistic: Takes weights of shape (n, n_documents), and returns values of shape (n, …).
+        statistic: Takes weights of shape (n, n_documents), and returns values of shape (n, rows,
+            columns).
         n_documents: The number of documents, at least 2.
         resampling: The number of resamples, the seed, the level and the method.
+        bounds: The lowest and the highest possible value.
 
     Returns:
-        Lower and upper ends; ``nan`` where every document can be left out without a change, which
+        By row and column; ``None`` where every document can be left out without a change, which
         allows no interval.
 
     Raises:
@@ -252,13 +257,18 @@ def interval_over_documents(
         low, high = resampled_ends(
             drawn, estimate.ravel(), deviations, method, resampling.confidence
         )
-    constant = np.abs(deviations).max(axis=0) <= ROUNDING
-    low, high = (np.where(constant, np.nan, ends) for ends in (low, high))
-    return low.reshape(estimate.shape), high.reshape(estimate.shape)
+    constant = np.abs(deviations).max(axis=0) <= EQUAL
+    low, high = (np.clip(ends, *bounds) for ends in (low, high))
+    found = [
+        None if is_constant else report_interval((one, other), resampling, method)
+        for is_constant, one, other in zip(constant, low.tolist(), high.tolist(), strict=True)
+    ]
+    columns = estimate.shape[1]
+    return [found[start : start + columns] for start in range(0, len(found), columns)]
 
 
 def find_mistakes(
-    documents: Sequence[Document],
+    documents: Sequence[AnnotatedDocument],
     predictions: Mapping[str, Sequence[Prediction]],
     ontology: Ontology,
     view: View = "present",
@@ -268,7 +278,7 @@ def find_mistakes(
     A spurious term that is a parent, child or sibling of a missed term of the same document is also
     listed as a near miss.
     """
-    missed, spurious, near = list[Mistake](), list[Mistake](), list[NearMiss]()
+    missed, spurious, near = list[Mistake](), list[Mistake](), list[NearPair]()
     for document in documents:
         found = predictions.get(document.doc_id, ())
         by_term = {prediction.term_id: prediction for prediction in found}
@@ -278,7 +288,7 @@ def find_mistakes(
         missed += [_mistake(document, term_id, ontology, None) for term_id in missing]
         spurious += [_mistake(document, one, ontology, by_term[one]) for one in wrong]
         near += [
-            NearMiss(
+            NearPair(
                 doc_id=document.doc_id,
                 spurious_id=term_id,
                 spurious_label=_label(ontology, term_id),
@@ -293,20 +303,8 @@ def find_mistakes(
     return Mistakes(view=view, missed=missed, spurious=spurious, near=near)
 
 
-def relation_of(ontology: Ontology, term_id: str, other: str) -> Relation | None:
-    """Return how a term is related to another; ``None`` if it is not, or an id is unknown."""
-    if term_id == other or term_id not in ontology or other not in ontology:
-        return None
-    above, above_other = set(ontology.parents[term_id]), set(ontology.parents[other])
-    if term_id in above_other:
-        return "parent"
-    if other in above:
-        return "child"
-    return "sibling" if above & above_other else None
-
-
 def _mistake(
-    document: Document, term_id: str, ontology: Ontology, prediction: Prediction | None
+    document: AnnotatedDocument, term_id: str, ontology: Ontology, prediction: Prediction | None
 ) -> Mistake:
     start, end = prediction.spans[0] if prediction and prediction.spans else (0, 0)
     return Mistake(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
@@ -65,26 +65,6 @@ class ExtractionSettings(Model):
         if isinstance(values, dict) and values.get("retriever") in ("lexical", "hybrid"):
             return {"chunk_threshold": 0.0, **values}
         return values
-
-
-class SettingOptions(TypedDict, total=False):
-    """Settings from the command line; ``None`` means the default."""
-
-    method: ExtractionMethod | None
-    retriever: str | None
-    level: ChunkLevel | None
-    num_results: int | None
-    chunk_threshold: float | None
-    min_confidence: float | None
-    top_term_only: bool | None
-    verify: bool | None
-    assertions: bool | None
-    max_gap: int | None
-    variations: bool | None
-    inexact_synonyms: bool | None
-    shortest_abbreviation: int | None
-    root: str | None
-    min_depth: int | None
 
 
 def make_extraction_settings(

@@ -13,9 +13,7 @@ from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
 from typing import Literal
 
-from trectools_plus.benchmark.compare.method import MAX_T
-from trectools_plus.benchmark.report import BenchmarkReport, Comparison, Latency
-from trectools_plus.benchmark.report.parts import ConfidenceInterval, ends_of
+from trectools_plus.benchmark.report import BenchmarkReport, Latency
 from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.display import Cell, Displayed, TableColumn, TableRow, TextTable
 from trectools_plus.errors import UsageError
@@ -30,6 +28,8 @@ from trectools_plus.reporting.wording import (
     show_ci,
     show_p,
 )
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
+from trectools_plus.statistics.method import MAX_T
 from trectools_plus.text import plural
 
 SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"

@@ -12,14 +12,13 @@ from pathlib import Path
 import polars as pl
 from pydantic import BaseModel
 
-from trectools_plus.benchmark.report import Comparison
-from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.display import Cell, TextTable, html_table
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.comparison import ComparisonTable, Layout
 from trectools_plus.reporting.markdown import harmless, render_table, show_superscript
+from trectools_plus.statistics.comparison import Comparison, ends_of
 
 DEFAULT_LAYOUT = Layout()
 _STYLE = (

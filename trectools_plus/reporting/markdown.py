@@ -5,12 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 
-from trectools_plus.benchmark.report import (
-    BenchmarkReport,
-    Comparison,
-    ModeResult,
-    StratumResult,
-)
+from trectools_plus.benchmark.report import BenchmarkReport, ModeResult, StratumResult
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.display import Cell, TextTable
 from trectools_plus.reporting.analyses import analysis_sections
@@ -59,6 +54,7 @@ from trectools_plus.reporting.wording import (
     state_without_relevant,
     target_lines,
 )
+from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.text import plural
 
 _LONG = 12

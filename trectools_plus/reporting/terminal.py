@@ -8,7 +8,6 @@ from math import ceil
 from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
 from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import BEST, ComparisonTable, ShownMean, report_table
@@ -28,6 +27,7 @@ from trectools_plus.reporting.wording import (
     show_interval,
     target_lines,
 )
+from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import make_console, plural
 
 if TYPE_CHECKING:

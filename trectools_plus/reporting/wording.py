@@ -8,10 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trectools_plus.benchmark.compare.method import EQUAL, MAX_T, alpha_of, describe_family
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    Comparison,
     ComponentMeasure,
     ComponentResult,
     FindingRecord,
@@ -22,7 +20,8 @@ from trectools_plus.benchmark.report import (
     TermLabel,
     UpliftResult,
 )
-from trectools_plus.benchmark.report.parts import ConfidenceInterval
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
+from trectools_plus.statistics.method import EQUAL, MAX_T, alpha_of, describe_family
 from trectools_plus.text import join_names, plural
 
 _NUMBER = re.compile(r"[*\[<>≥≤+−-]* ?(\d[\d,.]*%?(?![\w:])|∞)")

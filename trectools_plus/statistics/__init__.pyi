@@ -5,18 +5,20 @@ from trectools_plus.statistics.agreement import Agreement as Agreement
 from trectools_plus.statistics.agreement import cohens_kappa as cohens_kappa
 from trectools_plus.statistics.agreement import krippendorffs_alpha as krippendorffs_alpha
 from trectools_plus.statistics.arrays import Resampling as Resampling
-from trectools_plus.statistics.bootstrap import Intervals as Intervals
-from trectools_plus.statistics.bootstrap import bootstrap_intervals as bootstrap_intervals
-from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
+from trectools_plus.statistics.comparison import BayesianComparison as BayesianComparison
+from trectools_plus.statistics.intervals import Intervals as Intervals
+from trectools_plus.statistics.intervals import bootstrap_intervals as bootstrap_intervals
 from trectools_plus.statistics.intervals import mean_intervals as mean_intervals
 from trectools_plus.statistics.intervals import wilson_intervals as wilson_intervals
-from trectools_plus.statistics.paired import BayesianComparison as BayesianComparison
 from trectools_plus.statistics.paired import PairedComparison as PairedComparison
+from trectools_plus.statistics.paired import UnpairedComparison as UnpairedComparison
 from trectools_plus.statistics.paired import bayesian_comparison as bayesian_comparison
 from trectools_plus.statistics.paired import check_rope as check_rope
 from trectools_plus.statistics.paired import compare_columns as compare_columns
 from trectools_plus.statistics.paired import paired_difference as paired_difference
 from trectools_plus.statistics.paired import probabilities_of as probabilities_of
+from trectools_plus.statistics.paired import unpaired_difference as unpaired_difference
+from trectools_plus.statistics.paired import unpaired_t_test as unpaired_t_test
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS as PAIRED_TESTS
 from trectools_plus.statistics.paired_tests import PairedTest as PairedTest
 from trectools_plus.statistics.power import SizeAdvice as SizeAdvice
@@ -26,20 +28,21 @@ from trectools_plus.statistics.power import queries_needed as queries_needed
 from trectools_plus.statistics.power import (
     smallest_detectable_difference as smallest_detectable_difference,
 )
-from trectools_plus.statistics.rankings import kendall_tau as kendall_tau
-from trectools_plus.statistics.rankings import rank_biased_overlap as rank_biased_overlap
-from trectools_plus.statistics.rankings import tau_ap as tau_ap
-from trectools_plus.statistics.reproducibility import (
+from trectools_plus.statistics.rankings import (
     delta_relative_improvement as delta_relative_improvement,
 )
-from trectools_plus.statistics.reproducibility import effect_ratio as effect_ratio
-from trectools_plus.statistics.reproducibility import kendall_tau_union as kendall_tau_union
-from trectools_plus.statistics.reproducibility import (
+from trectools_plus.statistics.rankings import effect_ratio as effect_ratio
+from trectools_plus.statistics.rankings import kendall_tau as kendall_tau
+from trectools_plus.statistics.rankings import kendall_tau_union as kendall_tau_union
+from trectools_plus.statistics.rankings import rank_biased_overlap as rank_biased_overlap
+from trectools_plus.statistics.rankings import (
     root_mean_square_error as root_mean_square_error,
 )
-from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
+from trectools_plus.statistics.rankings import tau_ap as tau_ap
+from trectools_plus.statistics.rankings import truncated_overlap as truncated_overlap
 from trectools_plus.statistics.systems import MeanRanks as MeanRanks
 from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
+from trectools_plus.statistics.systems import adjust_p_values as adjust_p_values
 from trectools_plus.statistics.systems import adjust_tests as adjust_tests
 from trectools_plus.statistics.systems import compare_simultaneously as compare_simultaneously
 from trectools_plus.statistics.systems import decide_by_tukey as decide_by_tukey
@@ -51,9 +54,6 @@ from trectools_plus.statistics.systems import pairs_of as pairs_of
 from trectools_plus.statistics.systems import pairwise_differences as pairwise_differences
 from trectools_plus.statistics.systems import randomised_tukey as randomised_tukey
 from trectools_plus.statistics.systems import variance_of_means as variance_of_means
-from trectools_plus.statistics.unpaired import UnpairedComparison as UnpairedComparison
-from trectools_plus.statistics.unpaired import unpaired_difference as unpaired_difference
-from trectools_plus.statistics.unpaired import unpaired_t_test as unpaired_t_test
 
 __all__ = [
     "Agreement",

@@ -18,8 +18,6 @@ BoolArray = npt.NDArray[np.bool_]
 DEFAULT_CONFIDENCE = 0.95
 DEFAULT_RESAMPLES = 10_000
 DEFAULT_SEED = 42
-ROUNDING = 1e-12
-"""Values that differ by less count as equal, because the order of addition changes last bits."""
 
 
 @dataclass(frozen=True)
@@ -148,3 +146,8 @@ def check_choice(value: str, choices: Collection[str], kind: str) -> None:
     """
     if value not in choices:
         raise UsageError(f"unknown {kind} {value!r}", remedy=f"expected {', '.join(choices)}")
+
+
+def none_if_nan(value: float) -> float | None:
+    """Return a plain float, or ``None`` for NaN."""
+    return None if np.isnan(value) else float(value)

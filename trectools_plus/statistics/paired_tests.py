@@ -17,13 +17,13 @@ from trectools_plus.display import Displayed
 from trectools_plus.statistics.arrays import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
-    ROUNDING,
     BoolArray,
     FloatArray,
     IntArray,
     as_table,
     check_resamples,
 )
+from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.resamples import count_extreme, draw_counts, studentised_means
 
 SMALLEST_P = float(np.finfo(np.float64).tiny)
@@ -97,7 +97,7 @@ def bootstrap_test(
     # The mean is made positive, so that exchanging the two systems gives the same p-value.
     positive = np.sort(np.where(mean < 0, -table, table), axis=0)
     shifted = positive - positive.mean(axis=0)
-    threshold = np.abs(mean) - ROUNDING * np.abs(table).max(axis=0)
+    threshold = np.abs(mean) - EQUAL * np.abs(table).max(axis=0)
     shifted, scale = scale_to_range(shifted)
     error = standard_errors(shifted)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -114,8 +114,8 @@ def bootstrap_test(
 def scale_to_range(table: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return columns divided by their ranges, and the ranges; 1 where a range is 0."""
     ranges = np.ptp(table, axis=0)
-    scale = np.where(ranges > ROUNDING, ranges, 1.0)
-    return np.where(ranges > ROUNDING, table / scale, 0.0), scale
+    scale = np.where(ranges > EQUAL, ranges, 1.0)
+    return np.where(ranges > EQUAL, table / scale, 0.0), scale
 
 
 def standard_errors(table: FloatArray) -> FloatArray:
@@ -149,7 +149,7 @@ def randomisation_test(
     check_resamples(resamples, "randomisation test")
     mean = table.mean(axis=0)
     sizes = np.sort(np.abs(table), axis=0)
-    threshold = np.abs(mean) - ROUNDING * sizes[-1]
+    threshold = np.abs(mean) - EQUAL * sizes[-1]
     few = (table != 0).sum(axis=0) <= MOST_ENUMERATED
     p_value = np.empty(len(mean))
     for column in np.flatnonzero(few):
@@ -206,7 +206,7 @@ def t_test(differences: npt.ArrayLike) -> ColumnTests:
     table = np.sort(as_table(differences, "t-test"), axis=0)
     rows = len(table)
     uninformative = _uninformative(table)
-    constant = ~uninformative & (_deviations(table) <= ROUNDING)
+    constant = ~uninformative & (_deviations(table) <= EQUAL)
     statistic = np.where(constant, np.copysign(np.inf, table[0]), 0.0)
     p_value = np.where(constant, SMALLEST_P, 1.0)
     varying = ~uninformative & ~constant

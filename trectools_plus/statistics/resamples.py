@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.distributed import current_workers
-from trectools_plus.statistics.arrays import ROUNDING, BoolArray, FloatArray, IntArray
+from trectools_plus.statistics.arrays import BoolArray, FloatArray, IntArray
+from trectools_plus.statistics.method import EQUAL
 
 T = TypeVar("T")
 
@@ -240,7 +241,7 @@ def studentised_means(counts: FloatArray, table: FloatArray, defined: BoolArray)
     variances = counts @ table**2
     variances /= n
     variances -= squares
-    equal = variances <= ROUNDING
+    equal = variances <= EQUAL
     some_equal = bool(equal.any())
     if some_equal:
         variances[equal] = 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Unpack
@@ -15,7 +15,6 @@ from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
-    ROUNDING,
     BoolArray,
     FloatArray,
     IntArray,
@@ -26,15 +25,22 @@ from trectools_plus.statistics.arrays import (
     check_level,
     check_resamples,
 )
-from trectools_plus.statistics.bootstrap import Intervals
-from trectools_plus.statistics.correction import CORRECTIONS, adjust_p_values
 from trectools_plus.statistics.intervals import (
     BEST_BOOTSTRAP,
     FEW,
     FEW_NOTE,
     MIN_VALUES,
+    Intervals,
     has_few,
     resampled_ends,
+)
+from trectools_plus.statistics.method import (
+    EQUAL,
+    FAMILY_TESTS,
+    MAX_T,
+    TUKEY,
+    alpha_of,
+    choose_method,
 )
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
 from trectools_plus.statistics.paired_tests import (
@@ -53,10 +59,68 @@ from trectools_plus.statistics.resamples import (
 )
 from trectools_plus.text import plural
 
-TUKEY = "tukey_hsd"
-MAX_T = "max_t"
-FAMILY_TESTS = (TUKEY, MAX_T)
-"""Corrections that are tests of a whole family, in place of a paired test."""
+
+def adjust_p_values(p_values: npt.ArrayLike, method: str = "holm") -> FloatArray:
+    """Adjust the p-values of one family of comparisons.
+
+    A comparison is significant in its family if its adjusted p-value is at most the level. With
+    ``holm`` and ``bonferroni`` the level limits the probability of one or more false positives;
+    with ``benjamini_hochberg`` it limits the expected share of false positives among the
+    significant comparisons.
+
+    Args:
+        p_values: The family, shape (comparisons,): all comparisons that were made, without a
+            baseline against itself. ``nan`` marks a comparison that was not made; it is not counted
+            and stays ``nan``.
+        method: ``holm`` (Holm 1979: the same guarantee as Bonferroni with more power),
+            ``bonferroni``, ``benjamini_hochberg`` (1995, for independent or positively dependent
+            tests) or ``none``.
+
+    Returns:
+        Adjusted p-values in the same order, each at least its p-value and at most 1.
+
+    Raises:
+        UsageError: If the shape is wrong, a p-value is outside [0, 1], or the method is unknown.
+    """
+    family = np.asarray(p_values, dtype=np.float64)
+    check_choice(method, CORRECTIONS, "correction")
+    if family.ndim != 1 or ((family < 0) | (family > 1)).any():
+        raise UsageError(
+            "expected p-values between 0 and 1 in an array of one dimension",
+            where="correction",
+            remedy="pass one p-value per comparison, shape (comparisons,)",
+        )
+    made = ~np.isnan(family)
+    order = np.argsort(family[made], kind="stable")
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.minimum(1.0, CORRECTIONS[method](family[made][order]))
+    result = np.full(family.shape, np.nan)
+    result[made] = adjusted
+    return result
+
+
+def _holm(ascending: FloatArray) -> FloatArray:
+    n_remaining = np.arange(len(ascending), 0, -1)
+    return np.maximum.accumulate(ascending * n_remaining)
+
+
+def _bonferroni(ascending: FloatArray) -> FloatArray:
+    return ascending * len(ascending)
+
+
+def _benjamini_hochberg(ascending: FloatArray) -> FloatArray:
+    rank = np.arange(1, len(ascending) + 1)
+    scaled = ascending * (len(ascending) / rank)
+    return np.minimum.accumulate(scaled[::-1])[::-1]
+
+
+CORRECTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "holm": _holm,
+    "bonferroni": _bonferroni,
+    "benjamini_hochberg": _benjamini_hochberg,
+    "none": lambda ascending: ascending,
+}
+"""By name, a function that adjusts ascending p-values; its results may exceed 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -155,8 +219,7 @@ def pairwise_differences(
             test is combined with baselines.
     """
     table = as_table(scores, "comparisons")
-    correction = correction or (MAX_T if test is None else "holm")
-    test = test or "randomisation"
+    correction, test = choose_method(correction, test)
     check_choice(test, PAIRED_TESTS, "paired test")
     check_choice(correction, [*CORRECTIONS, *FAMILY_TESTS], "correction")
     systems = table.shape[1]
@@ -180,11 +243,7 @@ def pairwise_differences(
     if correction == MAX_T:
         comparisons, adjusted = compare_simultaneously(differences, comparisons, **options)
     elif correction == TUKEY:
-        adjusted, borderline = decide_by_tukey(table, pairs, **options)
-        comparisons = [
-            replace(one, borderline=bool(near))
-            for one, near in zip(comparisons, borderline, strict=True)
-        ]
+        comparisons, adjusted = decide_by_tukey(table, pairs, comparisons, **options)
     else:
         comparisons, adjusted = adjust_tests(differences, comparisons, test, correction, **options)
     return SystemComparisons(
@@ -247,7 +306,7 @@ def compare_families(
         options: As for the comparisons.
     """
     settings = Resampling(**options)
-    alpha = round(1.0 - settings.confidence, 12)
+    alpha = alpha_of(settings.confidence)
     families = [
         _Family.of(table, found) for table, found in zip(differences, comparisons, strict=True)
     ]
@@ -298,7 +357,7 @@ class _Family:
         table = as_table(differences, "simultaneous intervals", undefined=True)
         # In an order that depends on the values only: signs, columns, rows.
         means = np.array([one.difference or 0.0 for one in comparisons])
-        table = np.where(np.abs(table) <= ROUNDING, 0.0, np.where(means < 0, -table, table))
+        table = np.where(np.abs(table) <= EQUAL, 0.0, np.where(means < 0, -table, table))
         order = np.argsort(-np.abs(means), kind="stable")
         table = table[np.lexsort(table[:, order].T[::-1])]
         defined = ~np.isnan(table)
@@ -306,7 +365,7 @@ class _Family:
         n = np.array([one.n for one in comparisons])
         with np.errstate(divide="ignore", invalid="ignore"):
             errors = np.sqrt((scaled**2).sum(axis=0) / (n - 1) / n) * scale
-            observed = np.where(errors > 0, (np.abs(means) - ROUNDING) / errors, np.inf)
+            observed = np.where(errors > 0, (np.abs(means) - EQUAL) / errors, np.inf)
         lowest = np.minimum(2.0 ** (1.0 - (defined & (table != 0)).sum(axis=0)), 1.0)
         lowest[n < MIN_VALUES] = 1.0
         centered = CenteredFamily(scaled, defined, observed)
@@ -387,7 +446,7 @@ def adjust_tests(
     """
     settings = Resampling(**options)
     table = as_table(differences, "adjusted tests", undefined=True)
-    alpha = round(1.0 - settings.confidence, 12)
+    alpha = alpha_of(settings.confidence)
     p_values = np.array([one.tests[test].p_value if one.n else np.nan for one in comparisons])
     found = list(comparisons)
     drawn = _drawn_columns(table, test)
@@ -418,7 +477,7 @@ def _drawn_columns(table: FloatArray, test: str) -> BoolArray:
     if test == "paired_bootstrap":
         return np.ones(table.shape[1], dtype=bool)
     if test == "randomisation":
-        different = np.abs(np.nan_to_num(table)) > ROUNDING
+        different = np.abs(np.nan_to_num(table)) > EQUAL
         return np.asarray(different.sum(axis=0) > MOST_ENUMERATED)
     return np.zeros(table.shape[1], dtype=bool)
 
@@ -473,7 +532,7 @@ def variance_of_means(scores: npt.ArrayLike, **options: Unpack[IntervalOptions])
     drawn = np.concatenate(map_chunks(variances, rows, settings.resamples, settings.seed))
     method = "percentile" if settings.interval == "percentile" else BEST_BOOTSTRAP
     low, high = np.full(1, np.nan), np.full(1, np.nan)
-    if np.ptp(drawn) > ROUNDING:
+    if np.ptp(drawn) > EQUAL:
         influence = ((table - means) * (means - means.mean())).sum(axis=1, keepdims=True)
         low, high = resampled_ends(drawn[:, None], estimate, influence, method, settings.confidence)
     return Intervals(
@@ -545,35 +604,47 @@ def randomised_tukey(
     drawn = np.sort(np.concatenate(map_chunks(distances, table.size, resamples, seed)))
     means = np.sort(table, axis=0).mean(axis=0)
     observed = np.abs(means[:, None] - means[None, :])
-    below = np.searchsorted(drawn, observed - ROUNDING * np.abs(table).max(initial=0.0))
+    below = np.searchsorted(drawn, observed - EQUAL * np.abs(table).max(initial=0.0))
     p_values = (1.0 + resamples - below) / (1.0 + resamples)
     np.fill_diagonal(p_values, 1.0)
     return np.asarray(p_values)
 
 
 def decide_by_tukey(
-    scores: npt.ArrayLike, pairs: Sequence[tuple[int, int]], **options: Unpack[IntervalOptions]
-) -> tuple[FloatArray, BoolArray]:
-    """Return the p-values of pairs by :func:`randomised_tukey`, and which ones are borderline.
+    scores: FloatArray,
+    pairs: Sequence[tuple[int, int]],
+    comparisons: Sequence[PairedComparison],
+    **options: Unpack[IntervalOptions],
+) -> tuple[list[PairedComparison], FloatArray]:
+    """Decide about pairs of systems by :func:`randomised_tukey`.
 
     While the 99% Monte Carlo interval of a p-value contains the level, the number of resamples is
     doubled, up to eight times the requested number.
 
     Args:
-        scores: As for :func:`randomised_tukey`.
+        scores: Shape (queries, systems); only queries with all scores count.
         pairs: Column numbers.
+        comparisons: Of these pairs.
         options: ``confidence``, ``resamples`` and ``seed``.
+
+    Returns:
+        The comparisons, ``borderline`` or not, and their p-values: 1 with a single query, ``nan``
+        without one.
     """
+    defined = scores[~np.isnan(scores).any(axis=1)]
+    if len(defined) < MIN_VALUES:
+        return list(comparisons), np.full(len(pairs), 1.0 if len(defined) else np.nan)
     settings = Resampling(**options)
-    alpha = round(1.0 - settings.confidence, 12)
+    alpha = alpha_of(settings.confidence)
     for times in (1, 2, 4, 8):
         resamples = times * settings.resamples
-        table = randomised_tukey(scores, resamples=resamples, seed=settings.seed)
+        table = randomised_tukey(defined, resamples=resamples, seed=settings.seed)
         p_values = np.array([table[pair] for pair in pairs])
         borderline = near_level(p_values, alpha, resamples)
         if not borderline.any():
             break
-    return p_values, borderline
+    near = zip(comparisons, borderline.tolist(), strict=True)
+    return [replace(one, borderline=is_near) for one, is_near in near], p_values
 
 
 def indistinguishable_groups(

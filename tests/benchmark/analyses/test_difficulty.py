@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trectools_plus.benchmark.analyses.difficulty import (
+from trectools_plus.benchmark.analyses.queries import (
     find_difficulty,
     find_discriminative_power,
 )

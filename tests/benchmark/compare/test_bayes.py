@@ -13,7 +13,6 @@ import pytest
 
 from trectools_plus import compare
 from trectools_plus.benchmark import compare_reports, load_report, verify_report
-from trectools_plus.benchmark.report import BayesianResult
 from trectools_plus.benchmark.report.verdict import state_probability
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting import (
@@ -24,6 +23,7 @@ from trectools_plus.reporting import (
     render_markdown,
 )
 from trectools_plus.statistics import bayesian_comparison
+from trectools_plus.statistics.comparison import BayesianComparison
 
 RANKS = {
     "a": dict.fromkeys(range(0, 60, 4), 3),
@@ -179,7 +179,7 @@ def test_two_reports(bench: Any, folder: Path, plain: Path) -> None:
 )
 def test_the_probability_in_words(values: tuple[float, ...], words: str) -> None:
     better, equivalent, worse, rope = values
-    bayes = BayesianResult(better=better, equivalent=equivalent, worse=worse, rope=rope)
+    bayes = BayesianComparison(better=better, equivalent=equivalent, worse=worse, rope=rope)
     assert words in state_probability(bayes, "Hybrid", "Lexical-Only", "nDCG@10")
 
 

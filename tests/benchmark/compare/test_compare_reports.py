@@ -124,10 +124,11 @@ def test_latency_is_compared_query_by_query(bench: Any) -> None:
         ).write_parquet(folder / "latency.parquet")
     found = compare_reports(a, b).modes[0].latency
     assert found is not None
+    assert found.ci is not None
     assert found.n == 60
     assert found.difference == pytest.approx(-0.5, abs=0.01)
     # Pairing removes what the queries share.
-    assert found.high - found.low < 0.02
+    assert found.ci.high - found.ci.low < 0.02
 
 
 def test_settings_that_differ_are_named(bench: Any) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.compare.differences import find_differences
+from trectools_plus.benchmark.compare.compare import find_differences
 from trectools_plus.benchmark.compare_vectors import compare_vectors_options
 from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report.folder import ReportFolder

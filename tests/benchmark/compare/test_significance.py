@@ -7,9 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.compare.compare import compare_evaluation
-from trectools_plus.benchmark.compare.differences import compare_every_pair
-from trectools_plus.benchmark.compare.significance import find_groups, is_best_significant
+from trectools_plus.benchmark.compare.compare import (
+    compare_evaluation,
+    compare_every_pair,
+    find_groups,
+    is_best_significant,
+)
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import Averaging
 from trectools_plus.measures import parse_measures

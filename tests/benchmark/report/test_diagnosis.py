@@ -5,18 +5,17 @@ from __future__ import annotations
 import pytest
 
 from trectools_plus.benchmark.report import (
-    Comparison,
-    ConfidenceInterval,
     Diagnosis,
     Diagnostics,
     MeasureDefinition,
     MeasureResult,
     ModeResult,
-    RunInfo,
+    RunFile,
     TieInfo,
 )
-from trectools_plus.benchmark.report.diagnosis import diagnose
+from trectools_plus.benchmark.report.diagnostics import diagnose
 from trectools_plus.benchmark.run.targets import AD_HOC_TARGETS, Target, judge_mean
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 
 GOOD = {
     "nDCG@10": 0.5,
@@ -33,7 +32,7 @@ TARGETS = {**AD_HOC_TARGETS, "P@10": Target(baseline=0.2, competitive=0.4)}
 def mode_of(means: dict[str, float], n: int = 50, judged: float = 1.0) -> ModeResult:
     return ModeResult(
         label="Label",
-        run=RunInfo(
+        run=RunFile(
             path="x",
             sha256="0",
             queries=n,

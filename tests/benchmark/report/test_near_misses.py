@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus.benchmark.compare.preconditions import refuse_incomparable
+from trectools_plus.benchmark.compare.compare_reports import refuse_incomparable
 from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report import NearMiss, TermLabel
 from trectools_plus.benchmark.run.config_file import load_config

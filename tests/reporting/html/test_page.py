@@ -23,10 +23,10 @@ from trectools_plus.benchmark.report import (
     StratumResult,
     TermLabel,
 )
-from trectools_plus.benchmark.report.modes import StudentResult
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.html.per_query import QueryEvidence
+from trectools_plus.statistics.comparison import StudentResult
 
 EVIL = '"><script>alert(1)</script></script><!--<img src=x onerror=alert(2)> & \u2028'
 VOID = {"meta", "img", "input", "br", "link"}

@@ -12,7 +12,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from trectools_plus.benchmark.curves import Curves
-from trectools_plus.benchmark.report import ConfidenceInterval, StratumResult
+from trectools_plus.benchmark.report import StratumResult
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.plots import (
     plot_differences,
@@ -22,6 +22,7 @@ from trectools_plus.reporting.plots import (
     plot_strata,
 )
 from trectools_plus.reporting.plots.style import label_text, mode_style
+from trectools_plus.statistics.comparison import ConfidenceInterval
 
 MODES = ["lexical", "vector", "hybrid"]
 

@@ -17,14 +17,15 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from trectools_plus import Qrels, Run
-from trectools_plus.benchmark.report import BenchmarkReport, ConfidenceInterval, StratumResult
-from trectools_plus.benchmark.report.analyses import Similarity
+from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
+from trectools_plus.benchmark.report.figures import Similarity
 from trectools_plus.benchmark.run.output_folder import PLOT_NAMES, OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.reporting import write_plots
 from trectools_plus.reporting.plots import Plot, draw_plots, render_plot, save_plots
 from trectools_plus.reporting.plots.figures import chosen_pairs
+from trectools_plus.statistics.comparison import ConfidenceInterval
 
 LONG = "a run with a name as long as the folder it once came from, and then some more"
 QUERIES = [str(number) for number in range(20)]

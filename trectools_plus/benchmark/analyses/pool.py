@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.benchmark.compare.method import EQUAL
-from trectools_plus.benchmark.report.analyses import Pool, PoolMode
-from trectools_plus.benchmark.report.parts import none_if_nan
+from trectools_plus.benchmark.report.figures import Pool, PoolMode
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.measures.judged import JudgedQueries, JudgedRun
 from trectools_plus.measures.scoring.bounds import bound_by_unjudged
 from trectools_plus.measures.scoring.ranking import depend_on_grades_only, score_judged
+from trectools_plus.statistics.arrays import none_if_nan
+from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.rankings import kendall_tau
 
 _DEPTH = 100

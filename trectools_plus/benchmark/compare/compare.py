@@ -1,48 +1,38 @@
-"""Paired differences between runs: intervals from the resamples of their means, and tests."""
+"""Comparisons of runs: preconditions, the tested differences of a benchmark, the best modes."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache
-from typing import Any, TypedDict, Unpack
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Unpack
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.method import (
+from trectools_plus.benchmark.report import ComponentMeasure
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.errors import IncomparableError, UsageError
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.definitions.base import FloatArray
+from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.statistics import (
+    indistinguishable_groups,
+    pairs_of,
+)
+from trectools_plus.statistics.arrays import IntervalOptions, none_if_nan
+from trectools_plus.statistics.comparison import Comparison
+from trectools_plus.statistics.method import (
     ADJUSTED_TEST,
     CORRECTION_OF_TESTS,
     EQUAL,
     FAMILY_TESTS,
-    MAX_T,
     TUKEY,
-    alpha_of,
     choose_method,
     describe_family,
 )
-from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
-from trectools_plus.benchmark.report import BayesianResult, Comparison, ConfidenceInterval
-from trectools_plus.benchmark.report.parts import none_if_nan
-from trectools_plus.errors import UsageError
-from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.statistics import (
-    Intervals,
-    PairedComparison,
-    adjust_tests,
-    compare_columns,
-    decide_by_tukey,
-    pairs_of,
-    probabilities_of,
-    smallest_detectable_difference,
-)
-from trectools_plus.statistics.arrays import IntervalOptions, Resampling
-from trectools_plus.statistics.correction import CORRECTIONS
-from trectools_plus.statistics.intervals import METHOD_NAMES, RESAMPLED
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS
-from trectools_plus.statistics.power import level_of_t
-from trectools_plus.statistics.systems import compare_families
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
+from trectools_plus.statistics.systems import CORRECTIONS
+from trectools_plus.text import plural
 
 
 def compare_evaluation(
@@ -89,95 +79,38 @@ def compare_evaluation(
     check_test(test, correction)
     refuse_different_queries(evaluation)
     pairs = pairs_of(len(names), [names.index(name) for name in baselines])
-    facts = name_method(correction, test, describe_family(len(pairs), len(names), baselines))
-    return compare_pairs(evaluation, pairs, facts, options, rope)
-
-
-class Method(TypedDict):
-    """The facts about a family that each of its comparisons states."""
-
-    test: str
-    correction: str
-    family: str
-
-
-def name_method(correction: str, test: str, family: str) -> Method:
-    """Return test, correction and family as the report names them."""
-    return {
-        "test": correction if correction in FAMILY_TESTS else test,
-        "correction": correction,
-        "family": family,
-    }
+    family = describe_family(len(pairs), len(names), baselines)
+    return compare_pairs(evaluation, pairs, Method(options, correction, test, family, rope))
 
 
 def compare_pairs(
-    evaluation: Evaluation,
-    pairs: Sequence[tuple[int, int]],
-    facts: Method,
-    options: IntervalOptions,
-    rope: float | None = None,
+    evaluation: Evaluation, pairs: Sequence[tuple[int, int]], method: Method
 ) -> list[Comparison]:
     """Test the differences of pairs of runs, on each measure as one family.
 
     Args:
         evaluation: Runs over the same queries.
         pairs: Baseline and contrast, as positions among the runs.
-        facts: The method; the correction ``tukey_hsd`` counts every pair of the runs.
-        options: Settings of the intervals and tests.
-        rope: As in :func:`compare_evaluation`.
+        method: The method; the correction ``tukey_hsd`` counts every pair of the runs.
 
     Returns:
         As :func:`compare_evaluation`.
     """
-    measures = evaluation.compared_names
-    if not pairs or not measures:
-        return []
     names = evaluation.run_names
-    cases = [(names[one], names[two], name) for one, two in pairs for name in measures]
-    differences = np.column_stack(
-        [
-            evaluation.values(contrast, name) - evaluation.values(base, name)
-            for base, contrast, name in cases
-        ]
-    )
-    resamples = Resampling(**options).resamples
-    columns = np.arange(len(cases)).reshape(len(pairs), len(measures))
-    tables = [differences[:, of_measure] for of_measure in columns.T.tolist()]
-    if facts["correction"] == TUKEY:
-        families = [
-            _decide_by_tukey(evaluation, pairs, name, compare_columns(table, **options), options)
-            for name, table in zip(measures, tables, strict=True)
-        ]
-    else:
-        families = decide_families(tables, facts, **options)
-    found: dict[int, PairedComparison] = {}
-    adjusted = np.empty(len(cases))
-    for of_measure, (family, p_values) in zip(columns.T.tolist(), families, strict=True):
-        found |= zip(of_measure, family, strict=True)
-        adjusted[of_measure] = p_values
-    entries = [
-        make_comparison(
-            case,
-            found[column],
-            float(adjusted[column]),
-            resamples,
-            facts,
-            pairs=len(pairs),
-            higher_is_better=evaluation.definition(case[2]).higher_is_better,
+    scores = [
+        PairedScores(
+            names[one],
+            names[two],
+            measure,
+            evaluation.query_ids[names[one]],
+            evaluation.values(names[one], measure),
+            evaluation.values(names[two], measure),
+            evaluation.definition(measure).higher_is_better,
         )
-        for column, case in enumerate(cases)
+        for one, two in pairs
+        for measure in evaluation.compared_names
     ]
-    if rope is None:
-        return entries
-    return [
-        add_probabilities(
-            entry,
-            found[column],
-            rope,
-            higher_is_better=evaluation.definition(entry.measure).higher_is_better,
-        )
-        for column, entry in enumerate(entries)
-    ]
+    return compare_scores(scores, method) if scores else []
 
 
 def check_baselines(
@@ -222,211 +155,277 @@ def check_test(test: str, correction: str = CORRECTION_OF_TESTS) -> None:
         )
 
 
-def decide_families(
-    tables: Sequence[FloatArray], facts: Method, **options: Unpack[IntervalOptions]
-) -> list[tuple[list[PairedComparison], FloatArray]]:
-    """Compare the pairs of each family by its method, other than Tukey's test.
+def refuse_different_queries(evaluation: Evaluation) -> None:
+    """Check that all runs of an evaluation are averaged over the same queries.
+
+    Raises:
+        IncomparableError: If not; it names two runs and a query that only one of them has.
+    """
+    names = evaluation.run_names
+    for name in names[1:]:
+        first, other = (evaluation.query_ids[run] for run in (names[0], name))
+        if first != other:
+            differing = sorted(set(first) ^ set(other))
+            raise IncomparableError(
+                f"{names[0]} is averaged over {len(first)} queries and {name} over {len(other)}: "
+                f"{len(differing)} are in only one of them, for example {differing[0]}",
+                remedy="use missing=zero, which counts a query without results as 0",
+            )
+    # All means of the table have the same denominator.
+    assert len({len(evaluation.tables[name]) for name in names}) <= 1
+
+
+_SEPARATOR = "/"
+"""Separates a fusion and a component; names of modes don't contain it, as they name files."""
+Key = tuple[str, str]
+"""A fusion and the component that it leaves out."""
+Without = Mapping[str, Mapping[str, Run]]
+"""The runs without a component, by fusion and component."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestedDifferences:
+    """The tested differences.
+
+    Attributes:
+        comparisons: Each pair of modes on each measure, or each other mode with a baseline.
+        components: By fusion and component, the component's contribution to each measure. A
+            component is omitted if the fusion without it equals a mode, or if, with
+            ``missing=drop``, its queries differ from the fusion's.
+    """
+
+    comparisons: list[Comparison]
+    components: dict[Key, dict[str, ComponentMeasure]]
+
+
+def find_differences(
+    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
+) -> TestedDifferences:
+    """Compare the modes with each other, and each fusion with itself without a component.
+
+    On each measure, the modes are one family, and the fusions another.
 
     Args:
-        tables: The differences of each family over the same queries, shape (queries, pairs);
-            ``nan`` for an undefined pair.
-        facts: The method.
-        options: Settings of the intervals and tests.
-
-    Returns:
-        For each family, the comparisons with all tests, and the adjusted p-values, ``nan`` where
-        nothing was compared. With ``max_t``, the intervals and the p-values of the paired
-        bootstrap are from the same resamples as the adjusted ones.
+        config: Measures, correction, level, resamples, seed and baseline.
+        qrels: The judgments; ``None`` if there are no fusions.
+        evaluation: The modes' scores.
+        without: The fusions without each of their components.
     """
-    if facts["correction"] == MAX_T:
-        others = [name for name in PAIRED_TESTS if name != "paired_bootstrap"]
-        plain: IntervalOptions = {**options, "interval": "t"}  # replaced
-        comparisons = [compare_columns(table, tests=others, **plain) for table in tables]
-        return compare_families(tables, comparisons, **options)
-    test, correction = facts["test"], facts["correction"]
-    return [
-        adjust_tests(table, compare_columns(table, **options), test, correction, **options)
-        for table in tables
-    ]
+    modes = evaluation.run_names
+    baselines = [name for name in config.baseline or () if name in modes]
+    pairs = _shown_pairs(config, modes)
+    family = describe_family(len(pairs), len(modes), baselines, config.noun_of(modes))
+    found = compare_pairs(evaluation, pairs, _method(config, family, config.rope))
+    return TestedDifferences(found, _compare_components(config, qrels, evaluation, without))
 
 
-def _decide_by_tukey(
+def _shown_pairs(config: BenchmarkConfig, modes: list[str]) -> list[tuple[int, int]]:
+    """Return the pairs of modes that the report compares, as positions of baseline and contrast."""
+    baselines = [modes.index(name) for name in config.baseline or () if name in modes]
+    return [] if config.baseline and not baselines else pairs_of(len(modes), baselines)
+
+
+def _method(config: BenchmarkConfig, family: str, rope: float | None = None) -> Method:
+    return Method(config.resampling, config.correction, config.test, family, rope)
+
+
+def _compare_components(
+    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
+) -> dict[Key, dict[str, ComponentMeasure]]:
+    """Compare each fusion with itself without a component."""
+    rest = _find_rest(config, qrels, evaluation, without)
+    if not rest:
+        return {}
+    fusions = list(dict.fromkeys(fusion for fusion, _ in rest))
+    whole = _add_rest(evaluation, fusions, rest)
+    pairs = _pairs_of_rest(whole, rest)
+    further = plural(len(rest), "fusion without a component", "fusions without a component")
+    family = f"{plural(len(pairs), 'comparison')} on one measure: {further}"
+    if config.correction == TUKEY:  # it compares every pair
+        every = len(whole.tables) * (len(whole.tables) - 1) // 2
+        family = (
+            f"{plural(every, 'comparison')} on one measure: every pair of "
+            f"{plural(len(fusions), 'fusion')} and {further}"
+        )
+    return _contributions(whole, compare_pairs(whole, pairs, _method(config, family)), rest)
+
+
+def _add_rest(
+    evaluation: Evaluation, modes: Sequence[str], rest: Mapping[Key, FloatArray]
+) -> Evaluation:
+    """Return the scores of some modes, and of the fusions without a component."""
+    tables = {mode: evaluation.tables[mode] for mode in modes}
+    tables |= {_SEPARATOR.join(key): table for key, table in rest.items()}
+    ids = dict.fromkeys(tables, evaluation.query_ids[modes[0]])
+    return replace(evaluation, tables=tables, query_ids=ids)
+
+
+def _pairs_of_rest(whole: Evaluation, rest: Iterable[Key]) -> list[tuple[int, int]]:
+    places = {name: place for place, name in enumerate(whole.run_names)}
+    return [(places[_SEPARATOR.join(key)], places[key[0]]) for key in rest]
+
+
+def _contributions(
+    whole: Evaluation, found: Sequence[Comparison], rest: Iterable[Key]
+) -> dict[Key, dict[str, ComponentMeasure]]:
+    """Return the components' contributions: the fusion minus the fusion without the component.
+
+    Args:
+        whole: The scores of the modes and of the fusions without a component.
+        found: The comparisons.
+        rest: The fusions without a component.
+    """
+    return {
+        key: {
+            one.measure: ComponentMeasure(
+                mean=none_if_nan(whole.mean(one.contrast, one.measure)),
+                mean_without=none_if_nan(whole.mean(one.baseline, one.measure)),
+                n=one.n,
+                difference=one.difference,
+                ci=one.ci,
+                p_adjusted=one.p_adjusted,
+                correction=one.correction,
+                family=one.family,
+                significant=one.significant,
+                borderline=one.borderline,
+            )
+            for one in found
+            if (one.baseline, one.contrast) == (_SEPARATOR.join(key), key[0])
+        }
+        for key in rest
+    }
+
+
+def _find_rest(
+    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
+) -> dict[Key, FloatArray]:
+    """Score the fusions without a component that do not equal a mode."""
+    scored = {} if qrels is None else _score(config, qrels, evaluation, without)
+    return {
+        key: table for key, table in scored.items() if not _equals_mode(evaluation, key[0], table)
+    }
+
+
+def _score(
+    config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
+) -> dict[Key, FloatArray]:
+    """Score the fusions without a component, if they are over the fusion's queries."""
+    measures = config.bind_measures(config.measure_names)
+    found: dict[Key, FloatArray] = {}
+    for mode, runs in without.items():
+        rest = score_runs(qrels, dict(runs), measures, config.averaging)
+        ids = evaluation.query_ids[mode]
+        found |= {
+            (mode, component): rest.tables[component]
+            for component in runs
+            if ids and rest.query_ids[component] == ids
+        }
+    return found
+
+
+def _equals_mode(evaluation: Evaluation, fusion: str, table: FloatArray) -> bool:
+    """Return whether another mode has the same value for every query and measure."""
+    return any(
+        mode != fusion and np.array_equal(other, table, equal_nan=True)
+        for mode, other in evaluation.tables.items()
+    )
+
+
+def find_unranked(evaluation: Evaluation) -> list[str]:
+    """Find the measures whose means are over different queries, so that no run is the best."""
+    return [name for name in evaluation.measure_names if evaluation.is_over_different_queries(name)]
+
+
+def find_best(
     evaluation: Evaluation,
-    pairs: Sequence[tuple[int, int]],
-    measure: str,
-    comparisons: Sequence[PairedComparison],
-    options: IntervalOptions,
-) -> tuple[list[PairedComparison], FloatArray]:
-    """Apply Tukey's test to the queries for which every run defines the measure."""
-    table = np.column_stack([evaluation.values(name, measure) for name in evaluation.run_names])
-    defined = table[~np.isnan(table).any(axis=1)]
-    if len(defined) < 2:
-        return list(comparisons), np.full(len(pairs), 1.0 if len(defined) else np.nan)
-    p_values, borderline = decide_by_tukey(defined, pairs, **options)
-    found = [
-        replace(one, borderline=bool(near))
-        for one, near in zip(comparisons, borderline, strict=True)
-    ]
-    return found, p_values
+    unranked: Collection[str] | None = None,
+    baselines: Collection[str] | None = None,
+) -> dict[str, str | None]:
+    """Find the run with the best mean by measure.
 
-
-def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval | None:
-    """Return one column's interval for a report; ``None`` without a valid one.
-
-    Ends nearer to 0 than 1e-12 become 0: the last bits of a sum must not decide significance.
-    """
-    ends = float(intervals.low[column]), float(intervals.high[column])
-    method, note = intervals.methods[column], intervals.notes[column]
-    return _interval(ends, intervals.level, intervals.resamples, method, note)
-
-
-def interval_from(found: PairedComparison, resamples: int) -> ConfidenceInterval | None:
-    """Return the interval of a mean difference for a report; ends as in :func:`interval_of`."""
-    drawn = found.resamples or resamples
-    return _interval((found.low, found.high), found.level, drawn, found.method, found.note)
-
-
-def _interval(
-    ends: tuple[float | None, float | None],
-    level: float,
-    resamples: int,
-    method: str,
-    note: str | None,
-) -> ConfidenceInterval | None:
-    if None in ends or not method:
-        return None
-    low, high = (0.0 if abs(end or 0.0) < EQUAL else end for end in ends)
-    return ConfidenceInterval(
-        low=low,
-        high=high,
-        level=level,
-        method=METHOD_NAMES[method],
-        resamples=resamples if method in RESAMPLED else 0,
-        note=note,
-    )
-
-
-def make_comparison(
-    case: tuple[str, str, str],
-    found: PairedComparison,
-    p_adjusted: float,
-    resamples: int,
-    facts: Method,
-    *,
-    pairs: int,
-    higher_is_better: bool,
-) -> Comparison:
-    """Make an entry of the report.
+    ``None`` on a tie, with fewer than two runs, for sums, where the means are over different
+    queries, or with baselines: then no run is compared with all others.
+    Means that differ only by rounding (:data:`EQUAL`) are a tie: (0.2 + 0.6) / 2 is 0.4.
 
     Args:
-        case: Baseline, contrast and measure.
-        found: Contrast minus baseline.
-        p_adjusted: For the family; ``nan`` where nothing is defined.
-        resamples: Number of resamples.
-        facts: The method.
-        pairs: The number of comparisons in the family.
-        higher_is_better: The measure's direction, which decides between wins and losses.
+        evaluation: Runs over the same queries.
+        unranked: Measures without a best run; from :func:`find_unranked` when not given.
+        baselines: The runs that the others are compared with.
     """
-    baseline, contrast, measure = case
-    wins, losses = found.wins, found.losses
-    if not higher_is_better:
-        wins, losses = losses, wins
-    return Comparison(
-        baseline=baseline,
-        contrast=contrast,
-        measure=measure,
-        n=found.n,
-        difference=found.difference,
-        ci=interval_from(found, resamples),
-        **_tests(found),
-        p_adjusted=none_if_nan(p_adjusted),
-        significant=bool(p_adjusted <= alpha_of(found.level)) and not found.borderline,
-        borderline=found.borderline,
-        effect_size=found.effect_size,
-        detectable_difference=_detectable_difference(
-            found, facts["test"], facts["correction"], pairs
-        ),
-        wins=wins,
-        ties=found.ties,
-        losses=losses,
-        **facts,
-    )
+    if baselines:
+        return dict.fromkeys(evaluation.measure_names)
+    if unranked is None:
+        unranked = find_unranked(evaluation)
+    best: dict[str, str | None] = {}
+    for name in evaluation.measure_names:
+        if name in unranked or name not in evaluation.compared_names:
+            best[name] = None
+            continue
+        means = _defined_means(evaluation, name)
+        choose = max if evaluation.definition(name).higher_is_better else min
+        top = choose(means.values(), default=np.nan)
+        leaders = [run for run, mean in means.items() if abs(mean - top) <= EQUAL]
+        best[name] = leaders[0] if len(leaders) == 1 and len(evaluation.run_names) > 1 else None
+    return best
 
 
-def add_probabilities(
-    entry: Comparison, found: PairedComparison, rope: float, *, higher_is_better: bool
-) -> Comparison:
-    """Return an entry of the report with its Bayesian comparison, if there are two queries.
+def is_best_significant(
+    best: Mapping[str, str | None], every_pair: Sequence[Comparison]
+) -> dict[str, bool]:
+    """Return by measure whether the best mode differs significantly from every other mode.
 
     Args:
-        entry: The entry.
-        found: Its figures.
-        rope: Half the width of the region of practical equivalence.
-        higher_is_better: The measure's direction, which decides between better and worse.
+        best: The mode with the best mean by measure.
+        every_pair: The comparisons of every pair of modes.
     """
-    result = probabilities_of(found, rope)
-    if result is None:
-        return entry
-    better, worse = result.better, result.worse
-    if not higher_is_better:
-        better, worse = worse, better
-    bayes = BayesianResult(
-        better=better, equivalent=result.equivalent, worse=worse, rope=result.rope
-    )
-    return entry.model_copy(update={"bayes": bayes})
+    significant = {}
+    for name, mode in best.items():
+        pairs = [
+            entry.significant
+            for entry in every_pair
+            if entry.measure == name and mode in (entry.baseline, entry.contrast)
+        ]
+        significant[name] = mode is not None and bool(pairs) and all(pairs)
+    return significant
 
 
-def _detectable_difference(
-    found: PairedComparison, test: str, correction: str, pairs: int
-) -> float | None:
-    """Return the true difference that is detected with a probability of 80%; ``None`` if unknown.
+def find_groups(
+    evaluation: Evaluation,
+    every_pair: Sequence[Comparison],
+    unranked: Collection[str] | None = None,
+) -> dict[str, list[list[str]]]:
+    """Find by measure the largest groups of modes without significant differences, best first.
 
-    The t statistic is noncentral t. With max-t, its critical value is that of the whole family.
-    The other corrections detect at least what Bonferroni's detects: p is at most the level divided
-    by the number of pairs. Wilcoxon's, the sign and Tukey's test do not compare a t statistic.
-    """
-    if not found.spread or found.difference is None:
-        return None
-    if correction == MAX_T:
-        if found.low is None or found.high is None:
-            return None
-        # The other end may be moved to 0.
-        half = min(found.difference - found.low, found.high - found.difference)
-        level = level_of_t(half / found.spread * math.sqrt(found.n), found.n)
-    elif test in _TESTS_OF_THE_MEAN:
-        level = alpha_of(found.level) / (1 if correction == "none" else pairs)
-        # With n differences of the same sign, resampling tests have p = 2 / 2^n.
-        if test != "t_test" and level < 2.0 ** (1 - found.n):
-            return None
-    else:
-        return None
-    # Rounded, so that all pairs of a family have the same level.
-    return found.spread * detectable_per_deviation(found.n, float(f"{level:.9g}"))
-
-
-_TESTS_OF_THE_MEAN = ("randomisation", "paired_bootstrap", "t_test")
-
-
-@lru_cache(maxsize=64)
-def detectable_per_deviation(queries: int, level: float) -> float:
-    """Return the difference that a t-test detects at a level, for a standard deviation of 1.
-
-    The difference is proportional to the standard deviation.
+    A mode may be in several groups. Modes whose mean is undefined are left out. Modes whose means
+    are over different queries are not ranked, so they form no groups.
 
     Args:
-        queries: The number of queries, at least 2.
-        level: The test's significance level, between 0 and 1.
+        evaluation: The modes.
+        every_pair: The comparisons of every pair of modes.
+        unranked: Measures without an order; from :func:`find_unranked` when not given.
     """
-    return smallest_detectable_difference(1.0, queries, level=level)
+    if unranked is None:
+        unranked = find_unranked(evaluation)
+    groups: dict[str, list[list[str]]] = {}
+    for name in evaluation.measure_names:
+        if name in unranked or name not in evaluation.compared_names:
+            groups[name] = []
+            continue
+        means = _defined_means(evaluation, name)
+        modes = list(means)
+        p_values = np.full((len(modes), len(modes)), np.nan)
+        for entry in every_pair:
+            if entry.measure == name and {entry.baseline, entry.contrast} <= set(modes):
+                one, two = modes.index(entry.baseline), modes.index(entry.contrast)
+                p_values[one, two] = p_values[two, one] = 0.0 if entry.significant else 1.0
+        sign = 1.0 if evaluation.definition(name).higher_is_better else -1.0
+        found = indistinguishable_groups(
+            [sign * mean for mean in means.values()], p_values, level=0.5
+        )
+        groups[name] = [[modes[place] for place in group] for group in found]
+    return groups
 
 
-def _tests(found: PairedComparison) -> dict[str, Any]:
-    """Return the unadjusted tests by name, each as a dictionary of its figures."""
-    statistics = {"t_test": "t", "wilcoxon": "w"}
-    tests: dict[str, dict[str, float | None]] = {}
-    for name, test in found.tests.items():
-        tests[name] = {"p": test.p_value}
-        if name in statistics:
-            statistic = test.statistic if math.isfinite(test.statistic) else None
-            tests[name][statistics[name]] = statistic
-    return tests
+def _defined_means(evaluation: Evaluation, measure: str) -> dict[str, float]:
+    means = {run: evaluation.mean(run, measure) for run in evaluation.run_names}
+    return {run: mean for run, mean in means.items() if not np.isnan(mean)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,126 +10,65 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import (
-    add_probabilities,
-    check_test,
-    decide_families,
-    make_comparison,
-    name_method,
-)
-from trectools_plus.benchmark.compare.method import EQUAL, choose_method
-from trectools_plus.benchmark.compare.preconditions import find_changes, refuse_incomparable
-from trectools_plus.benchmark.report import Comparison
+from trectools_plus.benchmark.compare.compare import check_test
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import IncomparableError, InputError
-from trectools_plus.statistics import PairedComparison, check_rope, compare_columns
-from trectools_plus.statistics.arrays import IntervalOptions
+from trectools_plus.statistics import check_rope
+from trectools_plus.statistics.comparison import Comparison
+from trectools_plus.statistics.method import EQUAL, choose_method
+from trectools_plus.statistics.scores import Method, PairedScores, QueryChange, compare_scores
 from trectools_plus.text import plural
 
 _MOST_CHANGED = 10
+_DIFFERENCES = {
+    "qrels": "different qrels",
+    "topics": "different queries",
+    "corpus": "different documents",
+    "ontology": "different ontologies",
+    "annotations": "different annotations",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class QueryChange:
-    """A query's value in two reports.
-
-    Attributes:
-        query_id: The query.
-        before: Its value in the first report.
-        after: Its value in the second report.
-    """
-
-    query_id: str
-    before: float
-    after: float
-
-
-@dataclass(frozen=True, slots=True)
-class LatencyDifference:
-    """Mean milliseconds per query, B minus A, over the queries timed in both reports.
-
-    Attributes:
-        n: Number of queries.
-        a: Mean of A.
-        b: Mean of B.
-        difference: B minus A.
-        low: Lower end of its interval; ``None`` for a single query, or equal differences.
-        high: Upper end.
-    """
-
-    n: int
-    a: float
-    b: float
-    difference: float
-    low: float | None
-    high: float | None
-
-
-def compare_latency(
-    a: ReportFolder, b: ReportFolder, pair: tuple[str, str], options: IntervalOptions
-) -> LatencyDifference | None:
-    """Compare the latency of a mode, B minus A, over the queries timed in both reports.
-
-    Args:
-        a: Report A.
-        b: Report B.
-        pair: The mode in A and in B.
-        options: Settings of the interval.
-
-    Returns:
-        ``None`` if a report has no latencies, or no query is in both.
-    """
-    if a.latency is None or b.latency is None:
-        return None
-    first, second = (
-        source.latency.filter(run=mode).select("query_id", "latency_ms")
-        for source, mode in ((a, pair[0]), (b, pair[1]))
-        if source.latency is not None
-    )
-    both = first.join(second, on="query_id", suffix="_b")
-    if not both.height:
-        return None
-    before, after = both["latency_ms"].to_numpy(), both["latency_ms_b"].to_numpy()
-    found = compare_columns(after - before, tests=(), **options)[0]
-    assert found.difference is not None
-    return LatencyDifference(
-        both.height,
-        float(before.mean()),
-        float(after.mean()),
-        found.difference,
-        found.low,
-        found.high,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ModeContrast:
+class ComparedMode:
     """One mode, or two that are compared with each other, in both reports.
 
     Attributes:
         label: Its name; ``NAME (A) and NAME (B)`` if they differ.
         modes: The mode in A and in B.
         means: Per measure, the mean in A and in B.
-        counts: Per measure, the number of queries in each mean.
+        scores: Per measure, the scores of A and B.
         comparisons: B minus A, per measure, with tests.
-        changed: Per measure, the queries that changed most, largest change first.
-        latency: ``None`` if a report has no latencies.
+        latency: Milliseconds per query, B minus A, over the queries timed in both reports; ``None``
+            if a report has no latencies, or no query is in both.
+        latency_means: The mean milliseconds in A and in B.
     """
 
     label: str
     modes: tuple[str, str]
     means: dict[str, tuple[float | None, float | None]]
-    counts: dict[str, tuple[int, int]]
+    scores: dict[str, PairedScores]
     comparisons: list[Comparison]
-    changed: dict[str, list[QueryChange]]
-    latency: LatencyDifference | None
+    latency: Comparison | None
+    latency_means: tuple[float, float] | None
+
+    @property
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Per measure, the number of queries in each mean."""
+        return {name: scores.counts for name, scores in self.scores.items()}
+
+    @property
+    def changed(self) -> dict[str, list[QueryChange]]:
+        """Per measure, the queries that changed most, largest change first."""
+        return {name: scores.changes()[:_MOST_CHANGED] for name, scores in self.scores.items()}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Contrast(Displayed):
+class ReportComparison(Displayed):
     """The comparison of two reports.
 
     Attributes:
@@ -151,7 +91,7 @@ class Contrast(Displayed):
     names: tuple[str, str]
     queries: int
     confidence: float
-    modes: list[ModeContrast]
+    modes: list[ComparedMode]
     notes: list[str]
     settings: dict[str, tuple[Any, Any]]
     packages: dict[str, tuple[Any, Any]]
@@ -160,7 +100,7 @@ class Contrast(Displayed):
     config: dict[str, Any]
     noun: str = "mode"
 
-    def primary(self, mode: ModeContrast) -> Comparison:
+    def primary(self, mode: ComparedMode) -> Comparison:
         """Return the comparison of a mode on the first headline measure."""
         measure = self.headline_measures[0]
         return next(entry for entry in mode.comparisons if entry.measure == measure)
@@ -193,7 +133,7 @@ def compare_reports(
     test: str | None = None,
     interval: str | None = None,
     rope: float | None = None,
-) -> Contrast:
+) -> ReportComparison:
     """Compare two reports query by query: B minus A, for every mode and measure of both.
 
     Two reports of a single mode each are compared even if the names of the modes differ. The
@@ -235,77 +175,71 @@ def compare_reports(
     ]
     if not measures:
         raise IncomparableError("the reports have no measure in common", where=" and ".join(names))
-    scores = ReportScores(a, measures), ReportScores(b, measures)
-    tables: dict[tuple[tuple[str, str], str], pl.DataFrame] = {}
-    for pair in pairs:
-        for name in measures:
-            table = pair_values(scores, pair, name, ("a", "b"))
-            if table is None:
-                source = a if a.per_query is None else b
-                raise InputError(
-                    "the values per query are missing",
-                    where=str(source.folder / PER_QUERY_FILE),
-                    remedy="keep the files of a benchmark together",
-                )
-            tables[pair, name] = table
-    options = resampling_of(a.report.manifest.config)
+    stored = ReportScores(a, measures), ReportScores(b, measures)
+    scores = [pair_scores(stored, pair, name) for pair in pairs for name in measures]
+    known = [one for one in scores if one is not None]
+    if len(known) < len(scores):
+        source = a if a.per_query is None else b
+        raise InputError(
+            "the values per query are missing",
+            where=str(source.folder / PER_QUERY_FILE),
+            remedy="keep the files of a benchmark together",
+        )
+    config = a.report.manifest.config
+    options = resampling_of(config)
     if interval is not None:
         options["interval"] = interval
-    if rope is None:
-        rope = a.report.manifest.config.get("rope")
-    found = _compare(tables, a, (correction, chosen), options, rope)
-    undefined = [
-        note_undefined(_label(a, b, pair), name, table, ("a", "b"))
-        for (pair, name), table in tables.items()
-    ]
-    contrasts = [
-        ModeContrast(
-            label=_label(a, b, pair),
-            modes=pair,
-            means={
-                name: (scores[0].mean(pair[0], name), scores[1].mean(pair[1], name))
-                for name in measures
-            },
-            counts={
-                name: (
-                    tables[pair, name]["a"].drop_nulls().len(),
-                    tables[pair, name]["b"].drop_nulls().len(),
-                )
-                for name in measures
-            },
-            comparisons=[found[pair, name] for name in measures],
-            changed={name: most_changed(tables[pair, name]) for name in measures},
-            latency=compare_latency(a, b, pair, options),
+    count = plural(len(pairs), "comparison")
+    family = f"{count} on one measure: {plural(len(pairs), 'mode')}, B and A"
+    rope = config.get("rope") if rope is None else rope
+    found = compare_scores(known, Method(options, correction, chosen, family, rope))
+    untested = Method(options, tests=())
+    modes, undefined = [], []
+    for place, pair in enumerate(pairs):
+        label, latency = _label(a, b, pair), _pair_latency(a, b, pair)
+        chunk = slice(place * len(measures), (place + 1) * len(measures))
+        undefined += [note_undefined(label, one) for one in known[chunk]]
+        modes.append(
+            ComparedMode(
+                label=label,
+                modes=pair,
+                means={
+                    name: (stored[0].mean(pair[0], name), stored[1].mean(pair[1], name))
+                    for name in measures
+                },
+                scores=dict(zip(measures, known[chunk], strict=True)),
+                comparisons=found[chunk],
+                latency=None if latency is None else compare_scores([latency], untested)[0],
+                latency_means=None if latency is None else latency.means,
+            )
         )
-        for pair in pairs
-    ]
     ours, theirs = a.report.manifest, b.report.manifest
-    return Contrast(
+    return ReportComparison(
         names,
         ours.dataset.queries,
         a.report.confidence,
-        contrasts,
-        [*_notes(a, b, pairs, names), *(note for note in undefined if note)],
-        find_changes(ours.config, theirs.config),
+        modes,
+        [*_notes(a, b, pairs, names), *filter(None, undefined)],
+        find_changes(config, theirs.config),
         find_changes(ours.packages, theirs.packages),
         {name: a.report.higher_is_better(name) for name in measures},
         [name for name in a.report.headline_measures if name in measures] or measures[:1],
-        ours.config,
+        config,
         a.report.noun,
     )
 
 
-def state_verdict(contrast: Contrast) -> str:
+def state_verdict(compared: ReportComparison) -> str:
     """State the result on the first headline measure, one sentence per mode."""
     sentences = []
-    for mode in contrast.modes:
-        entry = contrast.primary(mode)
+    for mode in compared.modes:
+        entry = compared.primary(mode)
         over = f"over {plural(entry.n, 'query', 'queries')}"
         if entry.difference is None:
             sentences.append(f"{mode.label}: {entry.measure} is undefined in A or B.")
             continue
         size = f"{abs(entry.difference):.4f} on {entry.measure}"
-        better = (entry.difference > 0) == contrast.higher_is_better[entry.measure]
+        better = (entry.difference > 0) == compared.higher_is_better[entry.measure]
         if entry.significant:
             word = "better" if better else "worse"
             sentences.append(f"{mode.label}: B is significantly {word} than A by {size} {over}.")
@@ -320,12 +254,18 @@ def state_verdict(contrast: Contrast) -> str:
     return " ".join(sentences)
 
 
+def pair_names(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
+    """Match names; if both sides have only one, these match even if they differ."""
+    pairs = [(name, name) for name in first if name in second]
+    if not pairs and len(first) == len(second) == 1:
+        pairs = [(first[0], second[0])]
+    return pairs
+
+
 def _pair_modes(a: ReportFolder, b: ReportFolder, names: tuple[str, str]) -> list[tuple[str, str]]:
-    common = [(mode, mode) for mode in a.report.modes if mode in b.report.modes]
-    if common:
-        return common
-    if len(a.report.modes) == len(b.report.modes) == 1:
-        return [(next(iter(a.report.modes)), next(iter(b.report.modes)))]
+    pairs = pair_names(list(a.report.modes), list(b.report.modes))
+    if pairs:
+        return pairs
     raise IncomparableError(
         f"the reports have no mode in common: {', '.join(a.report.modes)} and "
         f"{', '.join(b.report.modes)}",
@@ -339,26 +279,20 @@ def _label(a: ReportFolder, b: ReportFolder, pair: tuple[str, str]) -> str:
     return labels[0] if labels[0] == labels[1] else f"{labels[0]} (A) and {labels[1]} (B)"
 
 
-def pair_values(
-    scores: tuple[ReportScores, ReportScores],
-    modes: tuple[str, str],
-    measure: str,
-    columns: tuple[str, str],
-) -> pl.DataFrame | None:
-    """Return the values of two reports per query; ``None`` without per-query values.
+def pair_scores(
+    stored: tuple[ReportScores, ReportScores], modes: tuple[str, str], measure: str
+) -> PairedScores | None:
+    """Return the scores of two reports per query; ``None`` without per-query values.
 
     Args:
-        scores: The reports.
+        stored: The reports; that of the baseline first.
         modes: The mode in each report.
         measure: The measure.
-        columns: The columns after ``query_id``; undefined values are null.
 
     Raises:
         IncomparableError: If the reports have different queries.
     """
-    first, second = (
-        one_report.values(mode, measure) for one_report, mode in zip(scores, modes, strict=True)
-    )
+    first, second = (one.values(mode, measure) for one, mode in zip(stored, modes, strict=True))
     if first is None or second is None:
         return None
     differing = set(first["query_id"]) ^ set(second["query_id"])
@@ -367,56 +301,26 @@ def pair_values(
             f"{measure} of {modes[0]} is averaged over different queries: {len(differing)} are in "
             f"only one report, for example {min(differing)}"
         )
-    return pl.DataFrame(
-        {"query_id": first["query_id"], columns[0]: first["value"], columns[1]: second["value"]}
+    before, after = (
+        one["value"].cast(pl.Float64).fill_null(np.nan).to_numpy() for one in (first, second)
     )
+    higher = stored[0].higher_is_better(measure)
+    return PairedScores(*modes, measure, first["query_id"].to_list(), before, after, higher)
 
 
-def _compare(
-    tables: dict[tuple[tuple[str, str], str], pl.DataFrame],
-    a: ReportFolder,
-    method: tuple[str, str],
-    options: IntervalOptions,
-    rope: float | None,
-) -> dict[tuple[tuple[str, str], str], Comparison]:
-    cases = list(tables)
-    differences = np.column_stack(
-        [(tables[case]["b"] - tables[case]["a"]).fill_null(np.nan).to_numpy() for case in cases]
+def _pair_latency(a: ReportFolder, b: ReportFolder, pair: tuple[str, str]) -> PairedScores | None:
+    if a.latency is None or b.latency is None:
+        return None
+    first, second = (
+        table.filter(run=mode).select("query_id", "latency_ms")
+        for table, mode in ((a.latency, pair[0]), (b.latency, pair[1]))
     )
-    count = len({pair for pair, _ in cases})
-    family = f"{plural(count, 'comparison')} on one measure: {plural(count, 'mode')}, B and A"
-    facts = name_method(*method, family)
-    found: dict[tuple[tuple[str, str], str], PairedComparison] = {}
-    adjusted: dict[tuple[tuple[str, str], str], float] = {}
-    columns = [
-        [place for place, case in enumerate(cases) if case[1] == measure]
-        for measure in dict.fromkeys(name for _, name in cases)
-    ]
-    families = decide_families([differences[:, one] for one in columns], facts, **options)
-    for one, (comparisons, p_values) in zip(columns, families, strict=True):
-        of_measure = [cases[column] for column in one]
-        found |= zip(of_measure, comparisons, strict=True)
-        adjusted |= zip(of_measure, p_values.tolist(), strict=True)
-    entries = {
-        case: make_comparison(
-            (*case[0], case[1]),
-            found[case],
-            adjusted[case],
-            options["resamples"],
-            facts,
-            pairs=sum(measure == case[1] for _, measure in cases),
-            higher_is_better=a.report.higher_is_better(case[1]),
-        )
-        for case in cases
-    }
-    if rope is None:
-        return entries
-    return {
-        case: add_probabilities(
-            entry, found[case], rope, higher_is_better=a.report.higher_is_better(entry.measure)
-        )
-        for case, entry in entries.items()
-    }
+    both = first.join(second, on="query_id", suffix="_b")
+    if not both.height:
+        return None
+    before, after = both["latency_ms"].to_numpy(), both["latency_ms_b"].to_numpy()
+    query_ids = both["query_id"].to_list()
+    return PairedScores(*pair, "latency_ms", query_ids, before, after, higher_is_better=False)
 
 
 def _notes(
@@ -431,20 +335,7 @@ def _notes(
     return notes
 
 
-def most_changed(table: pl.DataFrame) -> list[QueryChange]:
-    """Return the queries with the largest changes, from columns ``query_id, a, b``."""
-    change = (pl.col("b") - pl.col("a")).abs()
-    found = (
-        table.drop_nulls()
-        .with_columns(change.alias("change"))
-        .filter(pl.col("change") > EQUAL)
-        .sort(["change", "query_id"], descending=[True, False])
-    )
-    rows = found.select("query_id", "a", "b").head(_MOST_CHANGED).iter_rows()
-    return [QueryChange(*row) for row in rows]
-
-
-def note_undefined(mode: str, measure: str, pair: pl.DataFrame, names: tuple[str, str]) -> str:
+def note_undefined(mode: str, scores: PairedScores) -> str:
     """Return a note if a measure is undefined for a query in only one report; else empty.
 
     The two means are then over different queries, and their difference is not the mean difference
@@ -452,16 +343,103 @@ def note_undefined(mode: str, measure: str, pair: pl.DataFrame, names: tuple[str
 
     Args:
         mode: The mode's name in tables.
-        measure: The measure.
-        pair: One column per report, named by ``names``; undefined values are null.
-        names: The columns.
+        scores: The scores in both reports.
     """
-    alone = pair.filter(pl.col(names[0]).is_null() != pl.col(names[1]).is_null()).height
+    alone = int((np.isnan(scores.before) != np.isnan(scores.after)).sum())
     if not alone:
         return ""
-    both = pair.drop_nulls().height
     return (
-        f"{measure} of {mode} is undefined for {alone} of {pair.height} queries in one report "
-        "only: the two means are over different queries, the test is over the "
-        f"{both} that both define"
+        f"{scores.measure} of {mode} is undefined for {alone} of {len(scores.ids)} queries in one "
+        "report only: the two means are over different queries, the test is over the "
+        f"{len(scores.shared.ids)} that both define"
     )
+
+
+def refuse_incomparable(
+    first: BenchmarkReport, second: BenchmarkReport, names: tuple[str, str]
+) -> None:
+    """Check that two reports are based on the same data.
+
+    Judgments, texts of queries and documents are compared by the hashes of their contents, so
+    names and formats of files do not matter; ontologies and annotations by the hashes of their
+    files. A part that only one report has is not compared, for example the corpus, where given
+    runs were scored.
+
+    Args:
+        first: A report.
+        second: Another report.
+        names: Their names in messages.
+
+    Raises:
+        IncomparableError: If the data differ; it lists all differences.
+    """
+    first_data, second_data = first.manifest.dataset, second.manifest.dataset
+    found = []
+    if first_data.version != second_data.version:
+        found.append(f"different dataset versions ({first_data.version} and {second_data.version})")
+    for kind, description in _DIFFERENCES.items():
+        a, b = first_data.contents.get(kind), second_data.contents.get(kind)
+        if a is not None and b is not None and a != b:
+            found.append(f"{description} (sha256 {a[:8]} and {b[:8]})")
+    if "qrels" not in first_data.contents or "qrels" not in second_data.contents:
+        found.append("a report has no hash of its qrels")
+    if first_data.queries != second_data.queries:
+        found.append(f"means over {first_data.queries} and {second_data.queries} queries")
+    _refuse(found + _differences_of_averaging(first, second), names)
+
+
+def refuse_different_averaging(
+    first: BenchmarkReport, second: BenchmarkReport, names: tuple[str, str]
+) -> None:
+    """Check that two reports average over queries in the same way.
+
+    Raises:
+        IncomparableError: If not.
+    """
+    _refuse(_differences_of_averaging(first, second), names)
+
+
+def _differences_of_averaging(first: BenchmarkReport, second: BenchmarkReport) -> list[str]:
+    """List the settings that count queries differently."""
+    found = []
+    one, other = first.manifest.averaging, second.manifest.averaging
+    if one.missing != other.missing:
+        found.append(f"queries without results count as {one.missing} and {other.missing}")
+    modes = (mode for report in (first, second) for mode in report.modes.values())
+    has_such = any(mode.diagnostics.queries_without_relevant for mode in modes)
+    if one.no_relevant != other.no_relevant and has_such:
+        found.append(
+            "queries without a relevant document count as "
+            f"{one.no_relevant} and {other.no_relevant} (no_relevant)"
+        )
+    return found
+
+
+def _refuse(differences: list[str], names: tuple[str, str]) -> None:
+    if differences:
+        raise IncomparableError(
+            f"the reports cannot be compared: {'; '.join(differences)}",
+            where=" and ".join(names),
+            remedy="make both with the same data and settings",
+        )
+
+
+def find_changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Find the differences between two configurations, or two lists of versions.
+
+    Returns:
+        By dotted name, for example ``retrieval.k1``, the value in each; ``None`` if it is not set.
+    """
+    a, b = _flatten(first), _flatten(second)
+    names = dict.fromkeys([*a, *b])
+    return {name: (a.get(name), b.get(name)) for name in names if a.get(name) != b.get(name)}
+
+
+def _flatten(part: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in part.items():
+        if isinstance(value, Mapping):
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat

@@ -8,26 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from trectools_plus.arguments import checked
-from trectools_plus.benchmark.compare.compare import check_baselines, check_test
-from trectools_plus.benchmark.compare.differences import find_differences
-from trectools_plus.benchmark.compare.method import choose_method
-from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
-from trectools_plus.benchmark.compare.significance import (
+from trectools_plus.benchmark.compare.compare import (
+    check_baselines,
+    check_test,
     find_best,
+    find_differences,
     find_groups,
     find_unranked,
     is_best_significant,
+    refuse_different_queries,
 )
 from trectools_plus.benchmark.compare.summary import summarise
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     BestOverall,
-    Comparison,
     DatasetInfo,
     Diagnostics,
     Manifest,
     ModeResult,
-    RunInfo,
+    RunFile,
     TieInfo,
     Verdict,
 )
@@ -40,8 +39,9 @@ from trectools_plus.formats.interchange.frames import to_pandas
 from trectools_plus.lazy_names import render
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
-from trectools_plus.measures.parser import match_name
 from trectools_plus.statistics.arrays import IntervalOptions
+from trectools_plus.statistics.comparison import Comparison
+from trectools_plus.statistics.method import choose_method
 from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
 if TYPE_CHECKING:
@@ -125,11 +125,9 @@ class Comparisons(Displayed, Sequence[Comparison]):
         Raises:
             UsageError: If there is no such comparison.
         """
-        canonical = {one.requested_name: one.name for one in self.evaluation.measures}
-        wanted = (baseline, contrast, match_name(measure, canonical))
-        for entry in self.entries:
-            if (entry.baseline, entry.contrast, entry.measure) == wanted:
-                return entry
+        found = self.report.find_comparison(baseline, contrast, measure)
+        if found is not None:
+            return found
         pairs = dict.fromkeys(f"{entry.contrast} − {entry.baseline}" for entry in self.entries)
         raise UsageError(
             f"there is no comparison {contrast} − {baseline} on {measure}",
@@ -411,7 +409,7 @@ def _list_systems(evaluation: Evaluation, config: BenchmarkConfig) -> dict[str, 
     return {
         name: ModeResult(
             label=name,
-            run=RunInfo(
+            run=RunFile(
                 path=None,
                 sha256=None,
                 queries=evaluation.counts[name].n_run,

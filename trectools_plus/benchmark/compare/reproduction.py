@@ -10,7 +10,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,14 +18,13 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.benchmark.analyses.similarity import find_similarity
-from trectools_plus.benchmark.compare.method import EQUAL
-from trectools_plus.benchmark.compare.preconditions import (
+from trectools_plus.benchmark.compare.compare_reports import (
+    pair_names,
     refuse_different_averaging,
     refuse_incomparable,
 )
-from trectools_plus.benchmark.report.analyses import Similarity
+from trectools_plus.benchmark.report.figures import Similarity
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.dataset import hash_qrels
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import IncomparableError, UsageError
@@ -42,8 +41,11 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.statistics.paired_tests import t_test
-from trectools_plus.statistics.reproducibility import (
+from trectools_plus.statistics.arrays import none_if_nan
+from trectools_plus.statistics.comparison import Comparison
+from trectools_plus.statistics.method import EQUAL
+from trectools_plus.statistics.paired import unpaired_t_test
+from trectools_plus.statistics.rankings import (
     DEFAULT_DEPTH,
     delta_relative_improvement,
     effect_ratio,
@@ -51,7 +53,7 @@ from trectools_plus.statistics.reproducibility import (
     root_mean_square_error,
     truncated_overlap,
 )
-from trectools_plus.statistics.unpaired import unpaired_t_test
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 from trectools_plus.text import plural
 from trectools_plus.validation.inputs import Input, as_qrels, as_run, as_runs, is_path
 
@@ -93,6 +95,7 @@ class ScoreReproduction:
         mean_b: Mean in B.
         n_a: Number of queries in the mean of A.
         n_b: Number of queries in the mean of B.
+        comparison: B minus A, query by query; ``None`` for a replication.
         rmse: Root mean square error over queries; ``None`` for a replication.
         p_value: Of the t-test, not adjusted: paired, or unpaired for a replication.
         effect_ratio: The improvement over the baseline in B, divided by that in A; ``None`` without
@@ -106,6 +109,7 @@ class ScoreReproduction:
     mean_b: float | None
     n_a: int
     n_b: int
+    comparison: Comparison | None
     rmse: float | None
     p_value: float | None
     effect_ratio: float | None
@@ -466,12 +470,8 @@ def _use_baseline_of_report(first: _Side, second: _Side) -> tuple[_Side, _Side]:
             continue
         for mode in side.report.report.manifest.config.get("baseline") or ():
             if mode in first.runs and mode in second.runs:
-                return _with_baseline(first, mode), _with_baseline(second, mode)
+                return replace(first, baseline=mode), replace(second, baseline=mode)
     return first, second
-
-
-def _with_baseline(side: _Side, mode: str) -> _Side:
-    return _Side(side.name, side.labels, side.runs, side.qrels, mode, side.report)
 
 
 def _refuse_different(first: _Side, second: _Side, *, replication: bool) -> None:
@@ -526,9 +526,7 @@ def _averaging(side: _Side, other: _Side) -> Averaging:
 def _pair(first: _Side, second: _Side) -> list[tuple[str, str]]:
     """Match the runs of A and B: the baselines first, then the others by name."""
     others = [[name for name in side.runs if name != side.baseline] for side in (first, second)]
-    pairs = [(name, name) for name in others[0] if name in others[1]]
-    if not pairs and len(others[0]) == len(others[1]) == 1:
-        pairs = [(others[0][0], others[1][0])]
+    pairs = pair_names(*others)
     if first.baseline is not None and second.baseline is not None:
         pairs = [(first.baseline, second.baseline), *pairs]
     if not pairs:
@@ -604,24 +602,34 @@ def _compare_scores(
     *,
     replication: bool,
 ) -> ScoreReproduction:
-    values = [one.values(mode, measure) for one, mode in zip(scores, pair, strict=True)]
     means = [none_if_nan(one.mean(mode, measure)) for one, mode in zip(scores, pair, strict=True)]
-    defined = [int((~np.isnan(each)).sum()) for each in values]
-    rmse = None
-    if not replication:
+    before, after = (one.values(mode, measure) for one, mode in zip(scores, pair, strict=True))
+    counts = tuple(int((~np.isnan(values)).sum()) for values in (before, after))
+    comparison = rmse = p_value = None
+    if replication:
+        if min(counts) > 1:
+            samples = (values[~np.isnan(values)] for values in (before, after))
+            p_value = none_if_nan(unpaired_t_test(*samples))
+    else:
         _refuse_different_queries(scores, pair)
-        both = ~np.isnan(values[0]) & ~np.isnan(values[1])
-        if both.any():
-            rmse = root_mean_square_error(values[0][both], values[1][both])
+        higher = scores[0].definition(measure).higher_is_better
+        ids = scores[0].query_ids[pair[0]]
+        paired = PairedScores(*pair, measure, ids, before, after, higher)
+        comparison = compare_scores([paired], Method({"interval": "t"}, tests=("t_test",)))[0]
+        if comparison.n > 1 and comparison.t_test is not None:
+            p_value = comparison.t_test.p
+        if comparison.n:
+            rmse = root_mean_square_error(paired.shared.before, paired.shared.after)
     ratio, change = _compare_effects(sides, scores, pair, measure)
     return ScoreReproduction(
         measure=measure,
         mean_a=means[0],
         mean_b=means[1],
-        n_a=defined[0],
-        n_b=defined[1],
+        n_a=counts[0],
+        n_b=counts[1],
+        comparison=comparison,
         rmse=rmse,
-        p_value=_test(values, paired=not replication),
+        p_value=p_value,
         effect_ratio=ratio,
         delta_relative_improvement=change,
     )
@@ -636,19 +644,6 @@ def _refuse_different_queries(scores: tuple[Evaluation, Evaluation], pair: tuple
             f"them, for example {min(differing)}",
             remedy="use missing=zero, which counts a query without results as 0",
         )
-
-
-def _test(values: Sequence[FloatArray], *, paired: bool) -> float | None:
-    """Return the p-value of the t-test; ``None`` for fewer than two queries."""
-    first, second = values
-    if paired:
-        differences = second - first
-        differences = differences[~np.isnan(differences)]
-        return float(t_test(differences).p_value[0]) if len(differences) > 1 else None
-    samples = [each[~np.isnan(each)] for each in (first, second)]
-    if min(len(each) for each in samples) < 2:
-        return None
-    return none_if_nan(unpaired_t_test(*samples))
 
 
 def _compare_effects(

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from trectools_plus.benchmark.report.manifest import DatasetInfo, Manifest, MergedRun
-from trectools_plus.benchmark.report.model import (
+from trectools_plus.benchmark.report.figures import (
     SCHEMA_VERSION,
-    BenchmarkReport,
+    BestOverall,
+    ComponentMeasure,
+    ComponentResult,
     Diagnosis,
+    Diagnostics,
     FailingQuery,
+    ModeResult,
     SetSize,
+    StratumResult,
+    UnscoredMode,
+    Verdict,
+)
+from trectools_plus.benchmark.report.model import (
+    BenchmarkReport,
     load_report,
     report_json_schema,
 )
-from trectools_plus.benchmark.report.modes import (
-    BayesianResult,
-    Comparison,
-    ComponentMeasure,
-    ComponentResult,
-    Diagnostics,
-    ModeResult,
-    StratumResult,
-    UnscoredMode,
-)
 from trectools_plus.benchmark.report.parts import (
-    ConfidenceInterval,
+    DatasetInfo,
     FindingRecord,
+    Manifest,
     MeasureDefinition,
     MeasureResult,
+    MergedRun,
     ModeStatus,
     NearMiss,
-    Relation,
     ResultStatus,
-    RunInfo,
+    RunFile,
     SourceFile,
     TargetResult,
     TermLabel,
@@ -39,19 +39,15 @@ from trectools_plus.benchmark.report.parts import (
     UnscoredStatus,
     UpliftResult,
 )
-from trectools_plus.benchmark.report.verdict import BestOverall, Verdict
-from trectools_plus.choices import TargetStatus
+from trectools_plus.choices import Relation, TargetStatus
 from trectools_plus.retrieval.fetch.outcome import Latency
 
 __all__ = [
     "SCHEMA_VERSION",
-    "BayesianResult",
     "BenchmarkReport",
     "BestOverall",
-    "Comparison",
     "ComponentMeasure",
     "ComponentResult",
-    "ConfidenceInterval",
     "DatasetInfo",
     "Diagnosis",
     "Diagnostics",
@@ -67,7 +63,7 @@ __all__ = [
     "NearMiss",
     "Relation",
     "ResultStatus",
-    "RunInfo",
+    "RunFile",
     "SetSize",
     "SourceFile",
     "StratumResult",

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from pydantic import ValidationError
 
-from trectools_plus.benchmark.report import BenchmarkReport, RunInfo, load_report
-from trectools_plus.benchmark.report.parts import none_if_nan
+from trectools_plus.benchmark.report import BenchmarkReport, RunFile, load_report
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import hash_qrels, hash_query_fields
 from trectools_plus.benchmark.run.output_folder import (
@@ -34,6 +33,7 @@ from trectools_plus.formats.tables import Document, Qrels, Run, Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
+from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.validation.loading import load_qrels, load_run
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class ReportFolder:
         """
         return self.read_run_file(self.report.modes[mode].run, mode, allow_changed=allow_changed)
 
-    def read_run_file(self, info: RunInfo, name: str, *, allow_changed: bool = False) -> Run:
+    def read_run_file(self, info: RunFile, name: str, *, allow_changed: bool = False) -> Run:
         """Read a run that the report describes; without rows if nothing was found.
 
         Args:

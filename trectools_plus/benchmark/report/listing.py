@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder
@@ -38,10 +38,6 @@ class ListedReport:
     modes: list[str]
     best: str
     cached_from: str | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the entry as JSON values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,72 +1,36 @@
-"""Parts of a report: intervals, definitions, targets, files, findings."""
+"""Parts of a report: manifest, definitions, targets, files, findings; hashes and experiment ids."""
 
 from __future__ import annotations
 
-import math
+import hashlib
+import json
 import re
-from collections.abc import Iterable
-from typing import Any, ClassVar, Literal, cast
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Literal
 
-from pydantic import (
-    ConfigDict,
-    GetJsonSchemaHandler,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic import Field
 
-from trectools_plus.choices import TargetStatus
-from trectools_plus.models import Model
+from trectools_plus.choices import Averaging, Relation, TargetStatus
+from trectools_plus.models import Provenance, ReportModel, WithoutUnset
+from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.statistics.comparison import ConfidenceInterval, without_interval_of_one
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import Finding, Severity
 
 ModeStatus = Literal["complete", "incomplete"]
-Relation = Literal["parent", "child", "sibling"]
 ResultStatus = Literal["ok", "empty", "failed", "unavailable"]
 UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
-
-
-class ReportModel(Model):
-    """Base of all parts of the report: immutable, documented by its attributes' docstrings."""
-
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
-
-
-def _drop_interval_of_one(data: Any) -> Any:
-    """Read figures over fewer than two queries without an interval.
-
-    Reports of schema version 1.0 have one there, whose ends are the only value.
-    """
-    if not isinstance(data, dict) or not isinstance(data.get("n"), int) or data["n"] > 1:
-        return data
-    target = data.get("target")
-    if isinstance(target, dict):
-        data = {**data, "target": {**target, "status_low": None, "status_high": None}}
-    return {**data, "ci": None}
-
-
-without_interval_of_one = model_validator(mode="before")(_drop_interval_of_one)
-"""A validator for each part of the report with ``n`` and ``ci``."""
 
 
 _LOWER_IN_EARLIER_REPORTS = frozenset({"MeanRank", "MinRank"})
 """Labels of measures where lower is better, for reports that don't contain the direction."""
 
 
-def none_if_nan(value: float) -> float | None:
-    """Return a plain float, or ``None`` for NaN, which reports don't contain."""
-    return None if math.isnan(value) else float(value)
-
-
-def ends_of(ci: ConfidenceInterval | None) -> tuple[float | None, float | None]:
-    """Return the ends of an interval; ``None`` without an interval."""
-    return (None, None) if ci is None else (ci.low, ci.high)
-
-
-class MeasureDefinition(ReportModel):
+class MeasureDefinition(WithoutUnset):
     """The definition of a measure."""
+
+    _optional: ClassVar = {"higher_is_better": True, "aggregate": None}
 
     name: str | None = None
     """The canonical name, which is the same for all spellings; null in reports of earlier versions,
@@ -105,70 +69,6 @@ class MeasureDefinition(ReportModel):
             return self.higher_is_better
         return re.split("[(@]", self.name or name, maxsplit=1)[0] not in _LOWER_IN_EARLIER_REPORTS
 
-    @model_serializer(mode="wrap")
-    def _without_usual_direction(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = handler(self)
-        if fields.get("higher_is_better", True) is not False:
-            fields.pop("higher_is_better", None)
-        if fields.get("aggregate") is None:
-            fields.pop("aggregate", None)
-        return fields
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Describe the fields, which the serializer would hide."""
-        return handler(_without_serializer(core_schema))
-
-
-class WithoutUnset(ReportModel):
-    """A part of the report whose fields ``_optional`` are left out while they are null."""
-
-    _optional: ClassVar[tuple[str, ...]] = ()
-
-    @model_serializer(mode="wrap")
-    def _without_unset(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = handler(self)
-        return {
-            name: value
-            for name, value in fields.items()
-            if value is not None or name not in self._optional
-        }
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Describe the fields, which the serializer would hide."""
-        return handler(_without_serializer(core_schema))
-
-
-def _without_serializer(core_schema: CoreSchema) -> CoreSchema:
-    shown = {key: value for key, value in core_schema.items() if key != "serialization"}
-    return cast("CoreSchema", shown)
-
-
-class ConfidenceInterval(WithoutUnset):
-    """An interval for a mean or a mean difference, of at least two queries."""
-
-    _optional = ("note",)
-
-    low: float | None
-    """Lower end."""
-    high: float | None
-    """Upper end."""
-    level: float
-    """Confidence level, between 0 and 1."""
-    method: str
-    """The method of this interval, for example ``BCa bootstrap`` or ``Wilson``."""
-    resamples: int
-    """Bootstrap resamples drawn, the same ones for every measure and mode; 0 if the method draws
-    none."""
-    note: str | None = None
-    """The reason why the interval may be too narrow, for example too few different values. Omitted
-    if there is none."""
-
 
 class UpliftResult(ReportModel):
     """The difference of a mode's mean from that of the baseline, and the meaningful range."""
@@ -188,7 +88,7 @@ class UpliftResult(ReportModel):
 class TargetResult(WithoutUnset):
     """A measure's target, and the levels that the mean and its interval reach."""
 
-    _optional = ("above", "names", "band", "uplift")
+    _optional: ClassVar = dict.fromkeys(("above", "names", "band", "uplift"))
 
     baseline: float | None
     """The typical result of a plain BM25 baseline; null if unknown."""
@@ -290,7 +190,7 @@ class SourceFile(ReportModel):
     """SHA-256 of its bytes."""
 
 
-class RunInfo(ReportModel):
+class RunFile(ReportModel):
     """The run file that was scored."""
 
     path: str | None
@@ -362,3 +262,81 @@ def record_findings(findings: Iterable[Finding]) -> list[FindingRecord]:
         )
         for finding in findings
     ]
+
+
+def hash_config(config: Mapping[str, Any]) -> str:
+    """Return the SHA-256 (hex) of a configuration as JSON with sorted keys and no blanks."""
+    text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def make_experiment_id(moment: datetime, config_hash: str) -> str:
+    """Return the time in UTC and the start of the hash, as in ``20250131-120000-0f3a9c21``."""
+    return f"{moment.astimezone(UTC):%Y%m%d-%H%M%S}-{config_hash[:8]}"
+
+
+class MergedRun(ReportModel):
+    """A run that was added to a report later."""
+
+    name: str
+    path: str
+    """As the user wrote it."""
+    sha256: str
+    """SHA-256 of its bytes."""
+
+
+class DatasetInfo(ReportModel):
+    """The documents, topics and qrels."""
+
+    id: str
+    """``hpo``, ``sample``, ``irds:…``, or the name of the folder or file."""
+    version: str | None
+    """The version that the data state, if any."""
+    queries: int
+    """Number of queries in the means."""
+    documents: int | None
+    """Number of documents in the corpus; null if none was given."""
+    sha256: str
+    """SHA-256 over ``contents``: equal for datasets with the same data."""
+    contents: dict[str, str]
+    """SHA-256 of each part, independent of the file format: corpus, topics (ids and texts),
+    query_fields (the topics' further fields), qrels; and of the files with ontology and
+    annotations."""
+    files: dict[str, SourceFile] = Field(default_factory=dict)
+    """The files that the data were read from."""
+    findings: list[FindingRecord] = Field(default_factory=list)
+    """Findings about qrels and topics."""
+
+
+class Manifest(Provenance):
+    """Everything that is needed to reproduce the figures."""
+
+    experiment_id: str
+    dataset: DatasetInfo
+    config: dict[str, Any]
+    """The configuration with every default spelled out, without the output folder. In reports
+    without ``no_relevant``, queries without a relevant document are left out (``drop``)."""
+    config_hash: str
+    """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
+    index_snapshots: dict[str, str]
+    """Key of the index of each fetched mode."""
+    models: dict[str, ModelRecord] = Field(default_factory=dict)
+    """Local models of the modes by role: embedding (embedding-NAME for one of several), splade,
+    reranker."""
+    blas_threads: int | None = None
+    """Threads of a matrix product during the search; null if nothing was searched, if the number
+    could not be limited, and in reports of earlier versions, which did not limit it."""
+    merged: list[MergedRun] = Field(default_factory=list)
+    """Runs that ``benchmark merge`` added; the configuration does not name them."""
+    cache_key: str | None = None
+    """SHA-256 over configuration, data and code; null if it is not known in advance."""
+    cached_from: str | None = None
+    """The experiment whose results, latencies included, are reused; null if all were computed."""
+
+    @property
+    def averaging(self) -> Averaging:
+        """The treatment of queries without results and without a relevant document.
+
+        Versions that did not record the latter left such queries out.
+        """
+        return Averaging(self.config.get("missing", "zero"), self.config.get("no_relevant", "drop"))

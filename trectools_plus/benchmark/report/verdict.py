@@ -6,80 +6,22 @@ was read, also from one of schema version 1.0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
-from pydantic import Field
-
-from trectools_plus.benchmark.compare.method import EQUAL, MAX_T
-from trectools_plus.benchmark.report.modes import BayesianResult, Comparison
-from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel, WithoutUnset
+from trectools_plus.benchmark.report.figures import BestOverall, ReportFigures, Verdict
 from trectools_plus.choices import DEFAULT_MEASURES, MOST_HEADLINES
+from trectools_plus.statistics.comparison import BayesianComparison, Comparison, ConfidenceInterval
+from trectools_plus.statistics.method import EQUAL, MAX_T
 from trectools_plus.text import join_names, listed, plural
 
-if TYPE_CHECKING:
-    from trectools_plus.benchmark.report.model import BenchmarkReport
-
+AnyReport = TypeVar("AnyReport", bound=ReportFigures)
 _PRIMARY = "nDCG@10"
 _PRIMARY_OF_TERMS = "RR"
 _HEADLINES_OF_TERMS = ("RR", "HitRate@1", "HitRate@10", "nDCG@10", "R@10", "MaxOntSim@10")
 _FEW_JUDGED = 0.5
 _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
-
-
-class BestOverall(ReportModel):
-    """The mode with the best mean on the primary measure."""
-
-    mode: str
-    """The mode."""
-    measure: str
-    """The primary measure."""
-    settled: bool
-    """True if the mode differs significantly from every other mode."""
-    not_different: list[str]
-    """The modes that do not differ significantly from it; empty if it is settled."""
-    rule: str
-    """The rule in words, without a full stop."""
-
-
-class Verdict(WithoutUnset):
-    """The result on one measure, and the figures that it is based on."""
-
-    _optional = ("probability", "compared", "better", "worse")
-
-    text: str
-    """One sentence."""
-    probability: str | None = None
-    """A sentence with the probability that the best mode is better than the second one; omitted if
-    no region of practical equivalence (``rope``) is set."""
-    measure: str
-    """The measure; the primary one in a report."""
-    best: str | None
-    """The mode with the best mean, with baselines of the other modes; null on a tie, with one mode,
-    or if the modes are not ranked."""
-    second: str | None
-    """The mode that the best one is compared with: the next best mode, or the best baseline."""
-    value: float | None
-    """The mean of the best mode, of tied modes, or of the only mode."""
-    difference: float | None
-    """Mean of the best mode minus the mean of the second one; below 0 if lower is better."""
-    ci: ConfidenceInterval | None
-    """The interval of the difference; with one mode, of the mean."""
-    p_adjusted: float | None
-    """The adjusted p-value of the difference."""
-    significant: bool | None
-    """True if the difference is significant; null if it was not tested."""
-    compared: int | None = None
-    """Number of modes that are compared with ``second``; omitted without a baseline."""
-    better: int | None = None
-    """Number of those that are significantly better; omitted without a baseline."""
-    worse: int | None = None
-    """Number of those that are significantly worse; omitted without a baseline."""
-    queries: int
-    """Number of queries behind it."""
-    next_steps: list[str] = Field(default_factory=list)
-    """What to look at next, a sentence each."""
 
 
 class _Lead(NamedTuple):
@@ -91,7 +33,7 @@ class _Lead(NamedTuple):
     entry: Comparison | None
 
 
-def choose_primary(report: BenchmarkReport) -> str:
+def choose_primary(report: ReportFigures) -> str:
     """Return the primary measure: the configured one, or the default one that the report has.
 
     The default is RR for terms of an ontology, otherwise nDCG@10; if the report does not have it,
@@ -104,10 +46,10 @@ def choose_primary(report: BenchmarkReport) -> str:
     return next(filter(None, found), next(iter(report.measure_names), ""))
 
 
-def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
+def choose_headlines(report: ReportFigures, primary: str) -> list[str]:
     """Return at most six measures, the primary first: the configured or the default ones.
 
-    Of measures with equal values (:attr:`BenchmarkReport.equal_measures`), one is chosen. If the
+    Of measures with equal values (:attr:`ReportFigures.equal_measures`), one is chosen. If the
     report has fewer than six of the default measures, its other measures follow.
     """
     configured = report.manifest.config.get("headline_measures")
@@ -124,7 +66,7 @@ def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
     return list(chosen.values())[:MOST_HEADLINES]
 
 
-def find_best_overall(report: BenchmarkReport, measure: str) -> BestOverall | None:
+def find_best_overall(report: ReportFigures, measure: str) -> BestOverall | None:
     """Return the best mode on a measure; ``None`` without one (see ``best_mode``).
 
     Args:
@@ -154,7 +96,7 @@ def find_best_overall(report: BenchmarkReport, measure: str) -> BestOverall | No
 
 
 def make_verdict(
-    report: BenchmarkReport, measure: str, overall: BestOverall | None = None
+    report: ReportFigures, measure: str, overall: BestOverall | None = None
 ) -> Verdict | None:
     """Return the result on a measure; ``None`` if the report has no modes or not this measure.
 
@@ -165,17 +107,15 @@ def make_verdict(
     """
     if not report.modes or measure not in report.best_mode:
         return None
-    if overall is None:
-        overall = find_best_overall(report, measure)
-    lead = None if overall is None else _find_lead(report, overall)
     means = {mode: result.measures[measure].mean for mode, result in report.modes.items()}
     defined = {mode: mean for mode, mean in means.items() if mean is not None}
     ranked = measure not in report.unranked and not report.is_sum(measure)
-    value, ci = None, None
-    queries = report.manifest.dataset.queries
-    against = _compare_with_baseline(report, measure) if ranked and len(defined) > 1 else None
+    against = _find_lead_over_baseline(report, measure, defined) if ranked else None
     if against is not None:
-        return against
+        return _state_against(report, measure, *against)
+    if overall is None:
+        overall = find_best_overall(report, measure)
+    value, ci, queries = None, None, report.manifest.dataset.queries
     if len(report.modes) == 1:
         only = next(iter(report.modes.values())).measures[measure]
         value, ci, queries = only.mean, only.ci, only.n
@@ -183,91 +123,100 @@ def make_verdict(
     elif not defined:
         text = f"{measure} is undefined for every {report.noun}"
     elif overall is not None:
-        value = means[overall.mode]
-        if lead is not None:
-            ci = lead.ci
-            queries = queries if lead.entry is None else lead.entry.n
+        lead = _find_lead(report, overall)
         text = _describe_best(report, overall, lead)
+        if lead is not None:
+            return _state(report, measure, overall.mode, lead, text)
+        value = means[overall.mode]
     elif not ranked:
         text = _describe_unranked(report, measure, defined)
     else:
         value = (max if report.higher_is_better(measure) else min)(defined.values())
         text = _describe_tie(report, measure, defined, value)
-    entry = None if lead is None else lead.entry
     return Verdict(
         text=f"{text}{_describe_unscored(report)}.",
-        probability=None
-        if overall is None or entry is None
-        else _state_lead(report, overall.mode, entry),
         measure=measure,
         best=None if overall is None else overall.mode,
-        second=None if lead is None else lead.second,
+        second=None,
         value=value,
-        difference=None if lead is None else lead.difference,
+        difference=None,
         ci=ci,
-        p_adjusted=None if entry is None else entry.p_adjusted,
-        significant=None if entry is None or entry.p_adjusted is None else entry.significant,
+        p_adjusted=None,
+        significant=None,
         queries=queries,
-        next_steps=list_next_steps(report, measure, lead and lead.entry),
+        next_steps=list_next_steps(report, measure),
     )
 
 
-def _compare_with_baseline(report: BenchmarkReport, measure: str) -> Verdict | None:
-    """Return the result of the comparisons with the best baseline; ``None`` without baselines.
-
-    Reports of versions before 0.2 have a best mode despite a baseline, and get its verdict.
-    """
-    named = baselines_of(report)
-    others = [mode for mode in report.modes if mode not in named]
-    if report.best_mode.get(measure) is not None:
-        return None
-    choose = max if report.higher_is_better(measure) else min
-    means = {mode: result.measures[measure].mean for mode, result in report.modes.items()}
-    defined = {mode: mean for mode, mean in means.items() if mean is not None}
-    baselines = [mode for mode in named if mode in defined]
-    rest = [mode for mode in others if mode in defined]
-    if not baselines or not rest:
-        return None
-    baseline = choose(baselines, key=defined.__getitem__)
-    best = choose(rest, key=defined.__getitem__)
-    entries = {one: report.find_comparison(baseline, one, measure) for one in rest}
-    tested = [one for one in entries.values() if one is not None and one.p_adjusted is not None]
-    entry = entries[best]
-    better, worse = _count_significant(report, tested)
-    if entry is None or entry.difference is None:
-        difference, ci = defined[best] - defined[baseline], None
-    else:
-        difference, ci = entry.difference, entry.ci
-    lead = _Lead(baseline, difference, ci, entry)
-    if len(tested) == 1 and len(baselines) == 1:
-        text = _describe_pair(report, best, lead, measure)
-    else:
-        text = _describe_against(report, (best, baselines), lead, measure)
+def _state(report: ReportFigures, measure: str, best: str, lead: _Lead, text: str) -> Verdict:
+    """Return the verdict that a mode is ahead of another one."""
+    entry = lead.entry
+    tested = entry is not None and entry.p_adjusted is not None
     return Verdict(
         text=f"{text}{_describe_unscored(report)}.",
         probability=None if entry is None else _state_lead(report, best, entry),
         measure=measure,
         best=best,
-        second=baseline,
-        value=defined[best],
-        difference=difference,
-        ci=ci,
+        second=lead.second,
+        value=report.modes[best].measures[measure].mean,
+        difference=lead.difference,
+        ci=lead.ci,
         p_adjusted=None if entry is None else entry.p_adjusted,
-        significant=None if entry is None or entry.p_adjusted is None else entry.significant,
-        compared=len(tested),
-        better=better,
-        worse=worse,
+        significant=entry.significant if tested and entry is not None else None,
         queries=report.manifest.dataset.queries if entry is None else entry.n,
         next_steps=list_next_steps(report, measure, entry),
     )
 
 
-def baselines_of(report: BenchmarkReport) -> list[str]:
+def _find_lead_over_baseline(
+    report: ReportFigures, measure: str, means: Mapping[str, float]
+) -> tuple[str, _Lead] | None:
+    """Return the best mode and its lead over the best baseline; ``None`` without baselines.
+
+    Reports of versions before 0.2 have a best mode despite a baseline, and get its verdict.
+    """
+    named = baselines_of(report)
+    baselines = [mode for mode in named if mode in means]
+    rest = [mode for mode in means if mode not in named]
+    if report.best_mode.get(measure) is not None or not baselines or not rest:
+        return None
+    choose = max if report.higher_is_better(measure) else min
+    baseline, best = (choose(modes, key=means.__getitem__) for modes in (baselines, rest))
+    entry = report.find_comparison(baseline, best, measure)
+    if entry is None or entry.difference is None:
+        return best, _Lead(baseline, means[best] - means[baseline], None, entry)
+    return best, _Lead(baseline, entry.difference, entry.ci, entry)
+
+
+def _state_against(report: ReportFigures, measure: str, best: str, lead: _Lead) -> Verdict:
+    """Return the result of the comparisons with the best baseline."""
+    baselines = [
+        mode
+        for mode in baselines_of(report)
+        if report.modes[mode].measures[measure].mean is not None
+    ]
+    tested = [
+        one
+        for one in report.comparisons
+        if (one.baseline, one.measure) == (lead.second, measure)
+        and one.p_adjusted is not None
+        and report.modes[one.contrast].measures[measure].mean is not None
+    ]
+    if len(tested) == 1 and len(baselines) == 1:
+        text = _describe_pair(report, best, lead, measure)
+    else:
+        text = _describe_against(report, (best, baselines), lead, measure)
+    better, worse = _count_significant(report, tested)
+    counts = {"compared": len(tested), "better": better, "worse": worse}
+    return _state(report, measure, best, lead, text).model_copy(update=counts)
+
+
+def baselines_of(report: ReportFigures) -> list[str]:
     """Return the modes that the others are compared with; empty if every pair is compared."""
     return [mode for mode in report.manifest.config.get("baseline") or () if mode in report.modes]
 
 
-def _count_significant(report: BenchmarkReport, entries: Sequence[Comparison]) -> tuple[int, int]:
+def _count_significant(report: ReportFigures, entries: Sequence[Comparison]) -> tuple[int, int]:
     """Return the numbers of contrasts that are significantly better, and worse."""
     better = [
         (one.difference > 0) == report.higher_is_better(one.measure)
@@ -277,7 +226,7 @@ def _count_significant(report: BenchmarkReport, entries: Sequence[Comparison]) -
     return sum(better), len(better) - sum(better)
 
 
-def _describe_pair(report: BenchmarkReport, mode: str, lead: _Lead, measure: str) -> str:
+def _describe_pair(report: ReportFigures, mode: str, lead: _Lead, measure: str) -> str:
     """Describe the comparison of the only other mode with the only baseline."""
     names = _label(report, mode), _label(report, lead.second)
     value = report.modes[mode].measures[measure].mean
@@ -299,7 +248,7 @@ def _describe_pair(report: BenchmarkReport, mode: str, lead: _Lead, measure: str
 
 
 def _describe_against(
-    report: BenchmarkReport, modes: tuple[str, Sequence[str]], lead: _Lead, measure: str
+    report: ReportFigures, modes: tuple[str, Sequence[str]], lead: _Lead, measure: str
 ) -> str:
     """Describe the comparisons of several modes with the baselines.
 
@@ -333,7 +282,7 @@ def _describe_against(
     return text
 
 
-def add_result(report: BenchmarkReport) -> BenchmarkReport:
+def add_result(report: AnyReport) -> AnyReport:
     """Return the report with its best mode overall and its verdict computed.
 
     Args:
@@ -344,20 +293,20 @@ def add_result(report: BenchmarkReport) -> BenchmarkReport:
     return report.model_copy(update={"best_overall": overall, "verdict": verdict})
 
 
-def _is_over_terms(report: BenchmarkReport) -> bool:
+def _is_over_terms(report: ReportFigures) -> bool:
     config = report.manifest.config
     return config.get("dataset") == "hpo" or config.get("ontology") is not None
 
 
-def _label(report: BenchmarkReport, mode: str) -> str:
+def _label(report: ReportFigures, mode: str) -> str:
     return report.modes[mode].label
 
 
-def _join(report: BenchmarkReport, modes: Sequence[str]) -> str:
+def _join(report: ReportFigures, modes: Sequence[str]) -> str:
     return join_names([_label(report, mode) for mode in modes], f"{report.noun}s", _NAMED)
 
 
-def _find_lead(report: BenchmarkReport, overall: BestOverall) -> _Lead | None:
+def _find_lead(report: ReportFigures, overall: BestOverall) -> _Lead | None:
     """Return the difference of the best mode from the next one, or from the best baseline."""
     best, measure = overall.mode, overall.measure
     baselines = baselines_of(report)  # in reports of versions before 0.2
@@ -393,7 +342,7 @@ def _turn_interval(ci: ConfidenceInterval | None, sign: float) -> ConfidenceInte
     return ci.model_copy(update={"low": 0.0 - ci.high, "high": 0.0 - ci.low})
 
 
-def _describe_only(report: BenchmarkReport, measure: str) -> str:
+def _describe_only(report: ReportFigures, measure: str) -> str:
     (only,) = report.modes.values()
     figures = only.measures[measure]
     over = f"over {plural(figures.n, 'query', 'queries')}"
@@ -404,7 +353,7 @@ def _describe_only(report: BenchmarkReport, measure: str) -> str:
     return f"{only.label} has {kind} {_show(figures.mean)}{interval} on {measure} {over}"
 
 
-def _describe_unranked(report: BenchmarkReport, measure: str, means: dict[str, float]) -> str:
+def _describe_unranked(report: ReportFigures, measure: str, means: dict[str, float]) -> str:
     is_sum = report.is_sum(measure)
     why = "it is a sum over the queries" if is_sum else "the means are over different queries"
     start = f"The {report.noun}s are not ranked on {measure}, because {why}"
@@ -418,9 +367,7 @@ def _describe_unranked(report: BenchmarkReport, measure: str, means: dict[str, f
     return f"{start}: {', '.join(shown)}"
 
 
-def _describe_tie(
-    report: BenchmarkReport, measure: str, means: dict[str, float], top: float
-) -> str:
+def _describe_tie(report: ReportFigures, measure: str, means: dict[str, float], top: float) -> str:
     tied = [mode for mode, mean in means.items() if abs(mean - top) <= EQUAL]
     number = plural(report.manifest.dataset.queries, "query", "queries")
     if len(tied) == len(report.modes):
@@ -432,7 +379,7 @@ def _describe_tie(
     )
 
 
-def _describe_best(report: BenchmarkReport, overall: BestOverall, lead: _Lead | None) -> str:
+def _describe_best(report: ReportFigures, overall: BestOverall, lead: _Lead | None) -> str:
     measure = overall.measure
     value = report.modes[overall.mode].measures[measure].mean
     higher = report.higher_is_better(measure)
@@ -449,7 +396,7 @@ def _describe_best(report: BenchmarkReport, overall: BestOverall, lead: _Lead | 
     return f"{text}; {_describe_significance(report, overall, lead)}"
 
 
-def _describe_significance(report: BenchmarkReport, overall: BestOverall, lead: _Lead) -> str:
+def _describe_significance(report: ReportFigures, overall: BestOverall, lead: _Lead) -> str:
     """Describe the test of the lead, and of the differences from the other modes."""
     entry = lead.entry
     if entry is None or entry.p_adjusted is None:
@@ -468,7 +415,7 @@ def _describe_significance(report: BenchmarkReport, overall: BestOverall, lead: 
     return f"not significant with {number}"
 
 
-def _state_lead(report: BenchmarkReport, best: str, entry: Comparison) -> str | None:
+def _state_lead(report: ReportFigures, best: str, entry: Comparison) -> str | None:
     """State the probability that the best mode is better than the one that it is compared with."""
     if entry.bayes is None:
         return None
@@ -482,7 +429,7 @@ def _state_lead(report: BenchmarkReport, best: str, entry: Comparison) -> str | 
     return state_probability(bayes, *names, entry.measure)
 
 
-def state_probability(bayes: BayesianResult, contrast: str, baseline: str, measure: str) -> str:
+def state_probability(bayes: BayesianComparison, contrast: str, baseline: str, measure: str) -> str:
     """State a Bayesian comparison in one sentence.
 
     Args:
@@ -508,7 +455,7 @@ def _show_probability(probability: float) -> str:
     return "above 0.99" if 0.995 <= probability < 1 else f"{probability:.2f}"
 
 
-def _describe_unscored(report: BenchmarkReport) -> str:
+def _describe_unscored(report: ReportFigures) -> str:
     """Name the modes without figures, as the end of a sentence."""
     labels = [mode.label for mode in report.unscored.values()]
     if not labels:
@@ -518,7 +465,7 @@ def _describe_unscored(report: BenchmarkReport) -> str:
 
 
 def list_next_steps(
-    report: BenchmarkReport, measure: str, entry: Comparison | None = None
+    report: ReportFigures, measure: str, entry: Comparison | None = None
 ) -> list[str]:
     """List what to look at next, a sentence each: judgments, power, failing queries.
 
@@ -553,7 +500,7 @@ def list_next_steps(
     return steps
 
 
-def describe_judged(report: BenchmarkReport) -> list[str]:
+def describe_judged(report: ReportFigures) -> list[str]:
     """Return a sentence if less than half of a mode's first ten documents is judged, else nothing.
 
     Args:

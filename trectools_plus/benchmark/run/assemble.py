@@ -6,20 +6,28 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from trectools_plus.benchmark.analyses.difficulty import find_difficulty, find_discriminative_power
 from trectools_plus.benchmark.analyses.pool import find_pool
-from trectools_plus.benchmark.analyses.similarity import FEWEST_MODES, find_similarity
-from trectools_plus.benchmark.compare.differences import Differences, find_differences
-from trectools_plus.benchmark.compare.equal_measures import find_equal_measures
-from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
-from trectools_plus.benchmark.compare.significance import (
+from trectools_plus.benchmark.analyses.queries import (
+    find_difficulty,
+    find_discriminative_power,
+    find_near_misses,
+    find_ontology,
+)
+from trectools_plus.benchmark.analyses.similarity import (
+    FEWEST_MODES,
+    find_equal_measures,
+    find_similarity,
+)
+from trectools_plus.benchmark.compare.compare import (
+    TestedDifferences,
     find_best,
+    find_differences,
     find_groups,
     find_unranked,
     is_best_significant,
+    refuse_different_queries,
 )
-from trectools_plus.benchmark.compare.strata import make_strata
-from trectools_plus.benchmark.compare.summary import summarise
+from trectools_plus.benchmark.compare.summary import make_strata, summarise
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     ComponentResult,
@@ -27,11 +35,14 @@ from trectools_plus.benchmark.report import (
     Manifest,
     ModeResult,
 )
-from trectools_plus.benchmark.report.diagnosis import diagnose
-from trectools_plus.benchmark.report.diagnostics import JUDGED, find_diagnostics, find_failing
-from trectools_plus.benchmark.report.manifest import hash_config
-from trectools_plus.benchmark.report.near_misses import find_near_misses, find_ontology
-from trectools_plus.benchmark.report.retrieval_notes import retrieval_notes
+from trectools_plus.benchmark.report.diagnostics import (
+    JUDGED,
+    diagnose,
+    find_diagnostics,
+    find_failing,
+    retrieval_notes,
+)
+from trectools_plus.benchmark.report.parts import hash_config
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
@@ -214,7 +225,7 @@ def _analyse(
 
 
 def list_components(
-    modes: Mapping[str, ModeRun], differences: Differences
+    modes: Mapping[str, ModeRun], differences: TestedDifferences
 ) -> list[ComponentResult]:
     """List an entry per fusion and component, in the order of the fusion's weights."""
     return [

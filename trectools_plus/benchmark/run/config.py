@@ -19,7 +19,6 @@ from pydantic import (
     model_validator,
 )
 
-from trectools_plus.benchmark.compare.method import CORRECTION_OF_TESTS, FAMILY_TESTS
 from trectools_plus.benchmark.run.targets import (
     AD_HOC_TARGETS,
     PRESET_MEASURES,
@@ -57,6 +56,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     IntervalOptions,
 )
+from trectools_plus.statistics.method import CORRECTION_OF_TESTS, FAMILY_TESTS
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:

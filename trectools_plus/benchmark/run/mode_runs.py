@@ -19,7 +19,7 @@ import polars as pl
 from trectools_plus.benchmark.report import (
     FindingRecord,
     ResultStatus,
-    RunInfo,
+    RunFile,
     SourceFile,
     TieInfo,
 )
@@ -72,7 +72,7 @@ class ModeRun:
     """
 
     run: Run
-    info: RunInfo
+    info: RunFile
     findings: list[FindingRecord]
     latency_ms: npt.NDArray[np.float64] | None = None
     index_key: str | None = None
@@ -158,7 +158,7 @@ def write_mode_run(
         InputError: If the file cannot be written.
     """
     if run.frame.is_empty():
-        nothing = RunInfo(
+        nothing = RunFile(
             path=None, sha256=None, queries=0, results=0, depth=0, ties=_count_ties(run)
         )
         return ModeRun(run, nothing, [])
@@ -194,7 +194,7 @@ def _write(folder: OutputFolder, view: RunView, mode: str, subfolder: str) -> Mo
     path = folder.partial / name
     with folder.final_names():
         write_run_frames(run.frames(), path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
-    info = RunInfo(
+    info = RunFile(
         path=name,
         sha256=sha256_file(path),
         queries=len(sizes),

@@ -11,8 +11,7 @@ import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder, copy_files
-from trectools_plus.benchmark.report.manifest import hash_config, make_experiment_id
-from trectools_plus.benchmark.report.parts import restore_findings
+from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id, restore_findings
 from trectools_plus.benchmark.run.assemble import make_manifest, make_report, score_modes
 from trectools_plus.benchmark.run.cache import find_cached, make_cache_key
 from trectools_plus.benchmark.run.config import BenchmarkConfig

@@ -266,7 +266,7 @@ def extraction_run(
       trectools-plus extraction run data --method dictionary --output-dir results/names
       trectools-plus extraction run data --predictions mine.jsonl --format json
     """
-    values = extraction.SettingOptions(
+    values: dict[str, object] = dict(  # noqa: C408 - options by name
         method=method,
         retriever=retriever,
         level=chunks,
@@ -422,7 +422,7 @@ def extraction_sweep(
             typer.echo(f"written  {file}")
 
 
-def _check_effect(values: extraction.SettingOptions, has_predictions: bool) -> None:
+def _check_effect(values: dict[str, object], has_predictions: bool) -> None:
     """Refuse settings without effect on the chosen method or on given predictions."""
     given = [name for name, value in values.items() if value is not None]
     of_extraction = [name for name in given if name != "root"]

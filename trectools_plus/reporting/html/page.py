@@ -13,8 +13,7 @@ from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.benchmark.report import BenchmarkReport, Comparison, Latency
-from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.benchmark.report import BenchmarkReport, Latency
 from trectools_plus.benchmark.report.verdict import find_best_overall, make_verdict
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.display import Cell, TextTable, make_row
@@ -33,6 +32,7 @@ from trectools_plus.reporting.html.per_query import (
     read_values,
 )
 from trectools_plus.reporting.wording import TEST_NAMES, name_difference, show, show_ci
+from trectools_plus.statistics.comparison import Comparison, ends_of
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.compare.method import alpha_of
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.reporting.plots.means import require_measure
 from trectools_plus.reporting.plots.style import INK, label_text, mode_style
 from trectools_plus.statistics import mean_ranks
+from trectools_plus.statistics.method import alpha_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.compare.method import EQUAL, MAX_T
-from trectools_plus.benchmark.report import BenchmarkReport, Comparison
-from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.plots.means import require_measure
 from trectools_plus.reporting.plots.style import AHEAD, BEHIND, INK, add_grid, label_text
+from trectools_plus.statistics.comparison import Comparison, ends_of
+from trectools_plus.statistics.method import EQUAL, MAX_T
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

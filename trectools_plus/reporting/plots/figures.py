@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.benchmark.curves import ScoredCurves, resample_curves, score_curves
-from trectools_plus.benchmark.report import BenchmarkReport, Comparison
-from trectools_plus.benchmark.report.analyses import Similarity
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report.figures import Similarity
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import UsageError
@@ -50,6 +50,7 @@ from trectools_plus.reporting.plots.style import (
     new_figure,
 )
 from trectools_plus.reporting.wording import describe_test
+from trectools_plus.statistics.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

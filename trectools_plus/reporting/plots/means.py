@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from trectools_plus.benchmark.curves import Curves
-from trectools_plus.benchmark.report import (
-    BenchmarkReport,
-    ConfidenceInterval,
-    MeasureResult,
-    StratumResult,
-)
-from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
@@ -34,6 +28,7 @@ from trectools_plus.reporting.plots.style import (
     new_figure,
 )
 from trectools_plus.statistics import mean_intervals
+from trectools_plus.statistics.comparison import ConfidenceInterval, ends_of
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.extraction.sweep import Sweep, SweepCurve
+from trectools_plus.extraction.runner import Sweep, SweepCurve
 from trectools_plus.reporting.plots.style import (
     FAINT,
     INK,
@@ -47,7 +47,7 @@ def plot_tradeoff(axes: Axes, sweep: Sweep) -> Axes:
 
     Args:
         axes: The axes to draw on.
-        sweep: From :func:`trectools_plus.extraction.sweep.sweep_extraction`.
+        sweep: From :func:`trectools_plus.extraction.runner.sweep_extraction`.
 
     Returns:
         The same axes.

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, TextIO
 
 from trectools_plus.benchmark.compare.compare_reports import (
-    Contrast,
-    LatencyDifference,
-    ModeContrast,
+    ComparedMode,
+    ReportComparison,
     state_verdict,
 )
-from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report.verdict import state_probability
 from trectools_plus.display import Cell, TableColumn, TextTable
 from trectools_plus.reporting.markdown import collapsed, escape, markdown_table, render_table
@@ -26,6 +23,7 @@ from trectools_plus.reporting.wording import (
     show_mean,
     show_p,
 )
+from trectools_plus.statistics.comparison import Comparison, ends_of
 from trectools_plus.text import make_console, plural
 
 _HEADER = ("Metric", "A", "B", "B − A", "Interval", "t", "p", "Adj. p")
@@ -35,7 +33,7 @@ _SHOWN_CHANGES = 8
 _MOST_ROWS = 24
 
 
-def render_contrast_markdown(contrast: Contrast) -> str:
+def render_contrast_markdown(contrast: ReportComparison) -> str:
     """Return the comparison as GitHub-flavoured Markdown.
 
     Args:
@@ -64,7 +62,7 @@ def render_contrast_markdown(contrast: Contrast) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def contrast_document(contrast: Contrast) -> dict[str, Any]:
+def contrast_document(contrast: ReportComparison) -> dict[str, Any]:
     """Return the comparison as JSON values.
 
     Args:
@@ -96,7 +94,7 @@ def contrast_document(contrast: Contrast) -> dict[str, Any]:
                     }
                     for entry in mode.comparisons
                 },
-                "latency_ms": None if mode.latency is None else asdict(mode.latency),
+                "latency_ms": _latency_document(mode),
             }
             for mode in contrast.modes
         ],
@@ -106,11 +104,20 @@ def contrast_document(contrast: Contrast) -> dict[str, Any]:
     }
 
 
+def _latency_document(mode: ComparedMode) -> dict[str, Any] | None:
+    if mode.latency is None or mode.latency_means is None:
+        return None
+    low, high = ends_of(mode.latency.ci)
+    means = dict(zip("ab", mode.latency_means, strict=True))
+    difference = {"difference": mode.latency.difference, "low": low, "high": high}
+    return {"n": mode.latency.n, **means, **difference}
+
+
 def _changes_document(changes: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[str, Any]]:
     return {name: {"a": a, "b": b} for name, (a, b) in changes.items()}
 
 
-def print_contrast(contrast: Contrast, stream: TextIO, *, full: bool = False) -> None:
+def print_contrast(contrast: ReportComparison, stream: TextIO, *, full: bool = False) -> None:
     """Print the comparison, at most 100 characters wide.
 
     Args:
@@ -140,7 +147,10 @@ def print_contrast(contrast: Contrast, stream: TextIO, *, full: bool = False) ->
 
 
 def _table(
-    contrast: Contrast, significant: str, otherwise: str, measures: Sequence[str] | None = None
+    contrast: ReportComparison,
+    significant: str,
+    otherwise: str,
+    measures: Sequence[str] | None = None,
 ) -> TextTable:
     rows = [
         [
@@ -168,7 +178,8 @@ def _table(
     return TextTable.of(header, rows, right=_NUMBERS)
 
 
-def _means(mode: ModeContrast, entry: Comparison, queries: int) -> list[str]:
+def _means(mode: ComparedMode, entry: Comparison, queries: int) -> list[str]:
+    """Return the means in A and B, with the numbers of queries unless they are all queries."""
     means, counts = mode.means[entry.measure], mode.counts[entry.measure]
     return [show_mean(mean, n, queries) for mean, n in zip(means, counts, strict=True)]
 
@@ -180,7 +191,7 @@ def _student(entry: Comparison) -> str:
     return "∞" if found.t is None else f"{found.t:+.2f}"
 
 
-def _remarks(contrast: Contrast) -> list[str]:
+def _remarks(contrast: ReportComparison) -> list[str]:
     first = contrast.modes[0].comparisons[0]
     remarks = [
         f"{mode.label}: {state_probability(entry.bayes, 'B', 'A', entry.measure)}"
@@ -191,9 +202,9 @@ def _remarks(contrast: Contrast) -> list[str]:
     method = describe_method(test, contrast.queries, contrast.config)
     remarks.append(f"Significant (*): {method}")
     remarks += [
-        f"{mode.label}: {_show_latency(mode.latency, contrast.confidence)}"
+        f"{mode.label}: {_show_latency(mode.latency, mode.latency_means)}"
         for mode in contrast.modes
-        if mode.latency is not None
+        if mode.latency is not None and mode.latency_means is not None
     ]
     if all(mode.latency is None for mode in contrast.modes):
         remarks.append("Latency: not timed in both reports.")
@@ -217,11 +228,11 @@ def _show_value(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _show_latency(latency: LatencyDifference, level: float) -> str:
-    interval = "("
-    if latency.low is not None and latency.high is not None:
-        interval = f"[{latency.low:+.2f}, {latency.high:+.2f}] ({level * 100:g}% interval, "
+def _show_latency(found: Comparison, means: tuple[float, float]) -> str:
+    interval, ci = "(", found.ci
+    if ci is not None:
+        interval = f"[{ci.low:+.2f}, {ci.high:+.2f}] ({ci.level * 100:g}% interval, "
     return (
-        f"latency {latency.a:.2f} to {latency.b:.2f} ms per query, difference "
-        f"{latency.difference:+.2f} {interval}{plural(latency.n, 'query', 'queries')})."
+        f"latency {means[0]:.2f} to {means[1]:.2f} ms per query, difference "
+        f"{found.difference:+.2f} {interval}{plural(found.n, 'query', 'queries')})."
     )

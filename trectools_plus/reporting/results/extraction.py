@@ -10,10 +10,9 @@ from typing import Any, TextIO
 from trectools_plus.display import TextTable
 from trectools_plus.extraction.comparison import ExtractionComparison
 from trectools_plus.extraction.predictions import write_predictions
-from trectools_plus.extraction.report import REPORT_FILE, ExtractionReport, Figure, Score
-from trectools_plus.extraction.runner import ExtractionResult
+from trectools_plus.extraction.report import REPORT_FILE, ExtractionFigure, ExtractionReport, Score
+from trectools_plus.extraction.runner import ExtractionResult, LeaveOneOut, Sweep
 from trectools_plus.extraction.scoring import method_over_documents
-from trectools_plus.extraction.sweep import LeaveOneOut, Sweep
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.reporting.export import render_json, write_text
 from trectools_plus.reporting.markdown import escape, markdown_table, render_table, shorten
@@ -22,6 +21,7 @@ from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.plots.sweep import draw_tradeoff
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import show_interval, show_p
+from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.statistics.intervals import METHOD_NAMES
 from trectools_plus.text import make_console, plural
 
@@ -182,7 +182,8 @@ def comparison_document(comparison: ExtractionComparison) -> dict[str, Any]:
     Args:
         comparison: From :func:`compare_extractions`.
     """
-    tests = comparison.f1_tests
+    found = comparison.f1
+    low, high = ends_of(found.ci)
     return {
         "a": comparison.first.system.model_dump(mode="json"),
         "b": comparison.second.system.model_dump(mode="json"),
@@ -195,18 +196,18 @@ def comparison_document(comparison: ExtractionComparison) -> dict[str, Any]:
         "interval": comparison.resampling.interval,
         "differences": [asdict(one) for one in comparison.differences],
         "documents": [
-            {"doc_id": doc_id, "a": a, "b": b} for doc_id, a, b in comparison.by_document
+            {"doc_id": doc_id, "a": a, "b": b} for doc_id, a, b in comparison.by_document.rows()
         ],
         "f1_over_documents": {
-            "n": tests.n,
-            "difference": tests.difference,
-            "low": tests.low,
-            "high": tests.high,
-            "effect_size": tests.effect_size,
-            "wins": tests.wins,
-            "ties": tests.ties,
-            "losses": tests.losses,
-            "tests": {name: test.p_value for name, test in tests.tests.items()},
+            "n": found.n,
+            "difference": found.difference,
+            "low": low,
+            "high": high,
+            "effect_size": found.effect_size,
+            "wins": found.wins,
+            "ties": found.ties,
+            "losses": found.losses,
+            "tests": {name: test.p for name, test in found.tests.items()},
         },
     }
 
@@ -282,7 +283,7 @@ def print_sweep(sweep: Sweep, stream: TextIO) -> None:
             console.print(f"{curve.system}: {_describe_leave_one_out(curve.left_out)}")
 
 
-def _show_figure(figure: Figure) -> str:
+def _show_figure(figure: ExtractionFigure) -> str:
     """Return a figure with three decimals and its interval."""
     if figure.ci is None:
         return f"{figure.value:.3f}"
@@ -403,7 +404,8 @@ def _difference_table(comparison: ExtractionComparison) -> TextTable:
 
 def _document_table(comparison: ExtractionComparison) -> TextTable:
     rows = [
-        [doc_id, f"{a:.3f}", f"{b:.3f}", f"{b - a:+.3f}"] for doc_id, a, b in comparison.by_document
+        [doc_id, f"{a:.3f}", f"{b:.3f}", f"{b - a:+.3f}"]
+        for doc_id, a, b in comparison.by_document.rows()
     ]
     return TextTable.of(_DOCUMENTS, rows, right=_DOCUMENTS[1:])
 
@@ -419,9 +421,9 @@ def _explain_comparison(comparison: ExtractionComparison) -> str:
 
 
 def _tests_line(comparison: ExtractionComparison) -> str:
-    tests = comparison.f1_tests
+    found = comparison.f1
     p_values = ", ".join(
-        f"{name.replace('_', ' ')} p {show_p(test.p_value)}" for name, test in tests.tests.items()
+        f"{name.replace('_', ' ')} p {show_p(test.p)}" for name, test in found.tests.items()
     )
-    counts = f"B is better on {tests.wins:,}, equal on {tests.ties:,}, worse on {tests.losses:,}"
+    counts = f"B is better on {found.wins:,}, equal on {found.ties:,}, worse on {found.losses:,}"
     return f"{counts}. {p_values}."

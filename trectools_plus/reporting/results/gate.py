@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from trectools_plus.benchmark.compare.method import EQUAL
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
 from trectools_plus.reporting.markdown import collapsed, escape, markdown_table, render_table
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import describe_max_t, describe_method, show, show_p
+from trectools_plus.statistics.comparison import ends_of
+from trectools_plus.statistics.method import EQUAL
 from trectools_plus.text import make_console, plural
 
 MARKER = "<!-- trectools-plus benchmark gate -->"

@@ -8,11 +8,10 @@ from typing import TextIO
 
 from trectools_plus.benchmark.multilingual import (
     CrossLingual,
-    LanguageMeasure,
     MultilingualReport,
     MultilingualResult,
 )
-from trectools_plus.benchmark.report.parts import ConfidenceInterval
+from trectools_plus.benchmark.report import StratumResult
 from trectools_plus.display import TextTable, make_row
 from trectools_plus.reporting.export import render_json, write_text
 from trectools_plus.reporting.files import write_reports
@@ -25,6 +24,7 @@ from trectools_plus.reporting.wording import (
     show_ci,
 )
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
+from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.text import make_console
 
 JSON_FILE = "MultilingualReport.json"
@@ -154,7 +154,7 @@ def _notes(report: MultilingualReport) -> list[tuple[str, str]]:
     return [(f"Note on {', '.join(languages)}", note) for note, languages in languages_of.items()]
 
 
-def _of_languages(report: MultilingualReport, mode: str, measure: str) -> list[LanguageMeasure]:
+def _of_languages(report: MultilingualReport, mode: str, measure: str) -> list[StratumResult]:
     return [one.modes[mode][measure] for one in report.languages.values()]
 
 
@@ -201,7 +201,7 @@ def _on_pairs(report: MultilingualReport) -> list[str]:
     return [f"The sets are not parallel, so gap and variance have no intervals: {why}."]
 
 
-def _with_interval(one: LanguageMeasure) -> str:
+def _with_interval(one: StratumResult) -> str:
     return " ".join(filter(None, (show(one.mean), show_ci(one.ci))))
 
 

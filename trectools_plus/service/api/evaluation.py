@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.strata import summarise_stratum
+from trectools_plus.benchmark.compare.summary import Rows, summarise_rows
 from trectools_plus.benchmark.report import (
     MeasureDefinition,
     StratumResult,
 )
-from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.id_overlap import check_id_overlap
 from trectools_plus.errors import UsageError
@@ -31,6 +30,7 @@ from trectools_plus.service.api.snapshots import Figure, Snapshot, group_field
 from trectools_plus.service.api.uploads import Folder, Part, check_size, file_name, private_folder
 from trectools_plus.service.names import answer_key
 from trectools_plus.service.problems import ProblemError
+from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.testsets.loading import read_test_set
 from trectools_plus.text import split_list
 
@@ -215,18 +215,23 @@ def _summarise(
     evaluation: Evaluation, mode: str, topics: Topics, config: BenchmarkConfig
 ) -> Groups:
     """Return means and intervals over all queries, and over the queries of each type."""
-    names = [measure.name for measure in evaluation.measures]
-    table = np.column_stack([evaluation.values(mode, name) for name in names])
-    cases = [(mode, name) for name in names]
-    groups: Groups = {None: summarise_stratum(table, cases, config, evaluation)[mode]}
+    query_ids = evaluation.query_ids[mode]
+    rows: dict[str | None, Rows] = {None: np.arange(len(query_ids))}
     field = group_field(topics.frame.columns)
-    if field is None:
-        return groups
-    types = dict(zip(topics.query_ids, topics.frame[field].to_list(), strict=True))
-    of_query = np.array([types.get(query_id, "") for query_id in evaluation.query_ids[mode]])
-    for value in sorted({*of_query.tolist()} - {""}):
-        groups[value] = summarise_stratum(table[of_query == value], cases, config, evaluation)[mode]
-    return groups
+    if field is not None:
+        types = dict(zip(topics.query_ids, topics.frame[field].to_list(), strict=True))
+        of_query = np.array([types.get(query_id, "") for query_id in query_ids])
+        values = sorted({*of_query.tolist()} - {""})
+        rows |= {value: np.flatnonzero(of_query == value) for value in values}
+    alone = replace(evaluation, tables={mode: evaluation.tables[mode]})
+    canonical = {measure.requested_name: measure.name for measure in evaluation.measures}
+    return {
+        value: {
+            canonical[name]: one
+            for name, one in summarise_rows(alone, places, config)[mode].items()
+        }
+        for value, places in rows.items()
+    }
 
 
 def _snapshot(groups: Groups, dataset: str, mode: str, latency_ms: Any) -> Snapshot:

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from trectools_plus.benchmark.report import ConfidenceInterval, FindingRecord, Latency
+from trectools_plus.benchmark.report import FindingRecord, Latency
 from trectools_plus.service.jobs.jobs import JobStatus
+from trectools_plus.statistics.comparison import ConfidenceInterval
 
 MAX_MEASURES_LENGTH = 300
 """Maximum number of characters in a list of measures."""

@@ -9,10 +9,10 @@ from datetime import datetime
 from pathlib import Path
 
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.service.names import dataset_name, report_names
+from trectools_plus.statistics.comparison import ends_of
 
 MONITORED_MEASURE = "R@10"
 """The measure that the alerts in ``docs/monitoring`` name."""

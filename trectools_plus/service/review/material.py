@@ -26,7 +26,7 @@ MAX_TEXT_LENGTH = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ReviewDocument:
     """Title and text of a document.
 
     Attributes:
@@ -70,7 +70,7 @@ class ReviewMaterial:
     modes: tuple[str, ...]
     depth: int
     queries: tuple[ReviewQuery, ...]
-    documents: Mapping[str, Document] = field(default_factory=dict)
+    documents: Mapping[str, ReviewDocument] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -171,12 +171,15 @@ def _find_dataset(source: ReportFolder) -> tuple[Dataset | None, tuple[str, ...]
     return dataset, ()
 
 
-def _read_documents(dataset: Dataset | None, queries: Sequence[ReviewQuery]) -> dict[str, Document]:
+def _read_documents(
+    dataset: Dataset | None, queries: Sequence[ReviewQuery]
+) -> dict[str, ReviewDocument]:
     if dataset is None or dataset.corpus is None:
         return {}
     shown = {doc_id for query in queries for found in query.results.values() for doc_id in found}
     frame = dataset.corpus.find(pl.Series(list(shown), dtype=pl.String))
     cut = frame.with_columns(pl.col("text").str.slice(0, MAX_TEXT_LENGTH))
     return {
-        doc_id: Document(title.strip(), text.strip()) for doc_id, title, text in cut.iter_rows()
+        doc_id: ReviewDocument(title.strip(), text.strip())
+        for doc_id, title, text in cut.iter_rows()
     }

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from trectools_plus.service.review.judgments import MAX_NAME_LENGTH, Grade
-from trectools_plus.service.review.material import Document
+from trectools_plus.service.review.material import ReviewDocument
 
 NONE_OF_THEM = "none"
 """The choice of none of the columns."""
@@ -156,7 +156,7 @@ class QueryView(Message):
     query_id: str
     text: str | None
     columns: list[Column]
-    documents: dict[str, Document]
+    documents: dict[str, ReviewDocument]
     state: State
     differences: Differences | None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -37,7 +38,7 @@ def benchmark_list(
     for problem in listing.problems:
         note(problem)
     if output_format == "json":
-        write_json({"reports": [one.as_dict() for one in listing.reports]})
+        write_json({"reports": [asdict(one) for one in listing.reports]})
     elif listing.reports:
         _print_list(listing.reports)
     else:

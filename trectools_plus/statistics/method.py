@@ -1,7 +1,6 @@
 """The test and the correction of comparisons, their level, and a description of their family.
 
-Commands that only show a report need nothing else of comparisons, so this module imports no
-statistics.
+Commands that only show a report need nothing else of comparisons, so this module imports no NumPy.
 """
 
 from __future__ import annotations

@@ -1,0 +1,93 @@
+"""One comparison of two systems, whatever the scores are of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from trectools_plus.statistics import paired_difference
+from trectools_plus.statistics.method import MAX_T, TUKEY
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
+
+NAN = float("nan")
+
+
+def scores(before, after, ids=None, measure="F1", **further) -> PairedScores:
+    ids = [f"d{place}" for place in range(len(before))] if ids is None else ids
+    return PairedScores(
+        "A", "B", measure, ids, np.array(before, float), np.array(after, float), **further
+    )
+
+
+def test_a_comparison_is_over_what_both_define():
+    one = scores([0.1, NAN, 0.3, 0.5], [0.2, 0.9, NAN, 0.4])
+    assert one.counts == (3, 3)
+    assert one.means == pytest.approx((0.3, 0.5))
+    assert list(one.shared.ids) == ["d0", "d3"]
+    assert one.spread == pytest.approx(np.std([0.1, -0.1], ddof=1))
+    found = compare_scores([one], Method({}))[0]
+    assert (found.n, found.baseline, found.contrast) == (2, "A", "B")
+    assert found.difference == pytest.approx(0.0)
+
+
+def test_changes_are_in_order_and_know_the_direction():
+    one = scores([0.1, 0.2, 0.3, 0.4], [0.1, 0.7, 0.1, 0.6])
+    assert [change.query_id for change in one.changes()] == ["d1", "d2", "d3"]
+    assert [change.query_id for change in one.changes(only_losses=True)] == ["d2"]
+    lower = scores(one.before, one.after, higher_is_better=False)
+    assert [change.query_id for change in lower.changes(only_losses=True)] == ["d1", "d3"]
+
+
+def test_without_a_correction_nothing_is_decided():
+    generator = np.random.default_rng(1)
+    one = scores(generator.random(30), generator.random(30) + 0.5)
+    found = compare_scores([one], Method({}, tests=("t_test", "sign_test")))[0]
+    assert (found.p_adjusted, found.significant, found.p) == (None, False, None)
+    assert list(found.tests) == ["t_test", "sign_test"]
+    assert found.tests["t_test"].p == pytest.approx(stats.ttest_rel(one.after, one.before).pvalue)
+    alone = paired_difference(one.after, one.before)
+    assert found.ci is not None
+    assert (found.ci.low, found.ci.high) == (alone.low, alone.high)
+    assert found.effect_size == alone.effect_size
+
+
+def test_wins_follow_the_direction():
+    one = scores([1, 2, 3], [2, 3, 1], higher_is_better=False)
+    found = compare_scores([one], Method({}, rope=0.0))[0]
+    assert (found.wins, found.ties, found.losses) == (1, 0, 2)
+    assert found.bayes is not None
+    upwards = compare_scores([scores([1, 2, 3], [2, 3, 1])], Method({}, rope=0.0))[0]
+    assert upwards.bayes is not None
+    assert (found.bayes.better, found.bayes.worse) == (upwards.bayes.worse, upwards.bayes.better)
+
+
+def test_scores_of_different_ids_are_one_family():
+    """An id without a score is undefined there, so every comparison is over its own ids."""
+    generator = np.random.default_rng(2)
+    first, second = generator.random((2, 40)), generator.random((2, 40))
+    ids = [f"q{place:02}" for place in range(50)]
+    pairs = [scores(*first, ids[:40], "P"), scores(*second, ids[10:], "R")]
+    method = Method({"resamples": 500}, MAX_T, "randomisation")
+    together = compare_scores(pairs, method, one_family=True)
+    alone = [compare_scores([one], method)[0] for one in pairs]
+    for one, other in zip(together, alone, strict=True):
+        assert (one.n, one.difference) == (40, other.difference)
+        assert one.p_adjusted is not None
+        assert other.p_adjusted is not None
+        assert one.p_adjusted >= other.p_adjusted - 0.02
+    assert [one.measure for one in together] == ["P", "R"]
+
+
+def test_tukeys_test_knows_every_system():
+    generator = np.random.default_rng(3)
+    values = dict(zip("abc", generator.random((3, 25)), strict=True))
+    ids = [str(place) for place in range(25)]
+    pairs = [
+        PairedScores(one, other, "P", ids, values[one], values[other])
+        for one, other in (("a", "b"), ("a", "c"), ("b", "c"))
+    ]
+    method = Method({"resamples": 300}, TUKEY, "randomisation", "three")
+    found = compare_scores(pairs, method)
+    assert {(one.test, one.correction, one.family) for one in found} == {(TUKEY, TUKEY, "three")}
+    assert all(one.p_adjusted is not None and 0 < one.p_adjusted <= 1 for one in found)

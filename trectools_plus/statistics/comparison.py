@@ -1,0 +1,179 @@
+"""The result of a comparison of two systems, as in reports; how it is computed is in ``scores.py``.
+
+Commands that only show a report need nothing else of comparisons, so this module computes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import model_validator
+
+from trectools_plus.models import ReportModel, WithoutUnset
+
+
+class ConfidenceInterval(WithoutUnset):
+    """An interval for a mean or a mean difference, of at least two queries."""
+
+    _optional: ClassVar = {"note": None}
+
+    low: float | None
+    """Lower end."""
+    high: float | None
+    """Upper end."""
+    level: float
+    """Confidence level, between 0 and 1."""
+    method: str
+    """The method of this interval, for example ``BCa bootstrap`` or ``Wilson``."""
+    resamples: int
+    """Bootstrap resamples drawn, the same ones for every measure and mode; 0 if the method draws
+    none."""
+    note: str | None = None
+    """The reason why the interval may be too narrow, for example too few different values. Omitted
+    if there is none."""
+
+
+def ends_of(ci: ConfidenceInterval | None) -> tuple[float | None, float | None]:
+    """Return the ends of an interval; ``None`` without an interval."""
+    return (None, None) if ci is None else (ci.low, ci.high)
+
+
+def _drop_interval_of_one(data: Any) -> Any:
+    """Read figures over fewer than two queries without an interval.
+
+    Reports of schema version 1.0 have one there, whose ends are the only value.
+    """
+    if not isinstance(data, dict) or not isinstance(data.get("n"), int) or data["n"] > 1:
+        return data
+    target = data.get("target")
+    if isinstance(target, dict):
+        data = {**data, "target": {**target, "status_low": None, "status_high": None}}
+    return {**data, "ci": None}
+
+
+without_interval_of_one = model_validator(mode="before")(_drop_interval_of_one)
+"""A validator for each part of the report with ``n`` and ``ci``."""
+
+
+class TestResult(ReportModel):
+    """A test of the null hypothesis that there is no difference."""
+
+    __test__ = False
+
+    p: float
+    """Two-sided p-value, in (0, 1]; not adjusted."""
+
+
+class StudentResult(TestResult):
+    """The paired t-test."""
+
+    t: float | None
+    """Student's t with n - 1 degrees of freedom; null if it is infinite, because all differences
+    are the same number other than 0."""
+
+
+class WilcoxonResult(TestResult):
+    """The signed-rank test."""
+
+    w: float
+    """The smaller of the two sums of ranks."""
+
+
+class BayesianComparison(ReportModel):
+    """Probabilities about the true mean difference; their sum is 1."""
+
+    better: float
+    """The contrast is better than the baseline by more than ``rope``."""
+    equivalent: float
+    """The difference is at most ``rope``."""
+    worse: float
+    """The contrast is worse than the baseline by more than ``rope``."""
+    rope: float
+    """Half the width of the region of practical equivalence, in the unit of the measure."""
+
+
+_TESTS = ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")
+
+
+class Comparison(WithoutUnset):
+    """A paired difference of two modes on one measure, over the queries where both are defined."""
+
+    _optional: ClassVar = {"bayes": None}
+
+    baseline: str
+    """The mode that is subtracted."""
+    contrast: str
+    """The mode it is subtracted from."""
+    measure: str
+    """The measure's name as requested."""
+    n: int
+    """Number of compared queries."""
+    difference: float | None
+    """Mean of contrast minus baseline."""
+    ci: ConfidenceInterval | None
+    """Interval of the difference. With the correction ``max_t`` it is simultaneous for the family,
+    and excludes 0 exactly if ``significant`` is true; with others it is not adjusted. Null for
+    too few queries, and if all differences are equal."""
+    paired_bootstrap: TestResult | None = None
+    """The studentised bootstrap test (in reports of schema version 1.0, not studentised); null if
+    nothing is defined, as for the other tests."""
+    t_test: StudentResult | None = None
+    """Student's paired t-test."""
+    wilcoxon: WilcoxonResult | None = None
+    """Wilcoxon's signed-rank test."""
+    randomisation: TestResult | None = None
+    """The randomisation test: signs are flipped at random."""
+    sign_test: TestResult | None = None
+    """The sign test: wins against losses."""
+    test: str = "randomisation"
+    """The test whose p-values are adjusted; ``tukey_hsd`` and ``max_t`` are tests of the whole
+    family."""
+    p_adjusted: float | None = None
+    """Its p-value, adjusted for the family; null if nothing is defined."""
+    correction: str = "holm"
+    """The adjustment: ``max_t`` (the studentised bootstrap with single-step max-t), ``holm``,
+    ``bonferroni``, ``benjamini_hochberg`` or ``tukey_hsd``."""
+    family: str = ""
+    """A description of the comparisons that the adjustment counts."""
+    significant: bool
+    """True if ``p_adjusted`` is at most 1 - the configured confidence, and not ``borderline``."""
+    borderline: bool = False
+    """True if the 99% Monte Carlo interval of ``p_adjusted`` contains the level, even with the
+    greatest number of resamples: another seed could give the other decision. The difference then
+    counts as not significant."""
+    bayes: BayesianComparison | None = None
+    """The Bayesian comparison; not adjusted. Omitted if no region of practical equivalence is set,
+    and for fewer than two queries."""
+    effect_size: float | None
+    """Cohen's d_z: mean difference divided by the standard deviation (ddof = 1) of the
+    differences."""
+    detectable_difference: float | None = None
+    """The smallest true difference that the test and the correction detect with a probability of
+    80% (``max_t``) or at least 80% (others), for as many queries and comparisons with the same
+    standard deviation. Null without a formula (``wilcoxon``, ``sign_test``, ``tukey_hsd``), for too
+    few queries, and if all differences are equal. In reports of versions before 0.2, that of one
+    uncorrected t-test."""
+    wins: int
+    """Number of queries where the contrast is better."""
+    ties: int
+    """Number of queries where both are equal (to 1e-12)."""
+    losses: int
+    """Number of queries where the baseline is better."""
+
+    _without_interval_of_one = without_interval_of_one
+
+    @property
+    def tests(self) -> dict[str, TestResult]:
+        """The unadjusted tests by name."""
+        found = {name: getattr(self, name) for name in _TESTS}
+        return {name: test for name, test in found.items() if test is not None}
+
+    @property
+    def p(self) -> float | None:
+        """The p-value that ``p_adjusted`` adjusts: that of the deciding test.
+
+        ``None`` without defined differences, and for ``tukey_hsd``, which has only adjusted
+        p-values.
+        """
+        name = "paired_bootstrap" if self.test == "max_t" else self.test
+        return None if name not in self.tests else self.tests[name].p
