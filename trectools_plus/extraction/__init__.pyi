@@ -9,7 +9,6 @@ from trectools_plus.extraction.report import load_extraction_report as load_extr
 from trectools_plus.extraction.runner import ExtractionOptions as ExtractionOptions
 from trectools_plus.extraction.runner import run_extraction as run_extraction
 from trectools_plus.extraction.settings import ExtractionSettings as ExtractionSettings
-from trectools_plus.extraction.settings import SettingOptions as SettingOptions
 from trectools_plus.extraction.settings import make_extraction_settings as make_extraction_settings
 from trectools_plus.extraction.sweep import DEFAULT_VALUES as DEFAULT_VALUES
 from trectools_plus.extraction.sweep import SweepOptions as SweepOptions

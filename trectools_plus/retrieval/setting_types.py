@@ -1,21 +1,65 @@
-"""Types of settings that users write as text (numbers, flags, lists), and their error messages.
+"""Declaration of settings, and types of those that users write as text, with their errors.
 
-A setting arrives as a Python value, from the command line, or from a YAML file, whose scalars
-are read as text. Texts that YAML 1.1 would convert, such as ``010`` (8), ``yes`` (true) or
-``1:40`` (100), are refused.
+A field that :func:`setting` makes is declared once: commands make their option from it, see
+``cli/options/settings.py``.
+
+A setting arrives as a Python value, from the command line, or from a YAML file, whose scalars are
+read as text. Texts that YAML 1.1 would convert, such as ``010`` (8), ``yes`` (true) or ``1:40``
+(100), are refused.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from trectools_plus.models import show_value
 from trectools_plus.text import split_list
 
-"""Separates the problem from the remedy in the message of a validator."""
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """The command-line option of a setting. Pydantic stores it with the field.
+
+    Attributes:
+        metavar: The placeholder of the value; if empty, the option lists the values.
+        panel: The panel of the help.
+        names: The spellings, separated by spaces, if they are not the name of the setting.
+        default: The default in words; if empty, that of the setting; ``None`` shows none.
+        help: The help, if it is not the description of the setting.
+        is_repeated: Whether the option may be repeated; its values are joined by commas.
+        constant: The value that the option stands for, which then is a flag.
+        minimum: The smallest number that the help shows.
+    """
+
+    metavar: str = ""
+    panel: str | None = None
+    names: str = ""
+    default: str | None = ""
+    help: str = ""
+    is_repeated: bool = False
+    constant: str | bool | None = None
+    minimum: int | None = None
+
+    def __call__(self, schema: dict[str, Any]) -> None:
+        """Change nothing in the JSON Schema of the field."""
+
+
+def setting(default: Any, description: str, option: Option | None = None, **limits: Any) -> Any:
+    """Declare a setting.
+
+    Args:
+        default: The default; a function without arguments returns one that can be changed.
+        description: The help of the option, and the documentation in Python.
+        option: The option of commands; ``None`` for a setting of files and Python only.
+        limits: Limits of the value, as of ``pydantic.Field``.
+    """
+    how = "default_factory" if callable(default) else "default"
+    return Field(**{how: default}, description=description, json_schema_extra=option, **limits)
+
 
 _WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import codecs
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from trectools_plus.benchmark.run.config import (
+    DEPTH,
+    EXCLUDE_SELF,
+    ONTOLOGY,
     BenchmarkConfig,
     DataSettings,
     FileName,
@@ -35,7 +38,7 @@ from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.backends.settings import BackendSettings
 from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.named_models import PACKAGED_MODELS
-from trectools_plus.retrieval.setting_types import Flag, Names, WholeNumber
+from trectools_plus.retrieval.setting_types import Flag, Names, Option, WholeNumber, setting
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.testsets.loading import find_shipped
 
@@ -80,52 +83,11 @@ _SEARCH = ("dataset", "corpus", "test_file", "modes", "depth", "retrieval")
 _PATHS = ("test_file", "corpus", "topics", "qrels", "ontology", "annotations", "output_dir")
 
 
-class ConfigOptions(TypedDict, total=False):
-    """Settings from the command line, by field of :class:`BenchmarkConfig`.
+ConfigOptions = Mapping[str, Any]
+"""Settings by field of :class:`BenchmarkConfig`; ``None`` counts as not given.
 
-    ``None`` values count as not given. Numbers and names are checked when the configuration is
-    built, with those of the file.
-    """
-
-    dataset: str | None
-    test_file: str | None
-    unknown_terms: str | None
-    language: str | None
-    corpus: str | None
-    topics: str | None
-    qrels: str | None
-    id_field: str | None
-    text_fields: Sequence[str] | None
-    runs: Mapping[str, str] | None
-    modes: Sequence[str] | None
-    mode_names: Mapping[str, str]
-    measures: Sequence[str] | None
-    cutoffs: str | None
-    primary_measure: str | None
-    headline_measures: Sequence[str] | None
-    ontology: str | None
-    annotations: str | None
-    depth: int | None
-    missing: str | None
-    no_relevant: str | None
-    exclude_self: bool | None
-    baseline: Sequence[str] | None
-    correction: str | None
-    test: str | None
-    interval: str | None
-    rope: float | None
-    confidence: float | None
-    resamples: int | None
-    seed: int | None
-    targets: str | None
-    retrieval: Mapping[str, Any] | None
-    backend: str | None
-    retriever: Sequence[str] | None
-    http: Mapping[str, str] | None
-    milvus: Mapping[str, str] | None
-    collapse: Mapping[str, str] | None
-    timeout: float | None
-    output_dir: str | None
+They are checked when the configuration is built, with those of the file.
+"""
 
 
 def load_config(
@@ -158,21 +120,22 @@ def load_config(
 
 
 class FetchSettings(DataSettings):
-    """The documents and queries, the backend, and the settings of fetching.
+    """The documents and queries, the backend, and the settings of fetching."""
 
-    Attributes:
-        ontology: For the dataset ``hpo``: the OBO file; by default the installed one.
-        retrieval: Settings of modes that index documents.
-        modes: Modes to fetch; empty for all modes of the backend.
-        depth: Maximum number of results for each query.
-        exclude_self: Drop a document whose id equals the query's, before the cutoff.
-    """
-
-    ontology: FileName | None = None
-    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
-    modes: Names = ()
-    depth: WholeNumber = Field(default=100, ge=1)
-    exclude_self: Flag = False
+    ontology: FileName | None = ONTOLOGY
+    retrieval: RetrievalSettings = setting(
+        RetrievalSettings, "Settings of modes that index documents."
+    )
+    modes: Names = setting(
+        (),
+        "Modes to fetch, comma-separated: lexical (or bm25), vector (or dense), ngram, hybrid, "
+        "hybrid+exact (hybrid with exact matches first), splade, or an aggregation strategy of "
+        "multi-vector search; with --backend, the modes of the backend; each --retriever is a "
+        "mode.",
+        Option("NAMES", default="lexical,vector,hybrid, or every --retriever"),
+    )
+    depth: WholeNumber = DEPTH
+    exclude_self: Flag = EXCLUDE_SELF
 
 
 def load_fetch_settings(

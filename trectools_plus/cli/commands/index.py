@@ -8,14 +8,13 @@ import typer
 
 from trectools_plus import retrieval
 from trectools_plus.cli import completion
-from trectools_plus.cli.options.common import CorpusFile, DatasetOrHpo, OntologyFile, TextOrJson
+from trectools_plus.cli.options.common import DatasetOrHpo, TextOrJson
+from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import (
-    DeviceName,
-    EmbeddingModel,
-    MultiVector,
-    RetrievalOptions,
+    DocumentFiles,
+    IndexSettings,
+    SearchOptions,
     Setting,
-    SpladeModel,
     open_documents,
 )
 from trectools_plus.cli.printing import write_json
@@ -23,10 +22,11 @@ from trectools_plus.cli.verbosity import show_progress
 from trectools_plus.text import split_list
 
 
+@with_groups
 def index_build(
+    *,
     dataset: DatasetOrHpo = None,
-    corpus: CorpusFile = None,
-    ontology: OntologyFile = None,
+    documents: DocumentFiles,
     modes: Annotated[
         str,
         typer.Option(
@@ -36,10 +36,7 @@ def index_build(
             autocompletion=completion.complete_modes,
         ),
     ] = "lexical,vector",
-    multi_vector: MultiVector = None,
-    embedding_model: EmbeddingModel = None,
-    splade_model: SpladeModel = None,
-    device: DeviceName = None,
+    given: IndexSettings,
     setting: Setting = None,
     output_format: TextOrJson = "text",
 ) -> None:
@@ -56,23 +53,17 @@ def index_build(
     """
     names = split_list(modes)
     retrieval.check_modes(names)
-    options = RetrievalOptions(
-        multi_vector=multi_vector,
-        embedding_model=embedding_model,
-        splade_model=splade_model,
-        device=device,
-        setting=setting,
-    )
-    settings = retrieval.make_settings(options.values())
-    documents = open_documents(dataset, corpus, ontology)
-    settings = settings.for_documents(has_parts=documents.parts is not None)
+    options = SearchOptions(given, setting)
+    settings = retrieval.make_settings(options.values)
+    opened = open_documents(dataset, **documents)
+    settings = settings.for_documents(has_parts=opened.parts is not None)
     options.check_used(names, settings)
     with show_progress() as progress:
-        built = retrieval.build_indexes(documents, names, settings, progress)
+        built = retrieval.build_indexes(opened, names, settings, progress)
     if output_format == "json":
-        write_json({"documents": len(documents), "indexes": [one.as_dict() for one in built]})
+        write_json({"documents": len(opened), "indexes": [one.as_dict() for one in built]})
     else:
-        _print_built(built, len(documents))
+        _print_built(built, len(opened))
 
 
 def _print_built(built: list[retrieval.BuiltIndex], documents: int) -> None:

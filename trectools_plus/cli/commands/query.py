@@ -10,9 +10,15 @@ from trectools_plus import formats, retrieval
 from trectools_plus import ontology as ontologies
 from trectools_plus.choices import ALL_MODES
 from trectools_plus.cli import completion
-from trectools_plus.cli.options.common import CorpusFile, DatasetOrHpo, OntologyFile
+from trectools_plus.cli.options.common import DatasetOrHpo
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.retrieval import RetrievalOptions, open_documents
+from trectools_plus.cli.options.retrieval import (
+    DocumentFiles,
+    SearchOptions,
+    SearchSettings,
+    Setting,
+    open_documents,
+)
 from trectools_plus.cli.printing import print_table, write_json
 from trectools_plus.cli.verbosity import inform, note, show_progress
 from trectools_plus.errors import UsageError
@@ -23,8 +29,7 @@ def query_text(
     *,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for.")],
     dataset: DatasetOrHpo = None,
-    corpus: CorpusFile = None,
-    ontology: OntologyFile = None,
+    files: DocumentFiles,
     mode: Annotated[
         str,
         typer.Option(
@@ -44,7 +49,8 @@ def query_text(
         bool,
         typer.Option("--no-exact", help="Do not list the terms that the text names exactly first."),
     ] = False,
-    searching: RetrievalOptions,
+    given: SearchSettings,
+    setting: Setting = None,
     output_format: Annotated[
         Literal["table", "json"],
         typer.Option("--format", help="Output format: table to read, json for programs."),
@@ -64,16 +70,17 @@ def query_text(
     """
     if not text.strip():
         raise UsageError("the text is empty", where="TEXT", remedy="give a text to search for")
-    settings = retrieval.make_settings(searching.values())
+    searching = SearchOptions(given, setting)
+    settings = retrieval.make_settings(searching.values)
     retrieval.check_modes([mode], settings)
-    documents = open_documents(dataset, corpus, ontology)
+    documents = open_documents(dataset, **files)
     settings = settings.for_documents(has_parts=documents.parts is not None)
     searching.check_used([mode], settings)
     use_exact = documents.find_exact is not None and not no_exact
     if no_exact and (documents.find_exact is None or retrieval.puts_exact_first(mode)):
         why = "no document has a name" if documents.find_exact is None else f"the mode is {mode}"
         raise UsageError(f"--no-exact has no effect: {why}", remedy="leave it out")
-    exact, searched = _find_exact(text, ontology) if use_exact else ([], text)
+    exact, searched = _find_exact(text, files.get("ontology")) if use_exact else ([], text)
     with show_progress() as progress:
         retriever = retrieval.build_retrievers(documents, [mode], settings, progress)[mode]
         # Deep enough for the scores of exact matches; the depth does not change the ranking.

@@ -8,23 +8,24 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from trectools_plus.choices import DEFAULT_MEASURES, IntervalMethod, UnknownTerms
+from trectools_plus.choices import (
+    ANNOTATIONS_HELP,
+    DEFAULT_MEASURES,
+    INTERVAL_HELP,
+    MEASURE_HELP,
+    ONTOLOGY_HELP,
+    IntervalMethod,
+    Panel,
+)
 from trectools_plus.cli import completion
 
-SEARCH = "Search"
-MODELS = "Models and rerankers"
-BACKENDS = "Backends"
-DATA = "Data"
-FIGURES = "Measures and statistics"
-WORK = "Execution and files"
-"""Panels of the help."""
-_FIRST = ("Arguments", "Options", DATA, FIGURES, SEARCH, MODELS, BACKENDS)
+_FIRST = ("Arguments", "Options", *Panel)
 
 
 def sort_panels(names: Iterable[str]) -> list[str]:
     """Sort panels: shared ones first, those of a single command, and how the work is done."""
-    order = {**dict.fromkeys(_FIRST), **dict.fromkeys(names), WORK: None}
-    order[WORK] = order.pop(WORK)
+    order = {**dict.fromkeys(_FIRST), **dict.fromkeys(names)}
+    order[Panel.WORK] = order.pop(Panel.WORK)
     return [name for name in order if name in names]
 
 
@@ -51,15 +52,6 @@ Host = Annotated[
 Port = Annotated[
     int, typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 for a free one.")
 ]
-Dataset = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Documents, queries and judgments: hpo or sample (built in), irds:<ir_datasets id>, "
-        "or a folder in BEIR or TREC layout.",
-        autocompletion=completion.complete_dataset,
-    ),
-]
 DatasetOrHpo = Annotated[
     str | None,
     typer.Option(
@@ -70,51 +62,13 @@ DatasetOrHpo = Annotated[
         autocompletion=completion.complete_dataset,
     ),
 ]
-CorpusFile = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Documents: JSONL with doc_id (or _id), title and text.",
-        rich_help_panel=DATA,
-    ),
-]
-TopicsFile = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Queries: TSV, CSV, JSONL, JSON, TREC SGML or XML, or irds:<ir_datasets id>.",
-        rich_help_panel=DATA,
-    ),
-]
-HpoTestSet = Annotated[
-    str | None,
-    typer.Option(
-        "--test-file",
-        metavar="SET",
-        help="Test set, a file or a shipped name; without --dataset, the documents are those of "
-        "hpo.  [default: hpo-en-standard]",
-        rich_help_panel=DATA,
-        autocompletion=completion.complete_test_set,
-    ),
-]
-UnknownTermsChoice = Annotated[
-    UnknownTerms | None,
-    typer.Option(
-        "--unknown-terms",
-        help="Ids expected by the test set that are not terms of the ontology: refuse the set "
-        "(error), or drop these judgments. Alternative ids, and obsolete ids with one replacement, "
-        "are always read as their terms.  [default: error]",
-        rich_help_panel=DATA,
-    ),
-]
 OntologyFile = Annotated[
     str | None,
     typer.Option(
         "--ontology",
         metavar="FILE",
-        help="OBO file with the terms that are the documents of hpo and that MaxOntSim compares.  "
-        "[default: the installed HPO]",
-        rich_help_panel=DATA,
+        help=f"{ONTOLOGY_HELP}  [default: the installed HPO]",
+        rich_help_panel=Panel.DATA,
     ),
 ]
 AnnotationsFile = Annotated[
@@ -122,19 +76,8 @@ AnnotationsFile = Annotated[
     typer.Option(
         "--annotations",
         metavar="FILE",
-        help="Annotations in the format of phenotype.hpoa, from which the formulas resnik, lin "
-        "and jiang_conrath of MaxOntSim take information content.  [default: the ontology's graph]",
-        rich_help_panel=DATA,
-    ),
-]
-Depth = Annotated[
-    int | None,
-    typer.Option(
-        "--depth",
-        min=1,
-        metavar="N",
-        help="Maximum number of results per query.  [default: 100]",
-        rich_help_panel=SEARCH,
+        help=f"{ANNOTATIONS_HELP}  [default: the ontology's graph]",
+        rich_help_panel=Panel.DATA,
     ),
 ]
 Confidence = Annotated[
@@ -142,30 +85,18 @@ Confidence = Annotated[
     typer.Option(
         metavar="LEVEL",
         help="Confidence level of the intervals, between 0 and 1.",
-        rich_help_panel=FIGURES,
+        rich_help_panel=Panel.FIGURES,
     ),
 ]
-INTERVAL_HELP = (
-    "Method of the intervals: percentile or bca (bootstrap), t, wilson (measures of 0 and 1), or "
-    "auto: wilson with fewer than ten hits or misses, otherwise bca."
-)
 Interval = Annotated[
     IntervalMethod | None,
     typer.Option(
         "--interval",
         metavar="NAME",
         help=f"{INTERVAL_HELP}  [default: auto]",
-        rich_help_panel=FIGURES,
+        rich_help_panel=Panel.FIGURES,
     ),
 ]
-MISSING_HELP = (
-    "Judged queries without results: zero counts them as 0 (trec_eval -c), drop leaves them out of "
-    "the means."
-)
-NO_RELEVANT_HELP = (
-    "Judged queries without a relevant document: zero counts them as 0 (as trec_eval), drop leaves "
-    "them out of the means."
-)
 Columns = Annotated[
     list[str] | None,
     typer.Option(
@@ -174,7 +105,7 @@ Columns = Annotated[
         help="Columns of a table with unusual names, or their numbers: "
         "query=q,doc_id=_id,score=_score. Fields: query, doc_id, score, rank, system; in qrels "
         "relevance.",
-        rich_help_panel=DATA,
+        rich_help_panel=Panel.DATA,
     ),
 ]
 StrictInput = Annotated[
@@ -182,7 +113,7 @@ StrictInput = Annotated[
     typer.Option(
         "--strict-input",
         help="Refuse every error of the files (exit code 1), also those that change no figure.",
-        rich_help_panel=WORK,
+        rich_help_panel=Panel.WORK,
     ),
 ]
 LowMemory = Annotated[
@@ -190,12 +121,14 @@ LowMemory = Annotated[
     typer.Option(
         "--low-memory",
         help="Read runs in chunks, for runs larger than memory; the results are the same.",
-        rich_help_panel=WORK,
+        rich_help_panel=Panel.WORK,
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(min=0, metavar="N", help="Seed of the random numbers.", rich_help_panel=FIGURES),
+    typer.Option(
+        min=0, metavar="N", help="Seed of the random numbers.", rich_help_panel=Panel.FIGURES
+    ),
 ]
 Scheduler = Annotated[
     str | None,
@@ -204,7 +137,7 @@ Scheduler = Annotated[
         metavar="tcp://HOST:PORT",
         help="Distribute the work over the workers of this Dask scheduler; the results are the "
         "same.  [default: this machine]",
-        rich_help_panel=WORK,
+        rich_help_panel=Panel.WORK,
     ),
 ]
 
@@ -221,8 +154,7 @@ def measure_option(default: str, noun: str = "Measure") -> Any:
         "--measures",
         "-m",
         metavar="NAME",
-        help=f"{noun}, for example nDCG@10, AP(rel=2)@100, MRR@10 or ndcg_cut.10; several "
-        f"comma-separated, or repeat the option.  [default: {default}]",
+        help=f"{noun}{MEASURE_HELP.removeprefix('Measure')}  [default: {default}]",
         autocompletion=completion.complete_measures,
     )
 

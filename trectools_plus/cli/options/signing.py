@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus.cli.options.common import WORK
+from trectools_plus.choices import Panel
 from trectools_plus.errors import UsageError
 
 PASSPHRASE = "TRECTOOLS_PLUS_PASSPHRASE"
@@ -20,7 +20,7 @@ SignKey = Annotated[
         metavar="KEY",
         help="Sign the folder with this SSH private key: write SHA256SUMS.sig. A passphrase is "
         f"asked for, or read from {PASSPHRASE}. Needs the extra 'sign'.",
-        rich_help_panel=WORK,
+        rich_help_panel=Panel.WORK,
     ),
 ]
 

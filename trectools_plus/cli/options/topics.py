@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from trectools_plus import formats
-from trectools_plus.cli.options.common import DATA
+from trectools_plus.choices import Panel
 from trectools_plus.text import split_list
 
 IdField = Annotated[
@@ -17,7 +17,7 @@ IdField = Annotated[
         "--id-field",
         metavar="NAME",
         help="Field of the topics with the id.  [default: by its name: query_id, number, …]",
-        rich_help_panel=DATA,
+        rich_help_panel=Panel.DATA,
     ),
 ]
 TextFields = Annotated[
@@ -27,7 +27,7 @@ TextFields = Annotated[
         metavar="NAMES",
         help="Fields of the topics with the text, comma-separated; several are joined.  "
         "[default: by their names: text, query, title, …]",
-        rich_help_panel=DATA,
+        rich_help_panel=Panel.DATA,
     ),
 ]
 TopicsLanguage = Annotated[
@@ -37,7 +37,7 @@ TopicsLanguage = Annotated[
         metavar="CODE",
         help="Language to choose if topics have texts in several, for example de.  [default: en, "
         "else the first]",
-        rich_help_panel=DATA,
+        rich_help_panel=Panel.DATA,
     ),
 ]
 

@@ -6,52 +6,38 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus import benchmark
+from trectools_plus import benchmark, retrieval
 from trectools_plus.choices import STRATEGIES
 from trectools_plus.cli import completion
 from trectools_plus.cli.commands.benchmark.run import report_benchmark
 from trectools_plus.cli.options.benchmark import (
+    FIGURE_SETTINGS,
     Everything,
-    FigureOptions,
     LogTo,
     NoCache,
-    OutputDir,
     Plots,
-    QrelsFile,
 )
-from trectools_plus.cli.options.common import (
-    AnnotationsFile,
-    CorpusFile,
-    Dataset,
-    Depth,
-    HpoTestSet,
-    OntologyFile,
-    TextOrJson,
-    TopicsFile,
-    UnknownTermsChoice,
-)
+from trectools_plus.cli.options.common import TextOrJson
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.retrieval import (
-    DeviceName,
-    EmbeddingModel,
-    EnableReranker,
-    RerankerModel,
-    RetrievalOptions,
-    Setting,
-)
+from trectools_plus.cli.options.retrieval import SearchOptions, Setting
+from trectools_plus.cli.options.settings import Given, SettingOptions
 from trectools_plus.text import split_list
+
+_SETTINGS = SettingOptions(
+    benchmark.BenchmarkConfig,
+    *("dataset", "test_file", "unknown_terms", "corpus", "topics", "qrels"),
+    *("ontology", "annotations", "depth", "output_dir"),
+    *FIGURE_SETTINGS,
+)
+_SEARCH = SettingOptions(
+    retrieval.RetrievalSettings, "embedding_model", "reranker", "reranker_model", "device"
+)
 
 
 @with_groups
 def benchmark_compare_vectors(
     *,
-    dataset: Dataset = None,
-    test_file: HpoTestSet = None,
-    unknown_terms: UnknownTermsChoice = None,
-    ontology: OntologyFile = None,
-    corpus: CorpusFile = None,
-    topics: TopicsFile = None,
-    qrels: QrelsFile = None,
+    given: Annotated[Given, _SETTINGS],
     strategies: Annotated[
         str | None,
         typer.Option(
@@ -69,15 +55,8 @@ def benchmark_compare_vectors(
             "strategies.",
         ),
     ] = False,
-    embedding_model: EmbeddingModel = None,
-    device: DeviceName = None,
-    enable_reranker: EnableReranker = False,
-    reranker_model: RerankerModel = None,
+    searching: Annotated[Given, _SEARCH],
     setting: Setting = None,
-    output_dir: OutputDir = None,
-    depth: Depth = None,
-    figures: FigureOptions,
-    annotations: AnnotationsFile = None,
     no_cache: NoCache = False,
     plots: Plots = False,
     log_to: LogTo = None,
@@ -95,31 +74,15 @@ def benchmark_compare_vectors(
       benchmark compare-vectors --test-file cases.json --strategies label_only,label_synonyms_max
       benchmark compare-vectors --dataset hpo --no-single --set aggregation_weights=label=1
     """
-    searching = RetrievalOptions(
-        enable_reranker=enable_reranker,
-        reranker_model=reranker_model,
-        embedding_model=embedding_model,
-        device=device,
-        setting=setting,
-    )
-    settings = benchmark.ConfigOptions(
-        dataset="hpo" if dataset is None and corpus is None else dataset,
-        test_file=test_file,
-        unknown_terms=unknown_terms,
-        corpus=corpus,
-        topics=topics,
-        qrels=qrels,
-        output_dir=None if output_dir is None else str(output_dir),
-        depth=depth,
-        ontology=ontology,
-        annotations=annotations,
-        retrieval=searching.values() or None,
-        **figures.settings(),
-    )
+    options = SearchOptions(searching, setting)
+    if "corpus" not in given:
+        given.setdefault("dataset", "hpo")
     chosen = None if strategies is None else split_list(strategies)
-    settings = benchmark.compare_vectors_options(settings, chosen, single=not no_single)
+    settings = benchmark.compare_vectors_options(
+        {**given, "retrieval": options.values or None}, chosen, single=not no_single
+    )
     config = benchmark.load_config(options=settings)
-    searching.check_used(config.mode_keys, config.retrieval)
+    options.check_used(config.mode_keys, config.retrieval)
     report_benchmark(
         config,
         cached=not no_cache,

@@ -10,20 +10,19 @@ import typer
 
 from trectools_plus import benchmark, reporting
 from trectools_plus.cli import completion
-from trectools_plus.cli.options.benchmark import FigureOptions, Modes, NoCache
-from trectools_plus.cli.options.common import (
-    AnnotationsFile,
-    Depth,
-    OntologyFile,
-    TextMarkdownJson,
-    UnknownTermsChoice,
-    output_dir_option,
-)
+from trectools_plus.cli.options.benchmark import FIGURE_SETTINGS, NoCache
+from trectools_plus.cli.options.common import TextMarkdownJson, output_dir_option
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.retrieval import RetrievalOptions
+from trectools_plus.cli.options.retrieval import SearchOptions, Setting
+from trectools_plus.cli.options.settings import Given, SettingOptions
 from trectools_plus.cli.verbosity import show_progress
 from trectools_plus.provenance import format_command
-from trectools_plus.text import split_list
+
+_SETTINGS = SettingOptions(
+    benchmark.BenchmarkConfig,
+    *("modes", "unknown_terms", "ontology", "annotations", "depth", "retrieval"),
+    *FIGURE_SETTINGS,
+)
 
 
 @with_groups
@@ -38,16 +37,11 @@ def benchmark_multilingual(
             autocompletion=completion.complete_test_set,
         ),
     ] = None,
-    modes: Modes = None,
     output_dir: Annotated[
         Path, output_dir_option("Folder for all reports, with a sub-folder for each language.")
     ] = Path("results/multilingual"),
-    searching: RetrievalOptions,
-    unknown_terms: UnknownTermsChoice = None,
-    ontology: OntologyFile = None,
-    depth: Depth = None,
-    figures: FigureOptions,
-    annotations: AnnotationsFile = None,
+    given: Annotated[Given, _SETTINGS],
+    setting: Setting = None,
     no_cache: NoCache = False,
     output_format: TextMarkdownJson = "text",
 ) -> None:
@@ -69,16 +63,8 @@ def benchmark_multilingual(
       benchmark multilingual all-languages.json --unknown-terms drop
       benchmark multilingual hpo-en-tiny hpo-de-tiny --embedding-model models/e5
     """
-    options = benchmark.ConfigOptions(
-        modes=None if modes is None else split_list(modes),
-        depth=depth,
-        unknown_terms=unknown_terms,
-        ontology=ontology,
-        annotations=annotations,
-        retrieval=searching.values() or None,
-        output_dir=str(output_dir),
-        **figures.settings(),
-    )
+    searching = SearchOptions(given.pop("retrieval", {}), setting)
+    options = {**given, "retrieval": searching.values or None, "output_dir": str(output_dir)}
     settings = benchmark.load_config(options={**options, "dataset": "hpo"})
     searching.check_used(settings.mode_keys, settings.retrieval)
     with show_progress() as progress:

@@ -3,49 +3,20 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
 from trectools_plus import benchmark, reporting
-from trectools_plus.choices import Missing, NoRelevant
-from trectools_plus.cli import completion
-from trectools_plus.cli.options.backends import BackendOptions
-from trectools_plus.cli.options.benchmark import (
-    Everything,
-    FigureOptions,
-    LogTo,
-    Modes,
-    NoCache,
-    OutputDir,
-    Plots,
-    QrelsFile,
-)
-from trectools_plus.cli.options.common import (
-    FIGURES,
-    MISSING_HELP,
-    NO_RELEVANT_HELP,
-    SEARCH,
-    WORK,
-    AnnotationsFile,
-    CorpusFile,
-    Dataset,
-    Depth,
-    HpoTestSet,
-    OntologyFile,
-    Scheduler,
-    StrictInput,
-    TextOrJson,
-    TopicsFile,
-    UnknownTermsChoice,
-)
+from trectools_plus.choices import Panel
+from trectools_plus.cli.options.benchmark import Everything, LogTo, NoCache, Plots
+from trectools_plus.cli.options.common import Scheduler, StrictInput, TextOrJson
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.retrieval import RetrievalOptions
+from trectools_plus.cli.options.retrieval import SearchOptions, Setting
 from trectools_plus.cli.options.runs import name_files, parse_runs, split_measures
+from trectools_plus.cli.options.settings import Given, SettingOptions
 from trectools_plus.cli.options.signing import SignKey, ask_passphrase
-from trectools_plus.cli.options.topics import IdField, TextFields, TopicsLanguage
 from trectools_plus.cli.verbosity import is_quiet, note, show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import (
@@ -56,8 +27,8 @@ from trectools_plus.errors import (
     raise_all,
 )
 from trectools_plus.provenance import format_command
-from trectools_plus.text import split_list
 
+_SETTINGS = SettingOptions(benchmark.BenchmarkConfig)
 _DATA = ("dataset", "test_file", "corpus", "topics", "qrels", "runs")
 _BACKENDS = ("backend", "retriever", "http", "milvus")
 """Settings of a backend, which may have its own documents."""
@@ -68,7 +39,6 @@ _FILE_LINES = 6
 @with_groups
 def benchmark_run(
     *,
-    dataset: Dataset = None,
     runs: Annotated[
         list[str] | None,
         typer.Option(
@@ -77,46 +47,8 @@ def benchmark_run(
             "--dataset. Without NAME=, a run is named after its file.",
         ),
     ] = None,
-    qrels: QrelsFile = None,
-    corpus: CorpusFile = None,
-    topics: TopicsFile = None,
-    id_field: IdField = None,
-    text_fields: TextFields = None,
-    language: TopicsLanguage = None,
-    test_file: HpoTestSet = None,
-    unknown_terms: UnknownTermsChoice = None,
-    ontology: OntologyFile = None,
-    annotations: AnnotationsFile = None,
-    modes: Modes = None,
-    figures: FigureOptions,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Compare every other mode with this mode, or with several, comma-separated.  "
-            "[default: compare every pair]",
-            autocompletion=completion.complete_modes,
-        ),
-    ] = None,
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            metavar="zero|drop",
-            help=f"{MISSING_HELP}  [default: zero]",
-            rich_help_panel=FIGURES,
-            autocompletion=completion.complete_words(get_args(Missing)),
-        ),
-    ] = None,
-    no_relevant: Annotated[
-        str | None,
-        typer.Option(
-            metavar="zero|drop",
-            help=f"{NO_RELEVANT_HELP}  [default: zero]",
-            rich_help_panel=FIGURES,
-            autocompletion=completion.complete_words(get_args(NoRelevant)),
-        ),
-    ] = None,
-    output_dir: OutputDir = None,
+    given: Annotated[Given, _SETTINGS],
+    setting: Setting = None,
     everything: Everything = False,
     output_format: TextOrJson = "text",
     config: Annotated[
@@ -127,17 +59,6 @@ def benchmark_run(
             "override it.",
         ),
     ] = None,
-    depth: Depth = None,
-    exclude_self: Annotated[
-        bool | None,
-        typer.Option(
-            "--exclude-self",
-            help="Drop the document whose id equals the query's id, before the cut to --depth.",
-            rich_help_panel=SEARCH,
-        ),
-    ] = None,
-    searching: RetrievalOptions,
-    backend: BackendOptions,
     no_cache: NoCache = False,
     strict_input: StrictInput = False,
     ir_metadata: Annotated[
@@ -145,7 +66,7 @@ def benchmark_run(
         typer.Option(
             "--ir-metadata",
             help="Also write each run as annotated/<mode>.run, with an ir_metadata header.",
-            rich_help_panel=WORK,
+            rich_help_panel=Panel.WORK,
         ),
     ] = False,
     plots: Plots = False,
@@ -174,31 +95,9 @@ def benchmark_run(
       benchmark run --dataset DIR --backend python --retriever my_search:search
       benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
-    files, names = _given_runs(runs or [], further_runs or [], figures.measure)
-    settings = benchmark.ConfigOptions(
-        dataset=dataset,
-        test_file=test_file,
-        unknown_terms=unknown_terms,
-        corpus=corpus,
-        topics=topics,
-        qrels=qrels,
-        id_field=id_field,
-        text_fields=None if text_fields is None else split_list(text_fields),
-        language=language,
-        runs=files,
-        modes=None if modes is None else split_list(modes),
-        output_dir=None if output_dir is None else str(output_dir),
-        depth=depth,
-        exclude_self=exclude_self,
-        ontology=ontology,
-        annotations=annotations,
-        missing=missing,
-        no_relevant=no_relevant,
-        baseline=None if baseline is None else split_list(baseline),
-        retrieval=searching.values() or None,
-        **replace(figures, measure=names).settings(),
-        **backend.settings(),
-    )
+    files, names = _given_runs(runs or [], further_runs or [], given.pop("measures", None))
+    searching = SearchOptions(given.pop("retrieval", {}), setting)
+    settings = {**given, "runs": files, "measures": names, "retrieval": searching.values or None}
     if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
         settings["dataset"] = "hpo"
         note("no data given; comparing on the HPO demo set (--dataset hpo)")
@@ -220,14 +119,14 @@ def benchmark_run(
 
 
 def _given_runs(
-    options: list[str], further: list[str], measure: list[str] | None
+    options: list[str], further: list[str], measures: str | None
 ) -> tuple[dict[str, str] | None, list[str] | None]:
     """Return the files of ``--runs`` by name, and the measures; arguments are further values.
 
     Raises:
         UsageError: If an argument is neither a run nor a measure, or a value is wrong.
     """
-    files, names = split_measures([*options, *further], measure)
+    files, names = split_measures([*options, *further], None if measures is None else [measures])
     unknown = [one for one in further if one in files and "=" not in one]
     if unknown and not options:
         raise UsageError(
@@ -235,7 +134,7 @@ def _given_runs(
         )
     return (
         name_files(parse_runs(files, "--runs")) or None,
-        names if names or measure else None,
+        names if names or measures is not None else None,
     )
 
 
