@@ -200,7 +200,9 @@ def test_a_result_has_a_short_text_and_an_html_form(name: str) -> None:
 
 def test_every_public_result_is_found() -> None:
     expected = "Evaluation BenchmarkReport Run Qrels Topics Corpus TestSet FileReport Finding"
-    expected += " Definition Contrast GateResult Verification Split Refreshed Intervals Converted"
+    expected += (
+        " Definition Contrast GateResult Verification Split Refreshed Intervals ConvertedTestSet"
+    )
     expected += " PairedComparison SystemComparisons ExtractionReport ExtractionComparison Sweep"
     expected += " FetchedRun Collection Agreement GradeAgreement MultilingualResult FixSummary"
     assert set(expected.split()) <= set(CLASSES)

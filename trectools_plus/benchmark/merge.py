@@ -18,8 +18,7 @@ from trectools_plus.benchmark.report.verdict import make_verdict
 from trectools_plus.benchmark.run.assemble import make_report, score_modes
 from trectools_plus.benchmark.run.config import RUN_NAME, BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import TERM_FILES, Dataset
-from trectools_plus.benchmark.run.mode_runs import ModeRun, read_mode_run
-from trectools_plus.benchmark.run.modes import Modes
+from trectools_plus.benchmark.run.modes import ModeRun, Modes, read_mode_run
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import IncomparableError, UsageError

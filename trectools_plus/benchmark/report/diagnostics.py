@@ -12,7 +12,7 @@ from trectools_plus.benchmark.report import BenchmarkReport, Diagnostics, Failin
 from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
-from trectools_plus.benchmark.run.mode_runs import ModeRun
+from trectools_plus.benchmark.run.modes import ModeRun
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import Averaging, Evaluation, NoRelevant, score_runs
 from trectools_plus.measures.judged import JudgedQueries

@@ -18,19 +18,19 @@ from trectools_plus.choices import (
     NoRelevant,
     Panel,
 )
-from trectools_plus.cli.options.benchmark import Everything
 from trectools_plus.cli.options.common import (
     USUAL_MEASURES,
     Columns,
+    Everything,
     LowMemory,
     Scheduler,
     StrictInput,
+    TableOptions,
     measure_option,
 )
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.runs import GivenRun, parse_runs, split_measures
+from trectools_plus.cli.options.runs import RunArgument, parse_runs, split_measures
 from trectools_plus.cli.options.settings import Given, SettingOptions
-from trectools_plus.cli.options.table import TableOptions
 from trectools_plus.cli.printing import print_notes, write_json
 from trectools_plus.cli.verbosity import is_quiet, show_progress
 from trectools_plus.distributed import use_scheduler
@@ -157,7 +157,7 @@ def compare_runs(
     print_notes(evaluation)
 
 
-def _split(qrels: str | None, runs: list[str]) -> tuple[str, list[GivenRun]]:
+def _split(qrels: str | None, runs: list[str]) -> tuple[str, list[RunArgument]]:
     """Return the judgments and the runs; without ``--qrels``, the first file is the former.
 
     Raises:

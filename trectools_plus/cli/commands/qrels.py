@@ -9,10 +9,14 @@ import typer
 
 from trectools_plus import formats, validation
 from trectools_plus.choices import OnConflict, QrelsFormat
-from trectools_plus.cli.options.common import Columns
+from trectools_plus.cli.options.common import Columns, TopicFieldOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.topics import TopicFieldOptions
-from trectools_plus.cli.options.validation import FIXES, FixOptions, RuleOptions, find_readable
+from trectools_plus.cli.options.validation import (
+    FIXES,
+    FixOutputOptions,
+    RuleOptions,
+    find_readable,
+)
 from trectools_plus.cli.validation import (
     Fixer,
     Output,
@@ -40,7 +44,7 @@ def qrels_validate(
     columns: Columns = None,
     fields: TopicFieldOptions,
     rules: RuleOptions,
-    output: FixOptions,
+    output: FixOutputOptions,
     on_conflict: Annotated[
         OnConflict,
         typer.Option(
@@ -73,7 +77,7 @@ def qrels_validate(
     qrels, unread = find_readable(qrels, (run, topics))
 
     def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
-        options = validation.FixOptions(
+        options = validation.FixOutputOptions(
             encoding=output.encoding,
             on_conflict=on_conflict,
             subtopic=subtopic,

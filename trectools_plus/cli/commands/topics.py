@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from trectools_plus import validation
+from trectools_plus.cli.options.common import TopicFieldOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.topics import TopicFieldOptions
-from trectools_plus.cli.options.validation import FixOptions, RuleOptions, find_readable
+from trectools_plus.cli.options.validation import FixOutputOptions, RuleOptions, find_readable
 from trectools_plus.cli.validation import Fixer, finish
 from trectools_plus.cli.verbosity import note
 
@@ -25,7 +25,7 @@ def topics_validate(
     ],
     fields: TopicFieldOptions,
     rules: RuleOptions,
-    output: FixOptions,
+    output: FixOutputOptions,
 ) -> None:
     """Report every problem in one pass, once per rule and file, with its line and a remedy. Ids and
     texts are checked as written: the check also finds values that YAML reads as a number, a date
@@ -46,7 +46,7 @@ def topics_validate(
     topics, unread = find_readable(topics)
 
     def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
-        options = validation.FixOptions(encoding=output.encoding)
+        options = validation.FixOutputOptions(encoding=output.encoding)
         return validation.fix_topics(path, target, codes=codes, options=options)
 
     fixer = Fixer(output, topics, fix, (choices.settings_file,))

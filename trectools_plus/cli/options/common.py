@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from trectools_plus import formats, reporting
 from trectools_plus.choices import (
     ANNOTATIONS_HELP,
     DEFAULT_MEASURES,
@@ -18,6 +20,7 @@ from trectools_plus.choices import (
     Panel,
 )
 from trectools_plus.cli import completion
+from trectools_plus.text import split_list
 
 _FIRST = ("Arguments", "Options", *Panel)
 
@@ -165,3 +168,151 @@ USUAL_MEASURES = ", ".join(DEFAULT_MEASURES)
 def output_dir_option(help_text: str) -> Any:
     """Return the option ``--output-dir``."""
     return typer.Option("--output-dir", "-o", metavar="DIR", help=help_text)
+
+
+IdField = Annotated[
+    str | None,
+    typer.Option(
+        "--id-field",
+        metavar="NAME",
+        help="Field of the topics with the id.  [default: by its name: query_id, number, …]",
+        rich_help_panel=Panel.DATA,
+    ),
+]
+TextFields = Annotated[
+    str | None,
+    typer.Option(
+        "--text-fields",
+        metavar="NAMES",
+        help="Fields of the topics with the text, comma-separated; several are joined.  "
+        "[default: by their names: text, query, title, …]",
+        rich_help_panel=Panel.DATA,
+    ),
+]
+TopicsLanguage = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        metavar="CODE",
+        help="Language to choose if topics have texts in several, for example de.  [default: en, "
+        "else the first]",
+        rich_help_panel=Panel.DATA,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class TopicFieldOptions:
+    """Fields of topics, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
+
+    id_field: IdField = None
+    text_fields: TextFields = None
+    language: TopicsLanguage = None
+
+    def options(self) -> formats.TopicOptions:
+        """Return the options of the reader of topics."""
+        return topic_options(self.id_field, self.text_fields, self.language)
+
+
+def topic_options(
+    id_field: str | None, text_fields: str | None, language: str | None
+) -> formats.TopicOptions:
+    """Return the options of the reader of topics; ``text_fields`` are comma-separated."""
+    return formats.TopicOptions(id_field, tuple(split_list(text_fields or "")), language)
+
+
+FIGURE_SETTINGS = (
+    "measures",
+    "cutoffs",
+    "correction",
+    "test",
+    "interval",
+    "primary_measure",
+    "headline_measures",
+    "rope",
+    "confidence",
+    "resamples",
+    "seed",
+    "targets",
+)
+"""Settings of the measures and their intervals, without those that choose queries."""
+
+Everything = Annotated[
+    bool,
+    typer.Option("--all", help="Print all measures and all notes, instead of at most 40 lines."),
+]
+NoCache = Annotated[
+    bool,
+    typer.Option(
+        "--no-cache",
+        help="Compute everything again, even if the output folder or a sibling folder contains "
+        "the results of the same configuration, data and code.",
+        rich_help_panel=Panel.WORK,
+    ),
+]
+
+LogTo = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--log-to",
+        metavar="TRACKER",
+        help="Also log the report's figures, settings and files to mlflow:EXPERIMENT or "
+        "wandb:PROJECT. Repeatable. Needs the extra mlflow or wandb.",
+        rich_help_panel=Panel.WORK,
+    ),
+]
+Plots = Annotated[
+    bool,
+    typer.Option(
+        "--plots",
+        help="Also write the plots as PNG and SVG files (extra plots).",
+        rich_help_panel=Panel.WORK,
+    ),
+]
+
+
+PAPER = "Table for a paper (.tex, .md, .html)"
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """The layout of a table, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
+
+    systems: Annotated[
+        Literal["rows", "columns"] | None,
+        typer.Option(
+            help="Systems as rows or as columns of the table.  [default: columns; rows if there "
+            "are more than five]",
+            rich_help_panel=PAPER,
+        ),
+    ] = None
+    decimals: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=12,
+            metavar="N",
+            help="Decimals of means and intervals.  [default: 4 for means, 3 for intervals]",
+            rich_help_panel=PAPER,
+        ),
+    ] = None
+    caption: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Caption of the table; with a backslash, it is LaTeX.  [default: the data]",
+            rich_help_panel=PAPER,
+        ),
+    ] = None
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name of the table for LaTeX's \\ref, for example tab:main.",
+            rich_help_panel=PAPER,
+        ),
+    ] = None
+
+    def layout(self) -> reporting.Layout:
+        """Return the options as a layout."""
+        return reporting.Layout(self.systems, self.decimals, self.caption, self.label)

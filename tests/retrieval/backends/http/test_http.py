@@ -20,7 +20,7 @@ from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Topics
 from trectools_plus.retrieval.backends.http.settings import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
-from trectools_plus.retrieval.backends.secrets import Key
+from trectools_plus.retrieval.backends.secrets import Secret
 from trectools_plus.retrieval.fetch.answering import Collapse, FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import FetchedFile, FetchManifest, fetch_to_dir
@@ -360,13 +360,13 @@ def test_a_key_is_nowhere_but_in_its_header(
 
 def test_an_id_that_holds_the_key_is_refused() -> None:
     def leak(request: httpx.Request, end: str) -> httpx.Response:
-        segments = [{"segment_id": request.headers["X-API-Key"] + end, "score": 1}]
+        segments = [{"segment_id": request.headers["X-API-Secret"] + end, "score": 1}]
         return httpx.Response(200, json={"results": [{"query_id": "q1", "segments": segments}]})
 
     for end in ("", " is the key"):
         settings = HttpSettings.model_validate({"url": "http://search.test"})
         source = HttpSource(
-            settings, "dense", Key(SECRET), httpx.MockTransport(partial(leak, end=end))
+            settings, "dense", Secret(SECRET), httpx.MockTransport(partial(leak, end=end))
         )
         (failure,) = source.ask([Query("q1", "x")], 3)
         assert isinstance(failure, Failure)

@@ -10,8 +10,7 @@ import typer
 
 from trectools_plus import benchmark, reporting
 from trectools_plus.choices import TestName
-from trectools_plus.cli.options.benchmark import Everything
-from trectools_plus.cli.options.common import Interval
+from trectools_plus.cli.options.common import Everything, Interval
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import inform, show_progress
 from trectools_plus.provenance import format_command

@@ -1,4 +1,4 @@
-"""``benchmark run``."""
+"""Commands that run benchmarks: ``benchmark run``, ``compare-vectors`` and ``multilingual``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,21 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus import benchmark, reporting
-from trectools_plus.choices import Panel
-from trectools_plus.cli.options.benchmark import Everything, LogTo, NoCache, Plots
-from trectools_plus.cli.options.common import Scheduler, StrictInput, TextOrJson
+from trectools_plus import benchmark, reporting, retrieval
+from trectools_plus.choices import STRATEGIES, Panel
+from trectools_plus.cli import completion
+from trectools_plus.cli.options.common import (
+    FIGURE_SETTINGS,
+    Everything,
+    LogTo,
+    NoCache,
+    Plots,
+    Scheduler,
+    StrictInput,
+    TextMarkdownJson,
+    TextOrJson,
+    output_dir_option,
+)
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import SearchOptions, Setting
 from trectools_plus.cli.options.runs import name_files, parse_runs, split_measures
@@ -27,6 +38,7 @@ from trectools_plus.errors import (
     raise_all,
 )
 from trectools_plus.provenance import format_command
+from trectools_plus.text import split_list
 
 _SETTINGS = SettingOptions(benchmark.BenchmarkConfig)
 _DATA = ("dataset", "test_file", "corpus", "topics", "qrels", "runs")
@@ -225,3 +237,142 @@ def _show_result(
         f"\nreport   {files['html']}\n         {files['markdown']}\n         {files['json']}"
     )
     typer.echo(f"runs     {result.output_dir / 'runs'}")
+
+
+_VECTOR_SETTINGS = SettingOptions(
+    benchmark.BenchmarkConfig,
+    *("dataset", "test_file", "unknown_terms", "corpus", "topics", "qrels"),
+    *("ontology", "annotations", "depth", "output_dir"),
+    *FIGURE_SETTINGS,
+)
+_VECTOR_SEARCH = SettingOptions(
+    retrieval.RetrievalSettings, "embedding_model", "reranker", "reranker_model", "device"
+)
+
+
+@with_groups
+def benchmark_compare_vectors(
+    *,
+    given: Annotated[Given, _VECTOR_SETTINGS],
+    strategies: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Aggregation strategies, comma-separated: label_only, label_synonyms_min, "
+            "label_synonyms_max, all_max, all_weighted.  [default: all]",
+            autocompletion=completion.complete_list(STRATEGIES),
+        ),
+    ] = None,
+    no_single: Annotated[
+        bool,
+        typer.Option(
+            "--no-single",
+            help="Leave out the search with one vector per document, and compare every pair of "
+            "strategies.",
+        ),
+    ] = False,
+    searching: Annotated[Given, _VECTOR_SEARCH],
+    setting: Setting = None,
+    no_cache: NoCache = False,
+    plots: Plots = False,
+    log_to: LogTo = None,
+    output_format: TextOrJson = "text",
+    everything: Everything = False,
+) -> None:
+    """The command runs a benchmark whose modes are single-vector search, and multi-vector search
+    with each aggregation strategy. It writes the same report as benchmark run, in which every
+    strategy is compared with single-vector search. Without --dataset and --corpus, it uses
+    --dataset hpo.
+
+    \b
+    Examples:
+      benchmark compare-vectors --dataset hpo
+      benchmark compare-vectors --test-file cases.json --strategies label_only,label_synonyms_max
+      benchmark compare-vectors --dataset hpo --no-single --set aggregation_weights=label=1
+    """
+    options = SearchOptions(searching, setting)
+    if "corpus" not in given:
+        given.setdefault("dataset", "hpo")
+    chosen = None if strategies is None else split_list(strategies)
+    settings = benchmark.compare_vectors_options(
+        {**given, "retrieval": options.values or None}, chosen, single=not no_single
+    )
+    config = benchmark.load_config(options=settings)
+    options.check_used(config.mode_keys, config.retrieval)
+    report_benchmark(
+        config,
+        cached=not no_cache,
+        as_json=output_format == "json",
+        everything=everything,
+        plots=plots,
+        log_to=log_to,
+    )
+
+
+_LANGUAGE_SETTINGS = SettingOptions(
+    benchmark.BenchmarkConfig,
+    *("modes", "unknown_terms", "ontology", "annotations", "depth", "retrieval"),
+    *FIGURE_SETTINGS,
+)
+
+
+@with_groups
+def benchmark_multilingual(
+    *,
+    sets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SET]...",
+            help="Test sets, one for each language or in several: shipped names or files.  "
+            "[default: the standard sets of all five languages]",
+            autocompletion=completion.complete_test_set,
+        ),
+    ] = None,
+    output_dir: Annotated[
+        Path, output_dir_option("Folder for all reports, with a sub-folder for each language.")
+    ] = Path("results/multilingual"),
+    given: Annotated[Given, _LANGUAGE_SETTINGS],
+    setting: Setting = None,
+    no_cache: NoCache = False,
+    output_format: TextMarkdownJson = "text",
+) -> None:
+    """The command writes a report for each language, in a folder named after the language. In
+    MultilingualReport.json and MultilingualComparison.md, it writes for each measure the unweighted
+    mean of the languages' means, their variance, and the difference between the best and the worst
+    language. Queries of different languages are never averaged together: a set in several
+    languages is split. Two sets of one language are refused.
+
+    If the sets are parallel (the same query ids with the same terms of the highest grade), gap and
+    variance have intervals, and each difference of two languages is tested query by query.
+    Otherwise the command names the ids or terms that differ.
+
+    \b
+    Examples:
+      benchmark multilingual --modes lexical,vector -m RR@10
+      benchmark multilingual hpo-en-tiny hpo-de-tiny hpo-fr-tiny
+      benchmark multilingual hpo-en-standard mine-de.json --modes lexical,vector -m RR@10
+      benchmark multilingual all-languages.json --unknown-terms drop
+      benchmark multilingual hpo-en-tiny hpo-de-tiny --embedding-model models/e5
+    """
+    searching = SearchOptions(given.pop("retrieval", {}), setting)
+    options = {**given, "retrieval": searching.values or None, "output_dir": str(output_dir)}
+    settings = benchmark.load_config(options={**options, "dataset": "hpo"})
+    searching.check_used(settings.mode_keys, settings.retrieval)
+    with show_progress() as progress:
+        result = benchmark.run_multilingual(
+            sets or benchmark.PARALLEL_SETS,
+            options,
+            progress,
+            command=format_command(sys.argv),
+            cached=not no_cache,
+        )
+    files = reporting.write_multilingual(result)
+    if output_format == "json":
+        typer.echo(reporting.render_json(result.report), nl=False)
+    elif output_format == "markdown":
+        typer.echo(reporting.render_multilingual_markdown(result.report), nl=False)
+    else:
+        reporting.print_multilingual(result.report, sys.stdout)
+        typer.echo(f"\nreport   {files['markdown']}\n         {files['json']}")
+        for language in result.results:
+            typer.echo(f"{language:<8} {files[language]}")

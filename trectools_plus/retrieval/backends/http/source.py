@@ -23,15 +23,15 @@ from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.models import SEPARATOR
 from trectools_plus.redaction import hide_secrets
 from trectools_plus.retrieval.backends.http.answers import (
+    AnswerEntry,
     AnswerError,
-    Entry,
     find_reason,
     read_answer,
 )
 from trectools_plus.retrieval.backends.http.engines import ENGINES
 from trectools_plus.retrieval.backends.http.settings import HttpSettings
 from trectools_plus.retrieval.backends.http.template import EncodedQuery, Template
-from trectools_plus.retrieval.backends.secrets import Key, read_key
+from trectools_plus.retrieval.backends.secrets import Secret, read_key
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder, make_encoder
 from trectools_plus.retrieval.index.models import ModelRecord, record_models
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -221,7 +221,7 @@ class HttpSource(Source):
         self,
         settings: HttpSettings,
         mode: str,
-        key: Key | None = None,
+        key: Secret | None = None,
         transport: httpx.BaseTransport | None = None,
         encoder: QueryEncoder | None = None,
     ) -> None:
@@ -418,7 +418,7 @@ class HttpSource(Source):
         begin = json.dumps(quoted.removesuffix("…"), ensure_ascii=False)[1:-1]
         return excerpt if begin in excerpt else quoted
 
-    def _hits(self, entry: Entry | AnswerError, ms: float, attempts: int) -> Hits | Failure:
+    def _hits(self, entry: AnswerEntry | AnswerError, ms: float, attempts: int) -> Hits | Failure:
         if isinstance(entry, AnswerError):
             return Failure(self._describe_answer_error(entry), attempts=attempts)
         if self._key is not None and any(map(self._key.is_in, entry.ids)):
