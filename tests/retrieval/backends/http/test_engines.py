@@ -295,9 +295,8 @@ def test_hostile_queries_stay_in_their_place(text: str) -> None:
 
 
 def fill(settings: HttpSettings, *texts: str) -> list[Any]:
-    from trectools_plus.retrieval.backends.http.template import Template
 
-    template = Template(settings)
+    template = settings.template()
     return [template.fill("m", [Query("q", text)], 3)["json"] for text in texts]
 
 

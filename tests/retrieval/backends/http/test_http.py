@@ -360,7 +360,7 @@ def test_a_key_is_nowhere_but_in_its_header(
 
 def test_an_id_that_holds_the_key_is_refused() -> None:
     def leak(request: httpx.Request, end: str) -> httpx.Response:
-        segments = [{"segment_id": request.headers["X-API-Secret"] + end, "score": 1}]
+        segments = [{"segment_id": request.headers["X-API-Key"] + end, "score": 1}]
         return httpx.Response(200, json={"results": [{"query_id": "q1", "segments": segments}]})
 
     for end in ("", " is the key"):

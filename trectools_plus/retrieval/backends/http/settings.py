@@ -26,7 +26,7 @@ from trectools_plus.choices import MODE_ALIASES, Panel
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.redaction import is_secret_name, secret_in_url
 from trectools_plus.retrieval.backends.http.engines import ENGINES, NAMES, resolve_preset
-from trectools_plus.retrieval.backends.http.template import Template
+from trectools_plus.retrieval.backends.http.template import Template, parse_body
 from trectools_plus.retrieval.named_models import NamedModel
 from trectools_plus.retrieval.setting_types import (
     Flag,
@@ -299,7 +299,7 @@ class HttpSettings(Model):
                 "expected the body as JSON text — write it as a block of text after body: |"
             )
         try:
-            _refuse_secrets(_member_names(_parse_body(body, info.data.get("body_format"))))
+            _refuse_secrets(_member_names(parse_body(body, info.data.get("body_format"))))
         except json.JSONDecodeError as error:
             raise ValueError(
                 f"invalid JSON: {error.msg}, line {error.lineno} column {error.colno}"
@@ -335,7 +335,7 @@ class HttpSettings(Model):
             return self
         if "url" not in self.model_fields_set:
             raise ValueError("the service's URL is missing — give http.url, or --http-url")
-        Template(self)
+        self.template()
         if self.batch_size > 1 and self.results is None:
             raise ValueError(
                 "a batch requires an entry per query in the answer — set http.results, or omit "
@@ -343,10 +343,15 @@ class HttpSettings(Model):
             )
         return self
 
-    @property
-    def body_documents(self) -> list[Any]:
-        """The JSON values of the body: one, or one for each line; none without a body."""
-        return [] if self.body is None else _parse_body(self.body, self.body_format)
+    def template(self) -> Template:
+        """Return the request of a mode with its placeholders.
+
+        Raises:
+            ValueError: If it does not contain the query, or not the queries of a batch.
+        """
+        return Template(
+            self.url, self.params, self.body, self.body_format, self.batch_size, self.mode
+        )
 
     def for_mode(self, name: str) -> Self:
         """Return the settings of one mode: the preset of the engine with the given settings.
@@ -426,17 +431,6 @@ class HttpSettings(Model):
             if name not in _RECENT
             or getattr(self, name) != usual[name].get_default(call_default_factory=True)
         }
-
-
-def _parse_body(body: str, body_format: str | None) -> list[Any]:
-    """Return the JSON values of a body.
-
-    Raises:
-        json.JSONDecodeError: If it is not JSON.
-    """
-    if body_format != "ndjson":
-        return [json.loads(body)]
-    return [json.loads(line) for line in body.split("\n") if line.strip()]
 
 
 def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from trectools_plus.retrieval.backends.http.answers import (
 )
 from trectools_plus.retrieval.backends.http.engines import ENGINES
 from trectools_plus.retrieval.backends.http.settings import HttpSettings
-from trectools_plus.retrieval.backends.http.template import EncodedQuery, Template
+from trectools_plus.retrieval.backends.http.template import EncodedQuery
 from trectools_plus.retrieval.backends.secrets import Secret, read_key
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder, make_encoder
 from trectools_plus.retrieval.index.models import ModelRecord, record_models
@@ -114,7 +114,7 @@ class HttpBackend(Backend):
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:  # noqa: ARG002
         """Return the local model of a mode's query vectors, if it uses one."""
         settings = _settings_of(self._settings, mode)
-        if not Template(settings).uses_vector:
+        if not settings.template().uses_vector:
             return {}
         return record_models(_encoder_settings(settings), {"embedding"})
 
@@ -131,7 +131,7 @@ class HttpBackend(Backend):
         sources: dict[str, Source] = {}
         for mode, settings in by_mode.items():
             encoder = None
-            if Template(settings).uses_vector:
+            if settings.template().uses_vector:
                 encoder = encoders.setdefault(
                     repr(settings.embedding_model), QueryEncoder(settings)
                 )
@@ -152,7 +152,7 @@ class HttpBackend(Backend):
         found: dict[str, Any] = {}
         for mode in modes:
             settings = _settings_of(self._settings, mode)
-            if Template(settings).uses_vector:
+            if settings.template().uses_vector:
                 models = record_models(_encoder_settings(settings), {"embedding"})
                 model = models.get("embedding")
                 found[mode] = (
@@ -231,7 +231,7 @@ class HttpSource(Source):
         self._settings = settings
         self._mode = mode
         self._key = key
-        self._template = Template(settings)
+        self._template = settings.template()
         if encoder is None and self._template.uses_vector:
             encoder = QueryEncoder(settings)
         self._encoder = encoder
