@@ -148,7 +148,7 @@ TOP = {
         "Compare three search modes on a small sample collection, and write a report.",
     ),
     "files": CommandEntry(
-        "files:packaged_files",
+        "packaged:packaged_files",
         "List or copy examples, JSON Schemas, monitoring rules and sample data of the package.",
     ),
     "eval": CommandEntry("eval:evaluate_runs", "Score run files against relevance judgments."),

@@ -13,8 +13,8 @@ from trectools_plus.retrieval.backends.embedded.modes import (
 )
 from trectools_plus.retrieval.backends.registry import EMBEDDED as EMBEDDED
 from trectools_plus.retrieval.backends.registry import list_backends as list_backends
-from trectools_plus.retrieval.backends.settings import BackendSettings as BackendSettings
-from trectools_plus.retrieval.backends.settings import default_modes as default_modes
+from trectools_plus.retrieval.backends.selection import BackendSettings as BackendSettings
+from trectools_plus.retrieval.backends.selection import default_modes as default_modes
 from trectools_plus.retrieval.fetch.answering import FetchOptions as FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest as FetchRequest
 from trectools_plus.retrieval.fetch.run_files import FetchedFile as FetchedFile

@@ -56,7 +56,7 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     name_default_modes,
 )
 from trectools_plus.retrieval.backends.registry import EMBEDDED
-from trectools_plus.retrieval.backends.settings import BackendSettings, default_modes
+from trectools_plus.retrieval.backends.selection import BackendSettings, default_modes
 from trectools_plus.retrieval.setting_types import (
     Flag,
     Names,

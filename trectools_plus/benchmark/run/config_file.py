@@ -35,7 +35,7 @@ from trectools_plus.formats.nodes.documents import (
 from trectools_plus.formats.nodes.model import Node, TreeError
 from trectools_plus.models import explain_problem
 from trectools_plus.retrieval.backends.registry import BACKENDS
-from trectools_plus.retrieval.backends.settings import BackendSettings
+from trectools_plus.retrieval.backends.selection import BackendSettings
 from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.named_models import PACKAGED_MODELS
 from trectools_plus.retrieval.setting_types import Flag, Names, Option, WholeNumber, setting

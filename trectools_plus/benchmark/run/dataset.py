@@ -1,4 +1,4 @@
-"""Corpus, topics and qrels of a configuration, checked and hashed."""
+"""Corpus, topics and qrels of a configuration, checked and hashed; the collection ``hpo``."""
 
 from __future__ import annotations
 
@@ -465,8 +465,6 @@ def open_collection(
         UsageError: If there is no such collection.
     """
     if name == "hpo":
-        from trectools_plus.benchmark.run.dataset import load_hpo_collection
-
         return load_hpo_collection(test_file, ontology, unknown_terms)
     return load_collection(name)
 
@@ -484,9 +482,6 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
         MissingExtraError: If the extra ``hpo`` is needed and not installed.
     """
     if name == "hpo":
-        from trectools_plus.ontology.hpo import load_ontology
-        from trectools_plus.retrieval.ontology_terms import corpus_of
-
         return corpus_of(load_ontology(ontology))
     if ontology is not None:
         raise UsageError("--ontology needs --dataset hpo")
@@ -505,8 +500,6 @@ def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
     elif config.streams_documents and (streamed := stream_documents(spec, None)) is not None:
         corpus, collection = streamed, load_collection(spec, with_corpus=False)
     elif spec == "hpo":
-        from trectools_plus.benchmark.run.dataset import HpoOptions, load_hpo
-
         loaded = load_hpo(HpoOptions.of(config))
         collection, notes, changed = loaded.collection, loaded.notes, loaded.findings
         corpus = collection.corpus

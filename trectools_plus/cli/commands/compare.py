@@ -28,9 +28,9 @@ from trectools_plus.cli.options.common import (
     TableOptions,
     measure_option,
 )
+from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.runs import RunArgument, parse_runs, split_measures
-from trectools_plus.cli.options.settings import Given, SettingOptions
 from trectools_plus.cli.printing import print_notes, write_json
 from trectools_plus.cli.verbosity import is_quiet, show_progress
 from trectools_plus.distributed import use_scheduler

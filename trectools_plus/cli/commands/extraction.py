@@ -19,8 +19,8 @@ from trectools_plus.cli.options.common import (
     TextOrJson,
     output_dir_option,
 )
+from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.settings import Given, SettingOptions
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.errors import UsageError

@@ -11,9 +11,9 @@ from trectools_plus import benchmark, retrieval, service
 from trectools_plus.choices import Panel
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import DatasetOrHpo, Host, Port
+from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import IndexSettings, SearchOptions, Setting
-from trectools_plus.cli.options.settings import Given, SettingOptions
 from trectools_plus.text import split_list
 
 _SETTINGS = SettingOptions(benchmark.BenchmarkConfig, "corpus", "depth")

@@ -23,10 +23,10 @@ from trectools_plus.cli.options.common import (
     TextOrJson,
     output_dir_option,
 )
+from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import SearchOptions, Setting
 from trectools_plus.cli.options.runs import name_files, parse_runs, split_measures
-from trectools_plus.cli.options.settings import Given, SettingOptions
 from trectools_plus.cli.options.signing import SignKey, ask_passphrase
 from trectools_plus.cli.verbosity import is_quiet, note, show_progress
 from trectools_plus.distributed import use_scheduler

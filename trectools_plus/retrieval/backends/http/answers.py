@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.retrieval.backends.http.settings import HttpSettings, compile_path
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings, compile_path
 from trectools_plus.retrieval.source import Query
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from trectools_plus.retrieval.backends.http.answers import (
     read_answer,
 )
 from trectools_plus.retrieval.backends.http.engines import ENGINES
-from trectools_plus.retrieval.backends.http.settings import HttpSettings
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.http.template import EncodedQuery
 from trectools_plus.retrieval.backends.secrets import Secret, read_key
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder, make_encoder

@@ -22,7 +22,7 @@ from trectools_plus.retrieval.backends.milvus.connection import (
     MilvusConnection,
     UnreachableError,
 )
-from trectools_plus.retrieval.backends.milvus.settings import (
+from trectools_plus.retrieval.backends.milvus.support import (
     MAX_RESULTS,
     MilvusSettings,
     check_depth,

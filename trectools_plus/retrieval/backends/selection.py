@@ -12,8 +12,8 @@ from pydantic import BeforeValidator, ConfigDict, model_validator
 from trectools_plus.choices import Panel
 from trectools_plus.models import Model
 from trectools_plus.retrieval.backends.http.engines import ENGINES, resolve_preset
-from trectools_plus.retrieval.backends.http.settings import HttpSettings
-from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings
+from trectools_plus.retrieval.backends.milvus.support import MilvusSettings
 from trectools_plus.retrieval.backends.registry import (
     BACKENDS,
     EMBEDDED,

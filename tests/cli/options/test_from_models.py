@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from typer.testing import CliRunner
 
 from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.settings import Given, SettingOptions
 from trectools_plus.retrieval.setting_types import Flag, Names, Number, Option, WholeNumber, setting
 
 
