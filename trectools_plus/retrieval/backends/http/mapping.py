@@ -27,9 +27,9 @@ from trectools_plus.models import Model, explain_problem
 from trectools_plus.redaction import is_secret_name, secret_in_url
 from trectools_plus.retrieval.backends.http.engines import ENGINES, NAMES, resolve_preset
 from trectools_plus.retrieval.backends.http.template import Template, parse_body
-from trectools_plus.retrieval.named_models import NamedModel
 from trectools_plus.retrieval.setting_types import (
     Flag,
+    NamedModel,
     Names,
     Number,
     Option,
