@@ -22,13 +22,6 @@ _DOCUMENTS = ("dataset", "corpus", "test_file")
 """Settings of a file that --dataset or --corpus replaces."""
 _LIMITS = "Limits"
 
-Prefix = Annotated[
-    str,
-    typer.Option(
-        metavar="PREFIX", help="Prefix of the names of metrics.", rich_help_panel=_METRICS
-    ),
-]
-
 
 @with_groups
 def serve(
@@ -96,7 +89,12 @@ def serve(
             rich_help_panel=_METRICS,
         ),
     ] = None,
-    prefix: Prefix = "trectools_plus",
+    prefix: Annotated[
+        str,
+        typer.Option(
+            metavar="PREFIX", help="Prefix of the names of metrics.", rich_help_panel=_METRICS
+        ),
+    ] = "trectools_plus",
     max_body_mib: Annotated[
         int,
         typer.Option(

@@ -237,12 +237,6 @@ def testset_overfitting(
         raise typer.Exit(1)
 
 
-TextFieldName = Annotated[
-    Literal["text", "description"],
-    typer.Option(
-        help="Field with the texts of the queries; with description, --language is its language."
-    ),
-]
 Language = Annotated[
     str | None,
     typer.Option(
@@ -293,7 +287,13 @@ def testset_convert(
     qrels: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Judgments, if SOURCE contains topics.")
     ] = None,
-    text_field: TextFieldName = "text",
+    text_field: Annotated[
+        Literal["text", "description"],
+        typer.Option(
+            help="Field with the texts of the queries; with description, --language is its "
+            "language."
+        ),
+    ] = "text",
     language: Language = None,
     id_field: IdField = None,
     text_fields: TextFields = None,

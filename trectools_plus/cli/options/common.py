@@ -189,16 +189,6 @@ TextFields = Annotated[
         rich_help_panel=Panel.DATA,
     ),
 ]
-TopicsLanguage = Annotated[
-    str | None,
-    typer.Option(
-        "--language",
-        metavar="CODE",
-        help="Language to choose if topics have texts in several, for example de.  [default: en, "
-        "else the first]",
-        rich_help_panel=Panel.DATA,
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -207,7 +197,16 @@ class TopicFieldOptions:
 
     id_field: IdField = None
     text_fields: TextFields = None
-    language: TopicsLanguage = None
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language",
+            metavar="CODE",
+            help="Language to choose if topics have texts in several, for example de.  [default: "
+            "en, else the first]",
+            rich_help_panel=Panel.DATA,
+        ),
+    ] = None
 
     def options(self) -> formats.TopicOptions:
         """Return the options of the reader of topics."""
