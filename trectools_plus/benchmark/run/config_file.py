@@ -183,7 +183,7 @@ def load_search_settings(path: str | Path) -> dict[str, Any]:
             remedy = _suggest(name, BenchmarkConfig.model_fields)
             raise UsageError(f"unknown setting '{name}'", where=str(path), remedy=remedy)
     found = {name: file.values[name] for name in _SEARCH if name in file.values}
-    checked = {name: found[name] for name in ("modes", "depth") if name in found}
+    checked: dict[str, Any] = {name: found[name] for name in ("modes", "depth") if name in found}
     settings = file.validate(FetchSettings, checked)
     return {**found, **{name: getattr(settings, name) for name in checked}}
 
