@@ -80,7 +80,7 @@ BENCHMARK = {
         "Compare two reports, or two configurations, query by query: B minus A.",
     ),
     "reproduce": CommandEntry(
-        "benchmark.reproduce:benchmark_reproduce",
+        "benchmark.compare:benchmark_reproduce",
         "Measure how well a report or a run reproduces another one.",
     ),
     "compare-vectors": CommandEntry(
@@ -144,7 +144,7 @@ REVIEW = {
 }
 TOP = {
     "demo": CommandEntry(
-        "demo:demo",
+        "packaged:demo",
         "Compare three search modes on a small sample collection, and write a report.",
     ),
     "files": CommandEntry(

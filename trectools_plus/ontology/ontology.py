@@ -17,7 +17,6 @@ from trectools_plus.display import Content, Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.ontology.hierarchy import Hierarchy, build_hierarchy
 from trectools_plus.ontology.ids import Resolution, TermIds
-from trectools_plus.ontology.information import InformationContent, information_from_graph
 from trectools_plus.ontology.obo import (
     OboFile,
     Parents,
@@ -27,7 +26,13 @@ from trectools_plus.ontology.obo import (
     live_parents,
     read_obo,
 )
-from trectools_plus.ontology.similarity import TermPairs, best_matches, formula_named
+from trectools_plus.ontology.similarity import (
+    InformationContent,
+    TermPairs,
+    best_matches,
+    formula_named,
+    information_from_graph,
+)
 from trectools_plus.text import MAX_TABLE_ROWS
 
 TEXTS_SCHEMA = pl.Schema(

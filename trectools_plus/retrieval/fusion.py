@@ -1,4 +1,4 @@
-"""Merge several rankings of one query into one.
+"""Merge several rankings of one query into one, and runs query by query.
 
 By ranks, which count from 1:
 

@@ -1,4 +1,4 @@
-"""The terms of an ontology as documents, and their labels, synonyms and definitions as parts."""
+"""Terms of an ontology as documents with parts, and the terms that a text names exactly."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ from trectools_plus.testsets.splitting import PLURALS as PLURALS
 from trectools_plus.testsets.splitting import split_test_set as split_test_set
 from trectools_plus.testsets.splitting import strata_fields as strata_fields
 from trectools_plus.testsets.splitting import write_split as write_split
-from trectools_plus.testsets.terms import resolve_terms as resolve_terms
 from trectools_plus.testsets.validation import TestSetChecker as TestSetChecker
+from trectools_plus.testsets.validation import resolve_terms as resolve_terms
 from trectools_plus.testsets.validation import validate_test_sets as validate_test_sets
 
 __all__ = [

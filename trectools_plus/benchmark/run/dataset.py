@@ -42,8 +42,7 @@ from trectools_plus.testsets.loading import (
     load_with_notes,
 )
 from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
-from trectools_plus.testsets.terms import ResolvedTerms, resolve_terms
-from trectools_plus.testsets.validation import ontology_of
+from trectools_plus.testsets.validation import ResolvedTerms, ontology_of, resolve_terms
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation import check_qrels, refuse_errors
 from trectools_plus.validation.findings import Finding
@@ -61,7 +60,7 @@ class HpoOptions:
             is the standard English one.
         ontology: An OBO file; ``None`` is the installed one.
         unknown_terms: The treatment of expected ids that are not terms: ``error`` or ``drop``; see
-            :func:`trectools_plus.testsets.terms.resolve_terms`.
+            :func:`trectools_plus.testsets.validation.resolve_terms`.
         language: Use only the queries in this language, as ISO 639-1 code.
     """
 

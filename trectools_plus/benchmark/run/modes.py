@@ -1,4 +1,9 @@
-"""The runs of all modes of a benchmark, fetched or given."""
+"""The runs of all modes of a benchmark, fetched or given.
+
+Scoring uses the rows of run files as they are written, so that any other tool computes the same
+figures from the files. They are in the canonical order and without ties, on which tools disagree. A
+mode that finds nothing has no file, because readers refuse a run without rows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""``run_benchmark``: load data, prepare runs, score and compare them, make the report."""
+"""``run_benchmark``: load data, prepare runs, score and compare them, make the report.
+
+Output folders are a cache: the same configuration, data and code give the same figures. A report
+contains a key, which is a hash of everything that the figures depend on, and ``SHA256SUMS`` has the
+hash of each file. A folder is not reused if any of its files has changed or is missing.
+"""
 
 from __future__ import annotations
 
