@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
@@ -20,7 +20,6 @@ from pydantic import (
 )
 
 from trectools_plus.benchmark.compare.method import CORRECTION_OF_TESTS, FAMILY_TESTS
-from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.benchmark.run.targets import (
     AD_HOC_TARGETS,
     PRESET_MEASURES,
@@ -128,6 +127,20 @@ FileName = Annotated[
     str, BeforeValidator(lambda name: os.fspath(name) if isinstance(name, os.PathLike) else name)
 ]
 
+
+def _stored(kind: str) -> Callable[[Any], Any]:
+    """Return a validator that stores data in memory as files; paths need nothing of that."""
+
+    def store(value: Any) -> Any:
+        if value is None or isinstance(value, str | os.PathLike):
+            return value
+        from trectools_plus.benchmark.run import stored_inputs
+
+        return getattr(stored_inputs, f"store_{kind}")(value)
+
+    return store
+
+
 RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
 """Valid names of runs: the file is ``runs/<name>.run``."""
 
@@ -170,7 +183,7 @@ class DataSettings(BackendSettings):
     corpus: FileName | None = setting(
         None, "Documents: JSONL with doc_id (or _id), title and text.", Option("FILE", Panel.DATA)
     )
-    topics: Annotated[FileName | None, BeforeValidator(store_topics)] = setting(
+    topics: Annotated[FileName | None, BeforeValidator(_stored("topics"))] = setting(
         None,
         "Queries: TSV, CSV, JSONL, JSON, TREC SGML or XML, or irds:<ir_datasets id>.",
         Option("FILE", Panel.DATA),
@@ -185,10 +198,10 @@ class DataSettings(BackendSettings):
         "Fields of the topics with the text, comma-separated; several are joined.",
         Option("NAMES", Panel.DATA, default="by their names: text, query, title, …"),
     )
-    qrels: Annotated[FileName | None, BeforeValidator(store_qrels)] = setting(
+    qrels: Annotated[FileName | None, BeforeValidator(_stored("qrels"))] = setting(
         None, "Judgments: TREC qrels or BEIR TSV.", Option("FILE")
     )
-    runs: Annotated[dict[str, FileName] | None, BeforeValidator(store_runs)] = setting(
+    runs: Annotated[dict[str, FileName] | None, BeforeValidator(_stored("runs"))] = setting(
         None, "Run files by name, to compare instead of searching."
     )
 

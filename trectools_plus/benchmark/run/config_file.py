@@ -46,7 +46,6 @@ from trectools_plus.retrieval.setting_types import (
     setting,
 )
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.testsets.loading import find_shipped
 
 _OF_TEST_CASES = ("unknown_terms", "language")
 _SUPERSEDES = {
@@ -323,6 +322,8 @@ def _decode(data: bytes) -> str:
 
 def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Make the file's paths relative to the current folder."""
+    from trectools_plus.testsets.loading import find_shipped  # the help of commands needs no files
+
     anchored = dict(values)
     for name in _PATHS:
         if isinstance(anchored.get(name), str) and find_shipped(anchored[name]) is None:
