@@ -14,7 +14,7 @@ from trectools_plus.benchmark.report import (
     StratumResult,
 )
 from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.id_overlap import check_id_overlap
+from trectools_plus.benchmark.run.dataset import check_id_overlap
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
 from trectools_plus.measures.definitions.base import Measure

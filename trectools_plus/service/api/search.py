@@ -28,9 +28,8 @@ from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.names import dataset_name
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.loading import DEFAULT_TEST_SET, find_test_set, read_test_set
-from trectools_plus.testsets.model import TestSet
-from trectools_plus.testsets.tables import qrels_of, topics_of
-from trectools_plus.testsets.terms import resolve_terms
+from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
+from trectools_plus.testsets.validation import resolve_terms
 from trectools_plus.validation import check_qrels, refuse_errors
 
 _BATCH_SIZE = 32
