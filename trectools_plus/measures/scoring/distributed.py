@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.distributed import Workers
+from trectools_plus.distributed import Executor
 from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
 from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
 from trectools_plus.formats.files.opening import file_size, is_plain_file
@@ -120,7 +120,7 @@ class PartScorer:
 
 
 def score_on_workers(
-    workers: Workers,
+    workers: Executor,
     paths: Sequence[str],
     qrels: Qrels,
     opener: RunOpener,
