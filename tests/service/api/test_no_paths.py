@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from trectools_plus.service.api.work import perform
 
 from trectools_plus.service.api.search import Search
 from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.api.work import perform
 from trectools_plus.service.jobs.processes import DocumentState
-from trectools_plus.service.jobs.task import Outcome, Task
+from trectools_plus.service.jobs.worker import Outcome, Task
 from trectools_plus.service.problems import to_json
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]

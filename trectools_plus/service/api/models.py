@@ -8,12 +8,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from trectools_plus.benchmark.report import ConfidenceInterval, FindingRecord, Latency
-from trectools_plus.service.jobs.jobs import JobStatus
+from trectools_plus.service.problems import ProblemDocument
 
 MAX_MEASURES_LENGTH = 300
 """Maximum number of characters in a list of measures."""
 
-Kind = Literal["run", "qrels", "topics", "testset"]
+FileKind = Literal["run", "qrels", "topics", "testset"]
+JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+FINISHED: frozenset[JobState] = frozenset({"succeeded", "failed", "cancelled"})
 
 MeasureNames = Field(
     default=None,
@@ -67,7 +69,7 @@ class EvaluateParameters(_Parameters):
 class ValidateParameters(_Parameters):
     """Parameters of a validation."""
 
-    kind: Kind = Field(description="The kind of the file.")
+    kind: FileKind = Field(description="The kind of the file.")
     strict: bool = Field(default=False, description="Warnings also fail the validation.")
     profile: Literal["default", "trec", "submission"] = Field(
         default="default", description="The profile, which defines severities and limits."
@@ -109,6 +111,42 @@ class Readiness(BaseModel):
 
     status: Literal["ready", "off"]
     modes: list[str]
+
+
+class JobProgress(BaseModel):
+    """The progress of a job."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    description: str
+    """Description of the current step."""
+    done: int
+    """Number of finished steps."""
+    total: int
+    """Total number of steps."""
+
+
+class JobStatus(BaseModel):
+    """The status of a job."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    job_id: str
+    """The id of the job."""
+    kind: str
+    """``evaluate``, ``validate`` or ``score``."""
+    state: JobState
+    """``queued``, ``running``, ``succeeded``, ``failed`` or ``cancelled``."""
+    created_at: str
+    """The time of the request: UTC, ISO 8601."""
+    finished_at: str | None
+    """The time of the end: UTC, ISO 8601; null while the job is not finished."""
+    progress: JobProgress | None
+    """The current step; null before the first step."""
+    result: dict[str, Any] | None
+    """The response to the request; null unless the job succeeded."""
+    problem: ProblemDocument | None
+    """The reason for the failure; null unless the job failed."""
 
 
 class JobList(BaseModel):

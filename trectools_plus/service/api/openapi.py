@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from trectools_plus.service.jobs.jobs import JobStatus
-from trectools_plus.service.problems import MEDIA_TYPE, Problem
+from trectools_plus.service.api.models import JobStatus
+from trectools_plus.service.problems import MEDIA_TYPE, ProblemDocument
 from trectools_plus.testsets.model import TestSet
 
 _REF = "#/components/schemas/{model}"
@@ -93,7 +94,8 @@ _DESCRIPTIONS = {
     415: "Unsupported media type",
     422: "Invalid content or parameter",
     429: "Too many requests are waiting",
-    503: "Not ready, or the time limit is exceeded",
+    503: "Not ready, busy, or the time limit is exceeded",
+    507: "The disk of the service is full",
 }
 
 
@@ -115,7 +117,7 @@ def answers(example: dict[str, Any], *statuses: int) -> dict[int | str, dict[str
             "description": "A job was started",
             "headers": {"Location": {"schema": {"type": "string"}, "description": "The job"}},
         },
-        **problems(400, 408, 413, 415, 422, 429, 503, *statuses),
+        **problems(400, 408, 413, 415, 422, 429, 503, 507, *statuses),
     }
 
 
@@ -183,13 +185,17 @@ def make_document(app: FastAPI, *, with_key: bool) -> dict[str, Any]:
     )
     components = document.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
-    for model in (TestSet, Problem):
+    for model in (TestSet, ProblemDocument):
         schema = model.model_json_schema(ref_template=_REF)
         schemas.update(schema.pop("$defs", {}))
         schemas[model.__name__] = schema
     for path in document["paths"].values():
         for operation in path.values():
             _correct_responses(operation["responses"])
+    # In the document, the schema of problems has its short name.
+    text = json.dumps(document).replace("ProblemDocument", "Problem")
+    document = json.loads(text)
+    components = document["components"]
     if with_key:
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"key": []}]

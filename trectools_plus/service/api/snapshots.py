@@ -47,7 +47,7 @@ def as_label(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class MeasuredMean:
     """One mean.
 
     Attributes:
@@ -82,7 +82,7 @@ class Snapshot:
     dataset: str
     mode: str
     created: float
-    figures: tuple[Figure, ...]
+    figures: tuple[MeasuredMean, ...]
     latency_ms: tuple[float, ...] = ()
 
 
@@ -103,12 +103,12 @@ def _read_mode(folder: ReportFolder, mode: str) -> Snapshot:
     report = folder.report
     canonical = report.canonical_names
     figures = [
-        Figure(None, canonical[name], one.mean, *ends_of(one.ci), one.n)
+        MeasuredMean(None, canonical[name], one.mean, *ends_of(one.ci), one.n)
         for name, one in report.modes[mode].measures.items()
     ]
     strata = report.strata.get(group_field(report.strata) or "", {})
     figures += [
-        Figure(value, canonical[name], one.mean, *ends_of(one.ci), one.n)
+        MeasuredMean(value, canonical[name], one.mean, *ends_of(one.ci), one.n)
         for value, modes in strata.items()
         for name, one in modes.get(mode, {}).items()
     ]

@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.service.guard import KEY_REMEDY, Guard, Key, Rules, is_loopback
+from trectools_plus.service.guard import KEY_REMEDY, BearerKey, Guard, Rules, is_loopback
 from trectools_plus.service.problems import ProblemError, answer_problem, problem_response
 from trectools_plus.service.review import models
 from trectools_plus.service.review.controller import ReviewController
@@ -122,7 +122,7 @@ def make_rules(key: str | None) -> Rules:
     Args:
         key: The key; ``None`` for no key.
     """
-    expected = None if key is None else Key(key)
+    expected = None if key is None else BearerKey(key)
 
     def check(scope: Scope, headers: Headers) -> None:
         if expected is None and not is_loopback(headers.get("host", "")):
