@@ -26,7 +26,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES as SCORE_MEASURES
-from trectools_plus.service.api import openapi
+from trectools_plus.service.api import models
 from trectools_plus.service.api.evaluation import (
     DEFAULT_MEASURES,
     choose_measures,
@@ -130,7 +130,7 @@ def context_of(request: Request) -> Context:
     return found
 
 
-@router.get("/healthz", tags=["operation"], response_model=Health, openapi_extra=openapi.OPEN)
+@router.get("/healthz", tags=["operation"], response_model=Health, openapi_extra=models.OPEN)
 async def healthz() -> Response:
     """Report that the process is running."""
     return json_response({"status": "ok", "version": version("trectools-plus")})
@@ -140,8 +140,8 @@ async def healthz() -> Response:
     "/readyz",
     tags=["operation"],
     response_model=Readiness,
-    responses=openapi.problems(503),
-    openapi_extra=openapi.OPEN,
+    responses=models.problems(503),
+    openapi_extra=models.OPEN,
 )
 async def readyz(request: Request) -> Response:
     """Report that the documents can be searched, and jobs can be stored."""
@@ -161,7 +161,7 @@ async def readyz(request: Request) -> Response:
 
 
 @router.get(
-    "/metrics", tags=["operation"], response_class=Response, responses=openapi.METRICS_ANSWER
+    "/metrics", tags=["operation"], response_class=Response, responses=models.METRICS_ANSWER
 )
 async def metrics(request: Request) -> Response:
     """Return the metrics in the text format of Prometheus."""
@@ -175,8 +175,8 @@ async def metrics(request: Request) -> Response:
     "/v1/evaluate",
     tags=["work"],
     response_model=EvaluationAnswer,
-    responses=openapi.answers(openapi.EVALUATION_EXAMPLE, 404),
-    openapi_extra=openapi.EVALUATE_BODY,
+    responses=models.answers(models.EVALUATION_EXAMPLE, 404),
+    openapi_extra=models.EVALUATE_BODY,
 )
 async def evaluate(
     request: Request, parameters: Annotated[EvaluateParameters, Query()]
@@ -210,8 +210,8 @@ async def evaluate(
     "/v1/validate",
     tags=["work"],
     response_model=ValidationAnswer,
-    responses=openapi.answers(openapi.VALIDATION_EXAMPLE),
-    openapi_extra=openapi.VALIDATE_BODY,
+    responses=models.answers(models.VALIDATION_EXAMPLE),
+    openapi_extra=models.VALIDATE_BODY,
 )
 async def validate(
     request: Request, parameters: Annotated[ValidateParameters, Query()]
@@ -230,8 +230,8 @@ async def validate(
     "/v1/score",
     tags=["work"],
     response_model=ScoreAnswer,
-    responses=openapi.answers(openapi.SCORE_EXAMPLE),
-    openapi_extra=openapi.SCORE_BODY,
+    responses=models.answers(models.SCORE_EXAMPLE),
+    openapi_extra=models.SCORE_BODY,
 )
 async def score(request: Request, parameters: Annotated[ScoreParameters, Query()]) -> Response:
     """Score runs against qrels."""
@@ -254,7 +254,7 @@ async def jobs(request: Request) -> Response:
 
 
 @router.get(
-    "/v1/jobs/{job_id}", tags=["jobs"], response_model=JobStatus, responses=openapi.problems(404)
+    "/v1/jobs/{job_id}", tags=["jobs"], response_model=JobStatus, responses=models.problems(404)
 )
 async def job_status(request: Request, job_id: str) -> Response:
     """Return the progress and the result of a job."""
@@ -264,7 +264,7 @@ async def job_status(request: Request, job_id: str) -> Response:
 
 
 @router.delete(
-    "/v1/jobs/{job_id}", tags=["jobs"], response_model=JobStatus, responses=openapi.problems(404)
+    "/v1/jobs/{job_id}", tags=["jobs"], response_model=JobStatus, responses=models.problems(404)
 )
 async def job_cancel(request: Request, job_id: str) -> Response:
     """Stop a job; a finished job does not change."""
@@ -325,7 +325,7 @@ def create_app(
     app.add_exception_handler(RequestValidationError, answer_invalid)
     keys = Keys(key, publish_key)
     app.add_middleware(Guard, rules=make_rules(keys, settings.limits, context.metrics.observe))
-    app.openapi = lambda: openapi.make_document(app, with_key=keys.are_needed)  # type: ignore[method-assign]
+    app.openapi = lambda: models.make_document(app, with_key=keys.are_needed)  # type: ignore[method-assign]
     return app
 
 

@@ -26,9 +26,8 @@ from trectools_plus.retrieval.backends.embedded.modes import merged_modes
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
 from trectools_plus.service.api.search import EvaluationQueries, Search, canonical_modes
 from trectools_plus.service.api.settings import Limits, ServiceSettings
-from trectools_plus.service.api.snapshots import MeasuredMean, Snapshot, group_field
+from trectools_plus.service.api.snapshots import MeasuredMean, Snapshot, answer_key, group_field
 from trectools_plus.service.api.uploads import Folder, Upload, check_size, file_name, private_folder
-from trectools_plus.service.names import answer_key
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.loading import read_test_set
 from trectools_plus.text import split_list

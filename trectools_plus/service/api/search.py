@@ -25,7 +25,7 @@ from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.ontology_terms import corpus_of
 from trectools_plus.retrieval.source import Retriever
 from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.names import dataset_name
+from trectools_plus.service.api.snapshots import dataset_name
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.loading import DEFAULT_TEST_SET, find_test_set, read_test_set
 from trectools_plus.testsets.model import TestSet

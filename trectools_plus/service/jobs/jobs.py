@@ -108,7 +108,7 @@ class Job:
                 kind=self.kind,
                 state=self._state,
                 created_at=self.created_at,
-                finished_at=self._finished_at,
+                finished_at=self._finished_at if is_finished else None,
                 progress=self._progress,
                 result=None,
                 problem=None if error is None else error.problem,

@@ -122,8 +122,7 @@ class Worker:
         """
         try:
             progress("starting", 0, 1)
-            answer, snapshot = self._perform(task, progress)
-            return Outcome(to_json(answer), snapshot)
+            return perform(task, self._search, self._settings, progress)
         except StoppedError:
             raise
         except MemoryError:
@@ -136,20 +135,34 @@ class Worker:
         except Exception as error:
             raise as_problem(error) from None
 
-    def _perform(self, task: Task, progress: Progress) -> tuple[dict[str, Any], Snapshot | None]:
-        uploads, settings = list(task.uploads), self._settings
-        if task.kind == "validate":
-            chosen = ValidateParameters(**task.parameters)
-            return validate_uploads(uploads, chosen, settings.limits, progress), None
-        if task.kind == "score":
-            given = ScoreParameters(**task.parameters)
-            measures = choose_measures(given.measures, SCORE_MEASURES)
-            return score_uploads(uploads, measures, given, settings.limits, progress), None
+
+def perform(task: Task, search: Search, settings: ServiceSettings, progress: Progress) -> Outcome:
+    """Do a task in this process.
+
+    Args:
+        task: The task.
+        search: The documents; open if the task needs them.
+        settings: The settings of the service.
+        progress: Called with the progress; can raise an exception to stop.
+
+    Raises:
+        ProblemError: If the uploads are invalid.
+    """
+    uploads, snapshot = list(task.uploads), None
+    if task.kind == "validate":
+        chosen = ValidateParameters(**task.parameters)
+        answer = validate_uploads(uploads, chosen, settings.limits, progress)
+    elif task.kind == "score":
+        given = ScoreParameters(**task.parameters)
+        measures = choose_measures(given.measures, SCORE_MEASURES)
+        answer = score_uploads(uploads, measures, given, settings.limits, progress)
+    else:
         asked = EvaluateParameters(**task.parameters)
         mode = choose_mode(asked.components, settings)
         measures = choose_measures(asked.measures, DEFAULT_MEASURES)
         test_set = uploads[0] if uploads else None
-        return evaluate_test_set(test_set, mode, measures, self._search, settings, progress)
+        answer, snapshot = evaluate_test_set(test_set, mode, measures, search, settings, progress)
+    return Outcome(to_json(answer), snapshot)
 
 
 def _limit_memory(limit: int | None) -> None:
