@@ -34,7 +34,7 @@ from trectools_plus.benchmark.run.output_folder import (
     RUNS_FOLDER,
     OutputFolder,
 )
-from trectools_plus.distributed import Workers, current_workers
+from trectools_plus.distributed import Executor, current_workers
 from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
 from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
 from trectools_plus.formats.columns.decimals import WholeNumbers
@@ -303,7 +303,7 @@ class RunReader:
 
 
 def read_on_workers(
-    workers: Workers,
+    workers: Executor,
     runs: Mapping[str, str],
     dataset: Dataset,
     folder: OutputFolder,
