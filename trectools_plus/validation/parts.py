@@ -19,7 +19,7 @@ import numpy as np
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.columns.columns import Columns, scan_columns
-from trectools_plus.formats.columns.odd_lines import OddLines
+from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.rows import RUN_FIELDS, QueryBlocks, RunRows
 from trectools_plus.formats.files.binary import find_binary
 from trectools_plus.formats.files.content import BOM

@@ -42,7 +42,7 @@ def find_field_error(
     row = np.flatnonzero(wrong)[:1]
     line = int(columns.lines[row[0]])
     (text,) = columns.texts(number, row)
-    return _error(columns, line, columns.field_column(line, number), *describe(text))
+    return _error(columns, line, columns.column_of_field(line, number) or 1, *describe(text))
 
 
 def raise_first_error(
@@ -107,7 +107,9 @@ def _encoding_errors(columns: Columns) -> Iterator[FormatError]:
         ),
     ):
         if line is not None:
-            yield _error(columns, line, columns.line_text(line).find(character) + 1, what, remedy)
+            yield _error(
+                columns, line, columns.line_index.text(line).find(character) + 1, what, remedy
+            )
 
 
 def _overlong_error(columns: Columns, layout: str) -> FormatError | None:

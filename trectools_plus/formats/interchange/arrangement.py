@@ -14,8 +14,7 @@ import polars as pl
 
 from trectools_plus.formats.columns.columns import Columns, Origin, scan_columns
 from trectools_plus.formats.columns.decimals import parse_column
-from trectools_plus.formats.columns.facts import Occurrences
-from trectools_plus.formats.columns.odd_lines import OddLines
+from trectools_plus.formats.columns.facts import Occurrences, OddLines
 from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.interchange.delimited import Table
 from trectools_plus.formats.interchange.names import JUDGMENT_TYPES, RUN, SYSTEMS, Kind

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from trectools_plus.formats.columns.odd_lines import OddLines
+from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.words import join_texts
 
 SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-separated"}

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.decimals import parse_decimal
-from trectools_plus.formats.columns.odd_lines import OddLines
+from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
 from trectools_plus.formats.columns.words import Rows
 from trectools_plus.formats.files.content import BOM

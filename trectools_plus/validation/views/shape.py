@@ -211,7 +211,7 @@ def _header(
     in_rows = columns.n_rows > 0 and columns.lines[0] == first_line
     if first_line is None or columns.n_rows < 1 + in_rows:
         return None, False
-    text = columns.line_text(first_line)
+    text = columns.line_index.text(first_line)
     fields = fields_of(text)
     named: Iterable[int] = number_fields
     if not in_rows:
@@ -220,7 +220,7 @@ def _header(
         named = (at for at in number_fields if at != 2)
     if not all(_is_name(fields[field - 1]) for field in named if field <= len(fields)):
         return None, False
-    following = fields_of(columns.line_text(int(columns.lines[int(in_rows)])))[name_field - 1]
+    following = fields_of(columns.line_index.text(int(columns.lines[int(in_rows)])))[name_field - 1]
     if not re.match(DECIMAL, following):
         return None, False
     return (first_line, text), in_rows

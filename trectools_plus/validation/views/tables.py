@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -19,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.columns import Columns, Origin
+from trectools_plus.formats.columns.columns import Columns, LineIndex, Origin
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
-from trectools_plus.formats.columns.odd_lines import OddLines
+from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.rows import QrelsRows, QueryBlocks, RunRows
 from trectools_plus.formats.columns.words import Ids, Rows
-from trectools_plus.formats.files.content import BOM
 from trectools_plus.validation.places import Line, Places, Row, Value
 from trectools_plus.validation.registry import LINES_KEPT
 from trectools_plus.validation.views.order import Repeats, find_repeats
@@ -34,76 +32,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from trectools_plus.formats.interchange.systems import Systems
-
-_BLANKS = " \t\v\f"
-_FIELD = re.compile(r"[^ \t\v\f]+")
-
-
-_LF = ord("\n")
-
-
-_BLOCK_BYTES = 1 << 18
-
-
-class LineIndex:
-    """Random access to the lines of a file; only the line ends up to a line are counted.
-
-    Args:
-        data: The content of the file.
-    """
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._bytes = np.frombuffer(data, np.uint8)
-        self._start = len(BOM) if data.startswith(BOM) else 0
-        self._ends_before = [0]  # line ends before each block
-        self._block = -1
-        self._ends = np.empty(0, np.int64)
-
-    def text(self, line: int) -> str:
-        """Return a line (from 1) without its end; bytes that are not UTF-8 become U+FFFD."""
-        begin = self._end_of(line - 1) + 1 if line > 1 else self._start
-        end = self._end_of(line)
-        text = self._data[begin:end]
-        # Without an LF, a CR at the end of the file is part of the line.
-        text = text.removesuffix(b"\r") if end < len(self._data) else text
-        return text.decode("utf-8", "replace")
-
-    def field(self, line: int, field: int) -> str:
-        """Return a field (from 1) of a line (from 1), which must exist."""
-        found: list[str] = _FIELD.findall(self.text(line))
-        return found[field - 1]
-
-    def _end_of(self, line: int) -> int:
-        """Return the offset of the LF of a line; the size of the file if there is none."""
-        while self._ends_before[-1] < line:
-            begin = (len(self._ends_before) - 1) * _BLOCK_BYTES
-            if begin >= len(self._data):
-                return len(self._data)
-            block = self._bytes[begin : begin + _BLOCK_BYTES]
-            self._ends_before.append(self._ends_before[-1] + int(np.count_nonzero(block == _LF)))
-        number = bisect_left(self._ends_before, line) - 1
-        if number != self._block:
-            begin = number * _BLOCK_BYTES
-            self._block = number
-            self._ends = np.flatnonzero(self._bytes[begin : begin + _BLOCK_BYTES] == _LF) + begin
-        return int(self._ends[line - 1 - self._ends_before[number]])
-
-    def column_of_field(self, line: int, field: int) -> int:
-        """Return the character column, from 1, at which a field (from 1) of a line begins."""
-        seen, before = 0, " "
-        text = self.text(line)
-        for column, character in enumerate(text, 1):
-            if before in _BLANKS and character not in _BLANKS:
-                seen += 1
-                if seen == field:
-                    return column
-            before = character
-        return max(1, len(text))
-
-    def column_of_character(self, line: int, character: str) -> int | None:
-        """Return the column, from 1, of the first ``character`` on a line; ``None`` if missing."""
-        return self.text(line).find(character) + 1 or None
 
 
 Numbers = npt.NDArray[np.float64]
@@ -289,10 +217,10 @@ class TableView:
         starts = None if self.blocks.interleaved else self.blocks.starts
         return find_repeats(self.blocks.query, self.doc_ids, starts)
 
-    @cached_property
+    @property
     def line_index(self) -> LineIndex | None:
         """Access to the lines of the file; ``None`` for a table."""
-        return None if self.columns is None else LineIndex(self.columns.source.data)
+        return None if self.columns is None else self.columns.line_index
 
     @cached_property
     def line_numbers(self) -> npt.NDArray[np.uint32] | None:
@@ -384,11 +312,7 @@ class TableView:
 
     def column_on(self, line: int, field: int) -> int | None:
         """Return the character column, from 1, of a field (from 1) of a line of the file."""
-        if self.columns is None or self.line_index is None:
-            return None
-        if self.is_arranged:
-            return self.columns.column_in(self.line_index.text(line), field)
-        return self.line_index.column_of_field(line, field)
+        return None if self.columns is None else self.columns.column_of_field(line, field)
 
 
 def _commented_out_values(comments: OddLines, origin: Origin, field: int, pattern: str) -> OddLines:

@@ -43,7 +43,7 @@ def byte_order_mark(table: TableView) -> Hit | None:
     columns = table.columns
     if columns is None or not columns.facts.has_bom:
         return None
-    fields = columns.line_text(1).split() if columns.facts.n_lines else []
+    fields = columns.line_index.text(1).split() if columns.facts.n_lines else []
     first = fields[0] if fields else ""
     mark = quoted("\ufeff" + first)
     if table.shape.first_line is None:
