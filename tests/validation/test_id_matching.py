@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns.words import Ids
+from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.text import listed, number, plural, visible
 from trectools_plus.validation.id_matching import common_affix, fold, folded, near_matches
 

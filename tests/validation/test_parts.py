@@ -15,8 +15,7 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.content import BOM
-from trectools_plus.formats.files.source import source_of
+from trectools_plus.formats.files.content import BOM, content_of_chunk
 from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark, iter_query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.validation import CATALOGUE, Finding, Severity, parts
@@ -128,7 +127,7 @@ def nothing(_: RunView) -> tuple[dict[str, Any], None]:
 
 def whole(lines: list[bytes], settings: ViewSettings) -> list[Finding]:
     data = b"".join(line + b"\n" for line in lines)
-    view = settings.view(scan_columns(source_of("run", data), RUN_FIELDS))
+    view = settings.view(scan_columns(content_of_chunk("run", data), RUN_FIELDS))
     return [*check_view(view), *check_pair_view(settings.pair(view))]
 
 

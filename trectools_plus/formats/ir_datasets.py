@@ -13,8 +13,8 @@ import polars as pl
 
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.corpus import collect_corpus
-from trectools_plus.formats.files.remote import CATALOGUE_PREFIX
-from trectools_plus.formats.files.remote import is_catalogue_name as is_catalogue_name
+from trectools_plus.formats.files.opening import CATALOGUE_PREFIX
+from trectools_plus.formats.files.opening import is_catalogue_name as is_catalogue_name
 from trectools_plus.formats.jsonl import as_field_text
 from trectools_plus.formats.tables import Corpus, Document, Qrels, Topics
 

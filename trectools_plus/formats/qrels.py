@@ -10,7 +10,7 @@ import polars as pl
 from trectools_plus.formats.columns.decimals import INTEGER, INTEGRAL
 from trectools_plus.formats.columns.errors import find_field_error, raise_first_error
 from trectools_plus.formats.columns.rows import QrelsRows
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.lexing import lex_qrels
 from trectools_plus.formats.tables import Qrels
@@ -42,7 +42,7 @@ def read_qrels(path: str | Path) -> Qrels:
     """
     if is_catalogue_name(path):
         return open_catalogue(str(path)).read_qrels()
-    columns = lex_qrels(read_source(path, partial=True, tables=True))
+    columns = lex_qrels(read_file(path, partial=True, tables=True))
     rows = QrelsRows.of(columns)
     wrong = ~rows.grades.is_number | rows.grades.has_point
     raise_first_error(columns, LAYOUT, [find_field_error(columns, 4, wrong, _bad_grade)])

@@ -14,7 +14,7 @@ from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.columns.errors import find_field_error, raise_first_error
 from trectools_plus.formats.columns.rows import RunRows
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.interchange.systems import refuse_systems
 from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.tables import Run
@@ -44,7 +44,7 @@ def read_run(path: str | Path) -> Run:
             not a finite decimal number, the text is not UTF-8 or contains NUL or a CR without LF,
             or there is no data.
     """
-    columns = lex_run(read_source(path, partial=True, tables=True))
+    columns = lex_run(read_file(path, partial=True, tables=True))
     if columns.origin is not None and columns.origin.systems is not None:
         raise refuse_systems(columns.origin.systems, columns.source.path)
     rows = RunRows.of(columns)

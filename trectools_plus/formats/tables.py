@@ -17,8 +17,8 @@ import polars as pl
 from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.decimals import Decimals, WholeNumbers
+from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.columns.rows import QueryBlocks, RunRows
-from trectools_plus.formats.columns.words import Ids
 from trectools_plus.formats.hashing import ROWS_PER_STEP, MultisetHash
 from trectools_plus.formats.interchange.frames import frame_of, require_columns, to_pandas
 from trectools_plus.formats.interchange.names import CORPUS, QRELS, RUN, TOPICS

@@ -10,8 +10,13 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.files.content import decode_lines, decode_text, iter_lines
-from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.files.content import (
+    FileContent,
+    decode_lines,
+    decode_text,
+    iter_lines,
+    read_file,
+)
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.topic_records.forms import form_of
@@ -61,7 +66,7 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
     """
     if is_catalogue_name(path):
         return open_catalogue(str(path)).read_topics()
-    source = read_source(path)
+    source = read_file(path)
     _refuse_bare_cr(source)
     notes: list[str] = []
     found = _iter_usable(source.lines(), source.path, options, notes.append, lambda: source)
@@ -88,9 +93,7 @@ def iter_topics(
     if is_catalogue_name(shown):
         yield from open_catalogue(shown).iter_queries()
         return
-    found = _iter_usable(
-        iter_lines(path), shown, options, note or _ignore, lambda: read_source(path)
-    )
+    found = _iter_usable(iter_lines(path), shown, options, note or _ignore, lambda: read_file(path))
     for _, query_id, text in found:
         yield query_id, text
 
@@ -119,7 +122,7 @@ def write_topics(topics: Topics, path: str | Path) -> None:
     write_rows([rows], path, separator="\t")
 
 
-def _refuse_bare_cr(source: Source) -> None:
+def _refuse_bare_cr(source: FileContent) -> None:
     """Refuse CRs without LF, which some tools read as line ends and others as white space."""
     if source.data.count(b"\r") == source.data.count(b"\r\n"):
         return
@@ -147,7 +150,7 @@ def _iter_usable(
     path: str,
     options: TopicOptions,
     note: Note,
-    read_all: Callable[[], Source],
+    read_all: Callable[[], FileContent],
 ) -> Iterator[tuple[Topic, str, str]]:
     """Yield each topic with its id and text.
 
@@ -182,7 +185,7 @@ def _iter_topics(
     path: str,
     options: TopicOptions,
     note: Note,
-    read_all: Callable[[], Source],
+    read_all: Callable[[], FileContent],
 ) -> Iterator[Topic]:
     report = refuse(path)
     head = _up_to_first_text(lines)

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.pair_table import PairTable
-from trectools_plus.formats.columns.words import Ids
+from trectools_plus.formats.columns.ids import Ids, PairTable
 from trectools_plus.measures.definitions.base import RELEVANT, ScoredQueries
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.runs import RunView

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from trectools_plus.arguments import show
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.nodes.documents import Syntax, load_value
 from trectools_plus.formats.nodes.model import TreeError
 from trectools_plus.formats.topic_records.forms import form_of
@@ -210,7 +210,7 @@ def _read(path: str | Path, *, implied: bool = True) -> tuple[TestSet, list[str]
         path: The file.
         implied: Use the language that the folder is named after, if the file declares none.
     """
-    source = read_source(path)
+    source = read_file(path)
     form = _form_of(source)
     view = read_view(source, form)
     _refuse_errors(view)
@@ -233,7 +233,7 @@ def _read(path: str | Path, *, implied: bool = True) -> tuple[TestSet, list[str]
         raise FormatError(f"not valid JSON or YAML: {what}", path=source.path) from None
 
 
-def _form_of(source: Source) -> Literal["json", "yaml", "csv"]:
+def _form_of(source: FileContent) -> Literal["json", "yaml", "csv"]:
     """Return the format of a test set, by its file name and first characters."""
     start = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
     form = form_of(source.path, start)

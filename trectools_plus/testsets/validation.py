@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import FormatError, MissingExtraError
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.testsets.loading import find_test_set
@@ -70,7 +70,7 @@ class TestSetChecker:
         """
         shown = str(name_or_path)
         try:
-            source = read_source(find_test_set(name_or_path), partial=True)
+            source = read_file(find_test_set(name_or_path), partial=True)
         except FormatError as error:
             return damaged_report(error, "testset")
         topics = read_view(source)

@@ -19,8 +19,7 @@ from trectools_plus.errors import CheckFailedError, FormatError, UsageError
 from trectools_plus.formats.columns.columns import Columns, iter_fields, scan_columns
 from trectools_plus.formats.columns.decimals import Decimals, WholeNumbers
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
-from trectools_plus.formats.files.content import BOM
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.measures.judged import IntArray, JudgedRun
 from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.parts import judge_view
@@ -233,7 +232,7 @@ def _open_run(path: str | Path) -> tuple[RunView, list[Finding]]:
         The run; and the error of rows in which an id may contain a blank.
     """
     try:
-        source = read_source(path, partial=True)
+        source = read_file(path, partial=True)
     except FormatError as error:
         refuse_errors(damaged_report(error, "run").findings)
         raise AssertionError("a damaged file has an error") from error

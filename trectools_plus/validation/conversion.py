@@ -10,7 +10,7 @@ import polars as pl
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.interchange.names import ColumnNames, KindName
 from trectools_plus.formats.interchange.reading import convert_columns
 from trectools_plus.formats.tables import RUN_SCHEMA, Qrels, Run
@@ -137,7 +137,7 @@ def _read(
     path: str | Path, kind: KindName, source_format: str | None, columns: ColumnNames | None
 ) -> Columns:
     try:
-        source = read_source(path, partial=True, tables=True)
+        source = read_file(path, partial=True, tables=True)
     except FormatError as error:
         refuse_errors(damaged_report(error, kind).findings)
         raise

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from trectools_plus.choices import MAX_TAG_LENGTH, Dedup, OnConflict
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.columns.words import Rows, join_texts
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.columns.ids import Rows, join_texts
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.validation.registry import Registry, RuleFix
 from trectools_plus.validation.views.pairs import PairView
@@ -155,7 +155,7 @@ class Draft:
     @cached_property
     def view(self) -> RunView | QrelsView:
         """The view of the text, as used by rules."""
-        source = Source(self.path, self.data)
+        source = FileContent(self.path, self.data)
         if self.kind == "run":
             return RunView.of_file(lex_run(source))
         return QrelsView.of_file(lex_qrels(source))

@@ -12,8 +12,8 @@ from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.files.binary import BinaryFileError
-from trectools_plus.formats.files.remote import is_catalogue_name
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
+from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.text import visible
@@ -191,7 +191,7 @@ def open_run(
         FormatError: If a Parquet file cannot be read as a run, or a column does not exist.
     """
     try:
-        source = read_source(path, partial=True, tables=True)
+        source = read_file(path, partial=True, tables=True)
     except FormatError as error:
         return damaged_report(error, "run")
     make = RunView.for_scoring if for_scoring else RunView.of_file
@@ -210,7 +210,7 @@ def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsVie
 
         return QrelsView.of_table(open_catalogue(str(path)).read_qrels())
     try:
-        source = read_source(path, partial=True, tables=True)
+        source = read_file(path, partial=True, tables=True)
     except FormatError as error:
         return damaged_report(error, "qrels")
     return QrelsView.of_file(lex_qrels(source, columns))

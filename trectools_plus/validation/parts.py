@@ -22,14 +22,13 @@ from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.rows import RUN_FIELDS, QueryBlocks, RunRows
 from trectools_plus.formats.files.binary import find_binary
-from trectools_plus.formats.files.content import BOM
+from trectools_plus.formats.files.content import BOM, content_of_chunk
 from trectools_plus.formats.files.opening import (
     can_be_read_twice,
     compression_of,
     file_size,
     is_plain_file,
 )
-from trectools_plus.formats.files.source import source_of
 from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks, regroup_queries
 from trectools_plus.processes import map_in_processes
@@ -209,7 +208,7 @@ def view_part(path: str, data: bytes, settings: ViewSettings, *, is_first: bool)
     Raises:
         NotInPartsError: If the whole file must be read.
     """
-    source = source_of(path, data)
+    source = content_of_chunk(path, data)
     if source.overlong is not None:
         raise NotInPartsError
     if not is_first:
@@ -347,7 +346,7 @@ def read_regrouped(
         return _read_view(view, settings, work, is_first=False)
 
     parts = _map_chunks(read, path, regroup_queries(path, folder, start=len(head)))
-    view_of_head = settings.view(scan_columns(source_of(path, head), RUN_FIELDS), shape)
+    view_of_head = settings.view(scan_columns(content_of_chunk(path, head), RUN_FIELDS), shape)
     first = ReadPart(RunPart.of(settings.pair(view_of_head)), shape, None)
     return join_parts([first, *parts], settings), [one.result for one in parts]
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from trectools_plus.formats.columns import columns as columns_module
 from trectools_plus.formats.columns import lexer
 from trectools_plus.formats.columns.columns import Columns, scan_columns
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import FileContent
 
 
 def scan(data: bytes, n_fields: int = 3) -> Columns:
-    return scan_columns(Source("a.txt", data), n_fields)
+    return scan_columns(FileContent("a.txt", data), n_fields)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from trectools_plus.choices import Averaging
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats import query_chunks
-from trectools_plus.formats.columns.words import Ids
+from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.query_chunks import regroup_queries
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs

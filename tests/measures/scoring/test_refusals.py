@@ -14,7 +14,7 @@ from trectools_plus.distributed.files import place_of
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import query_chunks
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures import parse_measures
@@ -225,7 +225,7 @@ def write_qrels(folder, n_queries=12):
 def is_table(run):
     """Whether a header names the columns of another layout, which --low-memory does not read."""
     try:
-        return lex_run(read_source(run)).origin is not None
+        return lex_run(read_file(run)).origin is not None
     except TrectoolsPlusError:
         return False
 

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.benchmark.report.analyses import Similarity
-from trectools_plus.formats.columns.pair_table import number_pairs
-from trectools_plus.formats.columns.words import Ids
+from trectools_plus.formats.columns.ids import Ids, number_pairs
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.judged import IntArray, JudgedQueries, view_of
 from trectools_plus.statistics.rankings import DEFAULT_PERSISTENCE, extrapolate_overlaps

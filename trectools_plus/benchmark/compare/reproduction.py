@@ -29,7 +29,7 @@ from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.dataset import hash_qrels
 from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.formats.files.remote import is_address
+from trectools_plus.formats.files.opening import is_address
 from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray

@@ -21,7 +21,7 @@ from trectools_plus.benchmark.run.config import (
 from trectools_plus.benchmark.run.targets import Target
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import is_named_collection
-from trectools_plus.formats.files.remote import is_address
+from trectools_plus.formats.files.opening import is_address
 from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.nodes.documents import (
     find_line,

@@ -27,8 +27,8 @@ from trectools_plus.benchmark.report.parts import record_findings
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.output_folder import RUNS_FOLDER, OutputFolder
 from trectools_plus.formats.columns.decimals import WholeNumbers
+from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.columns.rows import QueryBlocks
-from trectools_plus.formats.columns.words import Ids
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.run import write_run_frames
 from trectools_plus.formats.tables import RUN_SCHEMA, CompactRun, Run

@@ -21,10 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.formats.columns.facts import FileFacts, OddLines
+from trectools_plus.formats.columns.ids import MARGIN, Ids, Rows, Text
 from trectools_plus.formats.columns.lexer import Lexer
-from trectools_plus.formats.columns.words import MARGIN, Ids, Rows, Text
-from trectools_plus.formats.files.content import BOM
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import BOM, FileContent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -238,7 +237,7 @@ class Columns:
         systems: The rows of each system, if a column names several; empty for a single run.
     """
 
-    source: Source
+    source: FileContent
     n_fields: int
     n_rows: int
     misshapen: OddLines
@@ -338,7 +337,7 @@ class Columns:
         return self.origin.column_of(self.line_index.text(line), place)
 
 
-def scan_columns(source: Source, n_fields: int) -> Columns:
+def scan_columns(source: FileContent, n_fields: int) -> Columns:
     """Split a file into rows of ``n_fields`` fields (at least 2) and all other lines."""
     lexer = Lexer(source.data, n_fields, source.overlong)
     return Columns(

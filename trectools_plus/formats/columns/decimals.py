@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.words import Flags, Ids, Rows, Text, Word
+from trectools_plus.formats.columns.ids import Flags, Ids, Rows, Text, Word
 
 if TYPE_CHECKING:
     import polars as pl

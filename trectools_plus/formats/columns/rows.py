@@ -17,7 +17,7 @@ from trectools_plus.formats.columns.decimals import (
     parse_decimals,
     parse_whole_numbers,
 )
-from trectools_plus.formats.columns.words import Ids, Rows
+from trectools_plus.formats.columns.ids import Ids, Rows
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from trectools_plus.formats.columns.facts import OddLines
-from trectools_plus.formats.columns.words import join_texts
+from trectools_plus.formats.columns.ids import join_texts
 
 SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-separated"}
 """The separators that are detected, with the names of the formats."""

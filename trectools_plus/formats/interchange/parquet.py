@@ -9,7 +9,7 @@ import polars as pl
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.delimited import Header, Table
 from trectools_plus.formats.interchange.names import (
     ColumnNames,
@@ -31,7 +31,7 @@ _MARK = b"PAR1"
 
 
 def read_parquet_table(
-    source: Source, kind: Kind, columns: ColumnNames | None
+    source: FileContent, kind: Kind, columns: ColumnNames | None
 ) -> tuple[Table, dict[str, int]]:
     """Read the columns that a run or qrels need, as texts.
 
@@ -67,7 +67,7 @@ def read_parquet_table(
     return table, find_fields(names, kind.fields, columns)
 
 
-def _read_schema(source: Source) -> pl.Schema:
+def _read_schema(source: FileContent) -> pl.Schema:
     """Return the names and types of the columns."""
     data = source.data
     if len(data) < 12 or not data.endswith(_MARK):
@@ -82,7 +82,7 @@ def _read_schema(source: Source) -> pl.Schema:
 
 
 def _choose_columns(
-    source: Source, schema: pl.Schema, kind: Kind, columns: ColumnNames | None
+    source: FileContent, schema: pl.Schema, kind: Kind, columns: ColumnNames | None
 ) -> list[str]:
     """Return the columns to read: those of fields, and further ones that may name systems."""
     names = list(schema)
@@ -141,7 +141,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{shown}, … ({len(names):,} columns)" if len(names) > 10 else shown or "none"
 
 
-def _refused(source: Source, why: str, remedy: str | None = None) -> FormatError:
+def _refused(source: FileContent, why: str, remedy: str | None = None) -> FormatError:
     return FormatError(
         f"this Parquet file cannot be read: {why}",
         path=source.path,

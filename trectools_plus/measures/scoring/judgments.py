@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.columns.pair_table import PairTable
-from trectools_plus.formats.columns.words import Ids
+from trectools_plus.formats.columns.ids import Ids, PairTable
 from trectools_plus.measures.judged import Grades, IntArray
 from trectools_plus.validation.id_matching import folded
 from trectools_plus.validation.views.qrels import QrelsView

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.files.binary import PARQUET, BinaryFileError
-from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.formats.writing import open_output
 from trectools_plus.validation.catalogue import CATALOGUE
@@ -163,7 +163,7 @@ def fix_qrels(
 def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
     summary = FixSummary(str(path), job.kind, None)
     try:
-        source = read_source(path)
+        source = read_file(path)
     except FormatError as error:
         convert = f"; use `{'runs' if job.kind == 'run' else 'qrels'} convert`"
         is_table = isinstance(error, BinaryFileError) and error.found is PARQUET
@@ -189,7 +189,7 @@ def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
 
 def write_fixed(
     output: str | Path,
-    source: Source,
+    source: FileContent,
     job: Job,
     before: bytes,
     after: bytes,

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.topic_records.forms import Form, form_of
 from trectools_plus.formats.topic_records.lines import with_tab
 from trectools_plus.formats.topic_schema import is_header
@@ -61,7 +61,7 @@ def fix_topics(
     job = Job(CATALOGUE, "topics", frozenset(codes), options)
     summary = FixSummary(str(path), "topics", None)
     try:
-        source = read_source(path)
+        source = read_file(path)
     except FormatError as error:
         return replace(summary, refused=error.what)
     data = fix_bytes(source.data, job)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
 from trectools_plus.validation.catalogue import CATALOGUE
@@ -41,7 +41,7 @@ def validate_topics(
         topics_table = open_catalogue(str(path)).read_topics()
         return FileReport(str(path), "topics", len(topics_table), len(topics_table), ())
     try:
-        source = read_source(path, partial=True)
+        source = read_file(path, partial=True)
     except FormatError as error:
         return damaged_report(error, "topics")
     topics = read_view(source, options=options)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.decimals import DECIMAL
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.tree import (
     find_topics_header,
     has_judgments,
@@ -53,7 +53,7 @@ _LINES_CHECKED = 100
 
 
 def read_view(
-    source: Source, form: Form | None = None, options: TopicOptions = DEFAULTS
+    source: FileContent, form: Form | None = None, options: TopicOptions = DEFAULTS
 ) -> TopicsView:
     """Read topics or a test set from a file with any content.
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.columns.words import Flags, Ids, Rows
-from trectools_plus.formats.files.content import BOM
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.columns.ids import Flags, Ids, Rows
+from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.validation.id_matching import common_affix, folded, near_matches
 from trectools_plus.validation.limits import JUDGED_CUTOFF
 from trectools_plus.validation.views.qrels import QrelsView
@@ -126,7 +125,7 @@ def read_document_ids(path: str | Path) -> pl.Series:
     """
     import polars as pl
 
-    data = read_source(path).data.removeprefix(BOM)
+    data = read_file(path).data.removeprefix(BOM)
     text = data.decode("utf-8", "replace")
     lines = pl.Series("doc_id", [text]).str.split("\n").explode().str.strip_chars(" \t\r")
     return lines.filter(lines != "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.pair_table import PairTable
+from trectools_plus.formats.columns.ids import PairTable
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.validation.id_matching import folded
 from trectools_plus.validation.views.order import Repeats

@@ -14,8 +14,8 @@ from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.decimals import parse_decimal
 from trectools_plus.formats.columns.facts import OddLines
+from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
-from trectools_plus.formats.columns.words import Rows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.validation.views.order import Ordered, Ranks, places_in_query
 from trectools_plus.validation.views.shape import Shape, shape_of_run

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from trectools_plus.formats.columns.columns import Columns, LineIndex, Origin
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.facts import OddLines
+from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.formats.columns.rows import QrelsRows, QueryBlocks, RunRows
-from trectools_plus.formats.columns.words import Ids, Rows
 from trectools_plus.validation.places import Line, Places, Row, Value
 from trectools_plus.validation.registry import LINES_KEPT
 from trectools_plus.validation.views.order import Repeats, find_repeats

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trectools_plus.formats.files.compression import SUFFIXES, Compression
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.text import visible
 from trectools_plus.validation.registry import Hit, RuleFix, rule
 from trectools_plus.validation.views.tables import TableView
@@ -77,7 +77,7 @@ def truncated_gzip(table: TableView) -> Hit | None:  # noqa: ARG001
     return None
 
 
-def log_compression(source: Source, output: str | Path, job: Job) -> str | None:
+def log_compression(source: FileContent, output: str | Path, job: Job) -> str | None:
     """Log that the output's name determines its compression (F112), if that was requested.
 
     Returns:

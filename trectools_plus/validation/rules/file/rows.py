@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from trectools_plus.formats.columns.words import Flags, Rows
+from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import in_all, number, visible
 from trectools_plus.validation.places import Places, Value
 from trectools_plus.validation.views.order import Repeats

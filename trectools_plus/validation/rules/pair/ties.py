@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from trectools_plus.formats.columns.words import Rows
+from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import plural
 from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, rule

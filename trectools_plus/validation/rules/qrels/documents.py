@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.columns.words import Flags
+from trectools_plus.formats.columns.ids import Flags
 from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.rows import all_but_one, of_same_document

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER, INTEGRAL
-from trectools_plus.formats.columns.words import Rows
+from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import listed, number, on, plural, quoted, visible
 from trectools_plus.validation.registry import Hit, RuleFix, SeverityName, fix_step, rule
 from trectools_plus.validation.rules.file.layout import conversion_remedy, convertible

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.words import Ids, Rows
+from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.text import number, on, quoted, visible
 from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import Hit, rule

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.columns.words import Rows
+from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import in_all, number, on, plural, quoted, visible
 from trectools_plus.validation.places import Kinds, Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.columns.words import Flags, Ids, Rows
+from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.places import Kinds, Places
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
