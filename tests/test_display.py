@@ -26,7 +26,7 @@ import trectools_plus
 from trectools_plus import Corpus, Qrels, Run, Topics, compare, evaluate, explain, load_ontology
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.display import Content, Displayed
-from trectools_plus.formats.documents import Document, StreamedDocuments
+from trectools_plus.formats.corpus import Document, StreamedDocuments
 from trectools_plus.text import MAX_CAPTION, MAX_TABLE_ROWS, html_table
 
 ROOT = Path(trectools_plus.__file__).parent

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats.corpus import load_corpus
-from trectools_plus.formats.documents import StreamedDocuments, stream_documents, stream_file
+from trectools_plus.formats.collection import stream_documents
+from trectools_plus.formats.corpus import StreamedDocuments, load_corpus, stream_file
 from trectools_plus.formats.ir_datasets import CatalogueDataset
 from trectools_plus.formats.tables import Corpus, Document
 

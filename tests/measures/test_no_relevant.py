@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from trectools_plus.choices import Averaging
 from trectools_plus.errors import MissingExtraError, UsageError
 from trectools_plus.formats import name_runs
-from trectools_plus.formats.qrels import write_qrels
-from trectools_plus.formats.run import write_run
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.measures import (
     evaluate,
     open_files,

@@ -22,9 +22,8 @@ from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import read_file
-from trectools_plus.formats.qrels import read_qrels
-from trectools_plus.formats.run import read_run
 from trectools_plus.formats.topics import read_topics
+from trectools_plus.formats.trec_files import read_qrels, read_run
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
 from trectools_plus.validation.id_matching import near_matches
 

@@ -69,8 +69,8 @@ from trectools_plus.benchmark.run.runner import BenchmarkResult, make_latency_ta
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, is_downloaded
-from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.formats.tables import Topics
+from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions

@@ -24,7 +24,7 @@ import polars as pl
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.corpus import Documents
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.progress import Progress, no_progress

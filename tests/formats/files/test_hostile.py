@@ -24,9 +24,8 @@ from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.compression import MAX_CHUNK_BYTES, Compression, decompress
 from trectools_plus.formats.files.content import FileContent, iter_lines, read_file
 from trectools_plus.formats.files.limits import find_overlong
-from trectools_plus.formats.qrels import read_qrels
-from trectools_plus.formats.run import read_run
 from trectools_plus.formats.topics import read_topics
+from trectools_plus.formats.trec_files import read_qrels, read_run
 
 ROW = b"1 Q0 d1 1 9.5 base\n"
 READERS: list[Callable[[Path], object]] = [read_run, read_qrels, read_topics, load_corpus]

@@ -17,9 +17,8 @@ from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files import content as source_module
 from trectools_plus.formats.files import limits, opening
 from trectools_plus.formats.files.content import iter_lines, read_file
-from trectools_plus.formats.qrels import read_qrels
-from trectools_plus.formats.run import read_run
 from trectools_plus.formats.topics import read_topics
+from trectools_plus.formats.trec_files import read_qrels, read_run
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
 
 ROW = b"1 Q0 d1 1 9.5 base\n"

@@ -18,8 +18,7 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.reading import FORMATS, find_convertible
 from trectools_plus.formats.lexing import lex_qrels, lex_run
-from trectools_plus.formats.qrels import read_qrels, write_qrels
-from trectools_plus.formats.run import read_run, write_run
+from trectools_plus.formats.trec_files import read_qrels, read_run, write_qrels, write_run
 from trectools_plus.validation.conversion import convert_qrels, convert_run
 from trectools_plus.validation.findings import FindingsError
 

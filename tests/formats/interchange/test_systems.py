@@ -15,7 +15,7 @@ from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.systems import Systems
 from trectools_plus.formats.lexing import lex_qrels, lex_run
-from trectools_plus.formats.run import read_run
+from trectools_plus.formats.trec_files import read_run
 from trectools_plus.measures import open_files, parse_measures
 from trectools_plus.validation import load_run, validate_qrels, validate_run
 from trectools_plus.validation.conversion import convert_run, convert_runs

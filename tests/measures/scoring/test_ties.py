@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.formats.trec_files import read_run
 from trectools_plus.measures import evaluate, parse_measures
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring.bounds import tie_bounds, tie_counts

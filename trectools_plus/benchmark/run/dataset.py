@@ -20,9 +20,9 @@ from trectools_plus.formats.collection import (
     find_collection_files,
     is_named_collection,
     load_collection,
+    stream_documents,
 )
-from trectools_plus.formats.corpus import load_corpus
-from trectools_plus.formats.documents import Documents, stream_documents
+from trectools_plus.formats.corpus import Documents, load_corpus
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trectools_plus.errors import CheckFailedError
-from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.corpus import Documents
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.id_matching import common_affix, fold, near_matches

@@ -30,8 +30,8 @@ from trectools_plus.formats.columns.decimals import WholeNumbers
 from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.columns.rows import QueryBlocks
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.formats.run import write_run_frames
 from trectools_plus.formats.tables import RUN_SCHEMA, CompactRun, Run
+from trectools_plus.formats.trec_files import write_run_frames
 from trectools_plus.measures.judged import IntArray, view_of
 from trectools_plus.measures.scoring.bounds import tie_counts
 from trectools_plus.ranking import separate_scores

@@ -16,8 +16,8 @@ from trectools_plus.benchmark.run.output_folder import (
 )
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import InputError
-from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.formats.tables import Run
+from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.progress import Progress
 from trectools_plus.validation.views.qrels import QrelsView
 

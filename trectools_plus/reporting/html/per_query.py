@@ -18,7 +18,7 @@ import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.formats.columns.ids import Ids
-from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.corpus import Documents
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.measures.judged import JudgedQueries, first_documents
 

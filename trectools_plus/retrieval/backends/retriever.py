@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
-from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.corpus import Documents
 from trectools_plus.formats.interchange.names import RESULT_FIELDS, find_fields, normalize
 from trectools_plus.plugins import (
     describe_error,

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import TrectoolsPlusError, UsageError
-from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.corpus import Documents
 from trectools_plus.plugins import describe_error, raise_for_signal
 from trectools_plus.progress import progress_bar
 from trectools_plus.retrieval.backends.retriever import Found, LoadedRetriever

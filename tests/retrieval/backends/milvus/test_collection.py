@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.documents import StreamedDocuments
+from trectools_plus.formats.corpus import StreamedDocuments
 from trectools_plus.formats.tables import Document
 from trectools_plus.retrieval.backends.milvus import collection as milvus_collection
 from trectools_plus.retrieval.settings import RetrievalSettings

@@ -17,7 +17,7 @@ from typing import Any
 from uuid import uuid4
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.corpus import Documents
 from trectools_plus.formats.hashing import MultisetHash
 from trectools_plus.formats.tables import Document
 from trectools_plus.index_cache import IndexRecipe
