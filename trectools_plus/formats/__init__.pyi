@@ -7,7 +7,7 @@ from trectools_plus.formats.collection import Collection as Collection
 from trectools_plus.formats.collection import load_collection as load_collection
 from trectools_plus.formats.collection import sample_files as sample_files
 from trectools_plus.formats.collection import stream_documents as stream_documents
-from trectools_plus.formats.corpus import Documents as Documents
+from trectools_plus.formats.corpus import DocumentCollection as DocumentCollection
 from trectools_plus.formats.corpus import StreamedDocuments as StreamedDocuments
 from trectools_plus.formats.corpus import load_corpus as load_corpus
 from trectools_plus.formats.files.atomic import atomic_write as atomic_write

@@ -17,7 +17,7 @@ from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.hashing import MultisetHash, digest_id, find_suspects
 from trectools_plus.formats.jsonl import find_key, get_text, iter_objects
-from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus, Document
+from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus, CorpusDocument
 from trectools_plus.formats.writing import id_problem
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import MAX_TABLE_ROWS, shortened
@@ -44,7 +44,7 @@ def load_corpus(path: str | Path) -> Corpus:
     return collect_corpus(iter_corpus(path), str(path))
 
 
-def collect_corpus(documents: Iterable[Document], path: str) -> Corpus:
+def collect_corpus(documents: Iterable[CorpusDocument], path: str) -> Corpus:
     """Collect documents in a table."""
     columns = list(zip(*documents, strict=True))
     series = [
@@ -54,7 +54,7 @@ def collect_corpus(documents: Iterable[Document], path: str) -> Corpus:
     return Corpus(pl.DataFrame(series), path)
 
 
-def iter_corpus(path: str | Path, *, find_repeats: bool = True) -> Iterator[Document]:
+def iter_corpus(path: str | Path, *, find_repeats: bool = True) -> Iterator[CorpusDocument]:
     """Yield the documents of a JSON Lines file, which may be compressed, one at a time.
 
     A line is an object with an id (``_id``, ``doc_id``, ``docid``, ``docno`` or ``id``), a text
@@ -85,7 +85,7 @@ def iter_corpus(path: str | Path, *, find_repeats: bool = True) -> Iterator[Docu
             what = f"document {shortened(doc_id)} is already on line {first}"
             raise FormatError(what, path=shown, line=line, remedy="keep one of them")
         title = get_text(record, "title", shown, line) if record.get("title") is not None else ""
-        yield Document(doc_id, title, get_text(record, text_key, shown, line))
+        yield CorpusDocument(doc_id, title, get_text(record, text_key, shown, line))
     if not id_key:
         raise FormatError(
             "no documents", path=shown, remedy="check that the program that wrote the file finished"
@@ -96,7 +96,7 @@ _DOCUMENTS_PER_CHECK = 8_192
 _REPORT_AFTER_SECONDS = 2.0
 
 
-class Documents(Protocol):
+class DocumentCollection(Protocol):
     """Documents that can be read from the start as often as needed."""
 
     @property
@@ -109,7 +109,7 @@ class Documents(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __iter__(self) -> Iterator[Document]: ...
+    def __iter__(self) -> Iterator[CorpusDocument]: ...
 
     def sha256(self, progress: Progress = no_progress) -> str:
         """Return the hash of ids, titles and texts, which does not depend on their order.
@@ -145,7 +145,7 @@ class StreamedDocuments(Displayed):
         path: Their source as the user named it.
     """
 
-    def __init__(self, read: Callable[[], Iterable[Document]], path: str | None) -> None:
+    def __init__(self, read: Callable[[], Iterable[CorpusDocument]], path: str | None) -> None:
         self.path = path
         self._read = read
         self._count = 0
@@ -167,7 +167,7 @@ class StreamedDocuments(Displayed):
         self.check()
         return self._count
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[CorpusDocument]:
         return iter(self._read())
 
     def sha256(self, progress: Progress = no_progress) -> str:

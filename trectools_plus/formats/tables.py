@@ -60,7 +60,7 @@ ROWS_PER_FRAME = 1 << 17
 """The number of rows of a run that are made a frame at a time."""
 
 
-class Document(NamedTuple):
+class CorpusDocument(NamedTuple):
     """One document; ``title`` is empty if there is none."""
 
     doc_id: str
@@ -346,9 +346,9 @@ class Corpus(_Table):
     def __len__(self) -> int:
         return self.frame.height
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[CorpusDocument]:
         for part in self.frame.iter_slices(ROWS_PER_STEP):
-            yield from map(Document._make, part.iter_rows())
+            yield from map(CorpusDocument._make, part.iter_rows())
 
     @property
     def doc_ids(self) -> list[str]:

@@ -22,7 +22,7 @@ from trectools_plus.formats.collection import (
     load_collection,
     stream_documents,
 )
-from trectools_plus.formats.corpus import Documents, load_corpus
+from trectools_plus.formats.corpus import DocumentCollection, load_corpus
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
@@ -59,7 +59,7 @@ class Dataset:
     """
 
     id: str
-    corpus: Documents | None
+    corpus: DocumentCollection | None
     topics: Topics | None
     qrels: Qrels
     version: str | None = None
@@ -157,7 +157,7 @@ def hash_query_fields(topics: Topics) -> str | None:
 def _from_files(
     name: str,
     paths: tuple[str | None, str | None, str | None],
-    corpus: Documents | None,
+    corpus: DocumentCollection | None,
     topic_options: TopicOptions,
 ) -> Dataset:
     """Read the files of qrels, corpus and topics; the corpus is open already."""
@@ -176,7 +176,9 @@ def _from_files(
     )
 
 
-def _from_test_set(name: str, config: BenchmarkConfig, corpus: Documents | None) -> Dataset:
+def _from_test_set(
+    name: str, config: BenchmarkConfig, corpus: DocumentCollection | None
+) -> Dataset:
     """Return documents with the queries and judgments of a test set."""
     path = str(config.test_file)
     test_set, notes = load_with_notes(path)
@@ -212,7 +214,7 @@ def _files(given: Mapping[str, str | None]) -> dict[str, SourceFile]:
     }
 
 
-def _open_corpus(config: BenchmarkConfig, path: str | None) -> Documents | None:
+def _open_corpus(config: BenchmarkConfig, path: str | None) -> DocumentCollection | None:
     """Open the documents of a file: as a stream if the backend supports it, else in memory."""
     if path is None:
         return None
@@ -273,7 +275,7 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
 
 
 def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
-    corpus: Documents | None
+    corpus: DocumentCollection | None
     notes: list[str] = []
     changed: list[Finding] = []
     if config.runs is not None and spec != "hpo":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trectools_plus.errors import CheckFailedError
-from trectools_plus.formats.corpus import Documents
+from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.id_matching import common_affix, fold, near_matches
@@ -12,7 +12,7 @@ _SHOWN = 3
 
 
 def check_id_overlap(
-    corpus: Documents | None, topics: Topics | None, qrels: Qrels, dataset: str
+    corpus: DocumentCollection | None, topics: Topics | None, qrels: Qrels, dataset: str
 ) -> None:
     """Check that queries are judged and that judged documents exist.
 
@@ -57,7 +57,7 @@ def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
         )
 
 
-def _check_documents(corpus: Documents, qrels: Qrels, dataset: str) -> None:
+def _check_documents(corpus: DocumentCollection, qrels: Qrels, dataset: str) -> None:
     judged_ids = qrels.frame["doc_id"].unique(maintain_order=True)
     if corpus.has_any(judged_ids):
         return

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import TrectoolsPlusError, UsageError
-from trectools_plus.formats.corpus import Documents
+from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.plugins import describe_error, raise_for_signal
 from trectools_plus.progress import progress_bar
 from trectools_plus.retrieval.backends.retriever import Found, LoadedRetriever
@@ -49,7 +49,7 @@ class TimedOutError(RetrieverError):
 
 
 def index_documents(
-    where: str, request: BackendRequest, index: Callable[[Documents], None]
+    where: str, request: BackendRequest, index: Callable[[DocumentCollection], None]
 ) -> None:
     """Give the documents of a request to a retriever, with progress.
 
