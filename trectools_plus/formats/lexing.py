@@ -40,7 +40,7 @@ def _lex(
 ) -> Columns:
     if columns is not None or source.is_parquet or _may_be_arranged(source.head):
         # Only these files need the other formats, which load Polars.
-        from trectools_plus.formats.interchange.reading import read_direct
+        from trectools_plus.formats.interchange.detection import read_direct
 
         found = read_direct(source, kind, columns)
         if found is not None:

@@ -15,8 +15,8 @@ from trectools_plus.arguments import show
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.files.content import FileContent, read_file
-from trectools_plus.formats.nodes.documents import Syntax, load_value
 from trectools_plus.formats.nodes.model import TreeError
+from trectools_plus.formats.nodes.parsing import Syntax, load_value
 from trectools_plus.formats.topic_records.forms import form_of
 from trectools_plus.testsets.languages import TextField, with_text_field
 from trectools_plus.testsets.model import TestSet, format_error

@@ -11,8 +11,8 @@ import polars as pl
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.files.content import read_file
+from trectools_plus.formats.interchange.detection import convert_columns
 from trectools_plus.formats.interchange.names import ColumnNames, KindName
-from trectools_plus.formats.interchange.reading import convert_columns
 from trectools_plus.formats.tables import RUN_SCHEMA, Qrels, Run
 from trectools_plus.text import listed
 from trectools_plus.validation.engine import check_view, damaged_report

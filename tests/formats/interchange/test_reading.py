@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from trectools_plus.choices import QrelsFormat, RunFormat
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.content import FileContent
-from trectools_plus.formats.interchange.reading import FORMATS, find_convertible
+from trectools_plus.formats.interchange.detection import FORMATS, find_convertible
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.formats.trec_files import read_qrels, read_run, write_qrels, write_run
 from trectools_plus.validation.conversion import convert_qrels, convert_run

@@ -16,9 +16,9 @@ from trectools_plus.formats.columns.columns import Columns, Origin, scan_columns
 from trectools_plus.formats.columns.decimals import parse_column
 from trectools_plus.formats.columns.facts import Occurrences, OddLines
 from trectools_plus.formats.files.content import FileContent
-from trectools_plus.formats.interchange.delimited import Table
 from trectools_plus.formats.interchange.names import JUDGMENT_TYPES, RUN, SYSTEMS, Kind
 from trectools_plus.formats.interchange.systems import find_systems
+from trectools_plus.formats.interchange.table_files import HeadedTable
 from trectools_plus.formats.writing import tag_of_path
 
 RANK_AS_SCORE = "the ranks give the order, because there are no scores"
@@ -32,7 +32,7 @@ _RANK = r"^\+?[0-9]+(?:\.0*)?$"
 def arrange_table(
     source: FileContent,
     kind: Kind,
-    table: Table,
+    table: HeadedTable,
     places: Mapping[str, int],
     *,
     notes: Sequence[str] = (),
@@ -81,7 +81,7 @@ def arrange_table(
 
 
 def _split_incomplete(
-    table: Table, places: Mapping[str, int], required: Sequence[str]
+    table: HeadedTable, places: Mapping[str, int], required: Sequence[str]
 ) -> tuple[pl.DataFrame, OddLines]:
     """Return the rows with all required values, with further columns by field; and all others."""
     frame = table.rows.with_columns(

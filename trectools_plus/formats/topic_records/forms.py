@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from trectools_plus.formats.interchange.delimited import SEPARATORS
-from trectools_plus.formats.interchange.tree import find_topics_header, has_judgments
+from trectools_plus.formats.interchange.table_files import SEPARATORS
 from trectools_plus.formats.topic_records.lines import NAMES, LineForm, form_of_lines
+from trectools_plus.formats.topic_records.trees import find_topics_header, has_judgments
 from trectools_plus.formats.topic_schema import ID_KEYS, TEXT_KEYS
 
 Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json", "csv"] | LineForm

@@ -13,9 +13,9 @@ from itertools import chain
 from typing import Any, NoReturn
 
 from trectools_plus.formats.jsonl import as_field_text
-from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Mapping, Node, Tree, TreeError
 from trectools_plus.formats.nodes.model import describe as describe_node
+from trectools_plus.formats.nodes.parsing import parse_json
 from trectools_plus.formats.tables import TOPICS_SCHEMA
 from trectools_plus.formats.topic_records.fields import Choice, choose_fields, format_of
 from trectools_plus.formats.topic_records.lines import BLANKS

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from trectools_plus.formats.interchange.tree import find_topics_header, parse_table
-from trectools_plus.formats.nodes.documents import parse_document
 from trectools_plus.formats.nodes.model import Mapping, Node, Tree, TreeError
 from trectools_plus.formats.nodes.model import describe as describe_node
+from trectools_plus.formats.nodes.parsing import parse_document
 from trectools_plus.formats.topic_records.forms import Form
 from trectools_plus.formats.topic_records.json_lines import iter_json_lines
 from trectools_plus.formats.topic_records.lines import NAMES, find_line_records, iter_tsv
@@ -22,7 +21,7 @@ from trectools_plus.formats.topic_records.model import (
     TopicOptions,
     syntax_problem,
 )
-from trectools_plus.formats.topic_records.trees import find_records
+from trectools_plus.formats.topic_records.trees import find_records, find_topics_header, parse_table
 from trectools_plus.formats.topic_records.values import report_repeated_keys
 from trectools_plus.text import listed, visible
 

@@ -10,9 +10,8 @@ import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
-from trectools_plus.formats.nodes.documents import MAX_DOCUMENT_BYTES
-from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Items, Node, Scalar, Tree, TreeError
+from trectools_plus.formats.nodes.parsing import MAX_DOCUMENT_BYTES, parse_json
 from trectools_plus.formats.topic_records.forms import Form
 from trectools_plus.formats.topic_records.json_lines import iter_json_lines
 from trectools_plus.formats.topic_records.model import DEFAULTS, Problem

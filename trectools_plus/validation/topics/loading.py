@@ -9,13 +9,8 @@ from typing import Literal
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.files.content import FileContent
-from trectools_plus.formats.interchange.tree import (
-    find_topics_header,
-    has_judgments,
-    parse_cases,
-)
-from trectools_plus.formats.nodes.documents import parse_document
 from trectools_plus.formats.nodes.model import TreeError
+from trectools_plus.formats.nodes.parsing import parse_document
 from trectools_plus.formats.topic_records.forms import LINE_FORMS, Form, form_of
 from trectools_plus.formats.topic_records.lines import is_skipped
 from trectools_plus.formats.topic_records.making import make_topics
@@ -27,7 +22,12 @@ from trectools_plus.formats.topic_records.model import (
     syntax_problem,
 )
 from trectools_plus.formats.topic_records.reading import STREAMED, read_lines, read_text
-from trectools_plus.formats.topic_records.trees import find_records
+from trectools_plus.formats.topic_records.trees import (
+    find_records,
+    find_topics_header,
+    has_judgments,
+    parse_cases,
+)
 from trectools_plus.formats.topic_records.values import report_constants, report_repeated_keys
 from trectools_plus.validation.topics.cases import read_test_set
 from trectools_plus.validation.topics.view import Content, Kind, Problems, TopicsView

@@ -14,8 +14,8 @@ from trectools_plus.validation.views.shape import fields_of
 from trectools_plus.validation.views.tables import TableView
 
 if TYPE_CHECKING:
+    from trectools_plus.formats.interchange.detection import Format
     from trectools_plus.formats.interchange.names import KindName
-    from trectools_plus.formats.interchange.reading import Format
     from trectools_plus.validation.draft import Draft, Job
 
 BEIR_NAMES = ("query-id", "corpus-id", "score")
@@ -88,7 +88,7 @@ def convertible(table: TableView) -> Format | None:
     """Return the format of a file that only ``runs convert`` or ``qrels convert`` reads."""
     if table.columns is None:
         return None
-    from trectools_plus.formats.interchange.reading import find_convertible
+    from trectools_plus.formats.interchange.detection import find_convertible
 
     return find_convertible(table.columns.source, _kind(table))
 
@@ -97,7 +97,7 @@ def problem_of_json(table: TableView) -> tuple[str, str | None] | None:
     """Return why a JSON file cannot be read, and what to do if that is known."""
     if table.columns is None:
         return None
-    from trectools_plus.formats.interchange.reading import json_problem
+    from trectools_plus.formats.interchange.detection import json_problem
 
     return json_problem(table.columns.source, _kind(table))
 

@@ -18,12 +18,6 @@ from trectools_plus.formats.columns.columns import Columns, Origin, scan_columns
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.arrangement import arrange, arrange_table
-from trectools_plus.formats.interchange.delimited import (
-    BLANKS,
-    Header,
-    find_header,
-    read_table,
-)
 from trectools_plus.formats.interchange.json_rows import (
     Form,
     JsonRows,
@@ -37,6 +31,13 @@ from trectools_plus.formats.interchange.names import (
     ColumnNames,
     Kind,
     KindName,
+)
+from trectools_plus.formats.interchange.table_files import (
+    BLANKS,
+    Header,
+    find_header,
+    read_parquet_table,
+    read_table,
 )
 from trectools_plus.text import plural
 
@@ -77,8 +78,6 @@ def read_direct(source: FileContent, kind: KindName, columns: ColumnNames | None
     """
     layout = KINDS[kind]
     if source.is_parquet:
-        from trectools_plus.formats.interchange.parquet import read_parquet_table
-
         table, places = read_parquet_table(source, layout, columns)
         is_named = columns is not None and "tag" in columns
         return arrange_table(source, layout, table, places, names_systems=is_named)
