@@ -19,17 +19,16 @@ from trectools_plus.formats.files.content import (
 )
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Topics
-from trectools_plus.formats.topic_records.forms import form_of
+from trectools_plus.formats.topic_records.forms import STREAMED, form_of, read_lines, read_text
 from trectools_plus.formats.topic_records.model import (
     DEFAULTS,
     Note,
-    Problem,
     Topic,
     TopicOptions,
+    TopicProblem,
     refuse,
+    report_empty_text,
 )
-from trectools_plus.formats.topic_records.reading import STREAMED, read_lines, read_text
-from trectools_plus.formats.topic_records.values import report_empty_text
 from trectools_plus.formats.writing import id_problem, refuse_unwritable, write_rows
 from trectools_plus.text import shortened
 
@@ -172,7 +171,7 @@ def _iter_usable(
         if problem:
             code = "T113" if query_id.strip(" ") else "T105"
             remedy = "Change the id: a run cannot contain it"
-            report(Problem(code, topic.line, problem, remedy=remedy))
+            report(TopicProblem(code, topic.line, problem, remedy=remedy))
         report_empty_text(topic, report)
         yield topic, query_id, text
     if topic is None:

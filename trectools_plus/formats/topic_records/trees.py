@@ -24,19 +24,21 @@ from trectools_plus.formats.nodes.model import (
     Tree,
     TreeError,
 )
-from trectools_plus.formats.topic_records.fields import (
+from trectools_plus.formats.topic_records.making import (
     choose_fields,
+    choose_language,
     format_of,
     is_main_text,
     is_text_name,
+    names_of,
+    same_language,
 )
-from trectools_plus.formats.topic_records.languages import choose_language, same_language
 from trectools_plus.formats.topic_records.model import (
-    Problem,
     Record,
     Records,
     Report,
     TopicOptions,
+    TopicProblem,
 )
 from trectools_plus.formats.topic_schema import CASE_KEYS, ID_KEYS, JUDGED_KEYS, TEXT_KEYS, TOP_KEYS
 
@@ -223,7 +225,7 @@ def find_records(
         found = finder.find(tree.root)
     except TooMuchError as error:
         what = "aliases repeat too many values"
-        report(Problem("T104", error.node.line, what, error.node.column))
+        report(TopicProblem("T104", error.node.line, what, error.node.column))
         return None
     if found is None:
         return None
@@ -464,8 +466,3 @@ class _Finder:
 def _is_near(name: str, known: Sequence[str]) -> bool:
     """Return true for a known name, or a misspelling of it."""
     return name in known or bool(get_close_matches(name[:64].lower(), known, 1, _NEAR))
-
-
-def names_of(records: Sequence[Record]) -> list[str]:
-    """Return the names of the fields of records, in order."""
-    return list(dict.fromkeys(name for record in records for name in record.fields))

@@ -14,7 +14,7 @@ from trectools_plus.formats.nodes.model import Items, Node, Scalar, Tree, TreeEr
 from trectools_plus.formats.nodes.parsing import MAX_DOCUMENT_BYTES, parse_json
 from trectools_plus.formats.topic_records.forms import Form
 from trectools_plus.formats.topic_records.json_lines import iter_json_lines
-from trectools_plus.formats.topic_records.model import DEFAULTS, Problem
+from trectools_plus.formats.topic_records.model import DEFAULTS, TopicProblem
 from trectools_plus.validation.draft import Job
 from trectools_plus.validation.topics.cases import read_test_set
 from trectools_plus.validation.topics.view import Problems
@@ -75,7 +75,7 @@ class _Places(Problems):
         super().__init__()
         self.codes: dict[Place, str] = {}
 
-    def add(self, problem: Problem) -> None:
+    def add(self, problem: TopicProblem) -> None:
         super().add(problem)
         if problem.code in _QUOTED and problem.fix != "no" and problem.column is not None:
             place = problem.line, problem.column

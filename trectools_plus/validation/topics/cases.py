@@ -31,8 +31,9 @@ from trectools_plus.formats.nodes.model import (
     Tree,
     describe,
 )
-from trectools_plus.formats.topic_records.model import Problem, Topic
-from trectools_plus.formats.topic_records.values import (
+from trectools_plus.formats.topic_records.model import (
+    Topic,
+    TopicProblem,
     read_id,
     read_text,
     report_constants,
@@ -122,7 +123,7 @@ class _Reader:
                 self._report_wrong_form(root, describe(root))
         except TooMuchError as error:
             what = f"aliases repeat more than {MAX_REPEATED:,} values; the rest is not read"
-            self._report(Problem("T104", error.node.line, what, error.node.column))
+            self._report(TopicProblem("T104", error.node.line, what, error.node.column))
 
     def _read_mapping(self, root: Mapping) -> None:
         pairs = self._aliases.fields(root)
@@ -153,7 +154,7 @@ class _Reader:
     def _report_wrong_form(self, node: Node, seen: str) -> None:
         what = f"expected a list of test cases, 'queries' or 'test_cases' but got {seen}"
         remedy = "Give each test case an id, a text and its relevant documents"
-        self._report(Problem("T105", node.line, what, node.column, remedy=remedy))
+        self._report(TopicProblem("T105", node.line, what, node.column, remedy=remedy))
 
     def _read_list(self, root: Items) -> None:
         """Read a list of cases; the fields of the cases determine the form."""
@@ -190,7 +191,7 @@ class _Reader:
         """
         if not isinstance(case, Mapping):
             what = f"expected a test case with id and text but got {describe(case)}"
-            self._report(Problem("T105", case.line, what, case.column))
+            self._report(TopicProblem("T105", case.line, what, case.column))
             return
         pairs = self._aliases.fields(case)
         fields = {name.text: (name, value) for name, value in pairs}
@@ -207,7 +208,7 @@ class _Reader:
         )
         for what in sorted(missing - meant - {"judgments"}):
             seen = f"{what} is missing (fields: {listed(list(fields))})"
-            self._report(Problem("T105", case.line, seen, case.column, topic.query_id))
+            self._report(TopicProblem("T105", case.line, seen, case.column, topic.query_id))
         self._topics.append(topic)
         named = topic.query_id or number_of_case(len(self._topics))
         cases.notes.append(self._read_notes(fields, named, strict=cases.strict))
@@ -254,7 +255,7 @@ class _Reader:
             return
         if isinstance(node, Scalar):
             what = f"expected judged documents but got {describe(node)}"
-            self._report(Problem("T105", node.line, what, node.column, topic.query_id))
+            self._report(TopicProblem("T105", node.line, what, node.column, topic.query_id))
             return
         query_id = topic.query_id or number_of_case(len(self._topics))
         if query_id in self._judged:
@@ -266,7 +267,7 @@ class _Reader:
     def _report_missing_judgments(self, place: Node, topic: Topic) -> None:
         query = f" for query {visible(topic.query_id)}" if topic.query_id is not None else ""
         what = f"no judgments{query}; it is left out of the mean"
-        self._report(Problem("T131", place.line, what, place.column, topic.query_id))
+        self._report(TopicProblem("T131", place.line, what, place.column, topic.query_id))
 
     def _iter_judged(self, node: Items | Mapping, query_id: str | None) -> Iterator[Judged]:
         if isinstance(node, Mapping):
@@ -296,7 +297,7 @@ class _Reader:
         meant = self._schema.check(keys, TERM_KEYS, query_id, missing=missing)
         for what in sorted(missing - meant):
             seen = f"{what} of a relevant document is missing"
-            self._report(Problem("T105", term.line, seen, term.column, query_id))
+            self._report(TopicProblem("T105", term.line, seen, term.column, query_id))
         place, grade = found["doc_id"], found["grade"]
         doc_id = None
         if place is not None:
@@ -353,7 +354,7 @@ class _Reader:
         remedy = None
         if isinstance(node, Scalar) and node.meaning not in ("text", "null"):
             remedy = f'Quote it: "{visible(node.text)}"'
-        self._report(Problem("T118", node.line, what, node.column, query_id, remedy=remedy))
+        self._report(TopicProblem("T118", node.line, what, node.column, query_id, remedy=remedy))
 
     def _read_note(
         self, name: str, node: Node, query_id: str | None, *, strict: bool

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from trectools_plus.formats.columns.decimals import INTEGRAL
 from trectools_plus.formats.nodes.model import JSON_CONSTANTS, Node, Scalar, describe
-from trectools_plus.formats.topic_records.model import Problem, Report
+from trectools_plus.formats.topic_records.model import Report, TopicProblem
 from trectools_plus.formats.topic_schema import ID_KEYS, JUDGED_KEYS, TERM_SPELLINGS, TEXT_KEYS
 from trectools_plus.text import visible
 
@@ -32,7 +32,7 @@ def read_grade(node: Node, doc_id: str, query_id: str | None, report: Report) ->
     is_integral = isinstance(node, Scalar) and _is_integral(node)
     code, what = _grade_problem(node, visible(doc_id))
     if code:
-        problem = Problem(
+        problem = TopicProblem(
             code,
             node.line,
             what,
@@ -119,7 +119,9 @@ class Schema:
             hint = f"; did you mean '{near}'?" if near is not None else ""
             remedy = None if near is not None else f"Known keys: {', '.join(known)}"
             message = f"unknown key '{visible(key.text)}'{hint}"
-            self._report(Problem("T106", key.line, message, key.column, query_id, remedy=remedy))
+            self._report(
+                TopicProblem("T106", key.line, message, key.column, query_id, remedy=remedy)
+            )
             if fills_gap and purpose is not None:
                 meant.add(purpose)
         return meant

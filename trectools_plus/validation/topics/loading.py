@@ -11,24 +11,31 @@ from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.nodes.model import TreeError
 from trectools_plus.formats.nodes.parsing import parse_document
-from trectools_plus.formats.topic_records.forms import LINE_FORMS, Form, form_of
+from trectools_plus.formats.topic_records.forms import (
+    LINE_FORMS,
+    STREAMED,
+    Form,
+    form_of,
+    read_lines,
+    read_text,
+)
 from trectools_plus.formats.topic_records.lines import is_skipped
 from trectools_plus.formats.topic_records.making import make_topics
 from trectools_plus.formats.topic_records.model import (
     DEFAULTS,
-    Problem,
     Topic,
     TopicOptions,
+    TopicProblem,
+    report_constants,
+    report_repeated_keys,
     syntax_problem,
 )
-from trectools_plus.formats.topic_records.reading import STREAMED, read_lines, read_text
 from trectools_plus.formats.topic_records.trees import (
     find_records,
     find_topics_header,
     has_judgments,
     parse_cases,
 )
-from trectools_plus.formats.topic_records.values import report_constants, report_repeated_keys
 from trectools_plus.validation.topics.cases import read_test_set
 from trectools_plus.validation.topics.view import Content, Kind, Problems, TopicsView
 from trectools_plus.validation.views.shape import Shape, has_only_bare_cr, wide_encoding
@@ -109,7 +116,7 @@ def _read(text: str, form: Form, options: TopicOptions) -> Content:
     return Content.of_topics(topics, problems, () if form == "tsv" else notes)
 
 
-def _unreadable(problem: Problem, kind: Kind = "topics") -> Content:
+def _unreadable(problem: TopicProblem, kind: Kind = "topics") -> Content:
     """Return the content of a file with one problem, without topics."""
     problems = Problems()
     problems.add(problem)
@@ -144,7 +151,7 @@ def _first_line(text: str, form: Form, content: Content) -> int | None:
     return text.count("\n", 0, match.end()) + 1 if match else 1
 
 
-def _other_kind(text: str) -> Problem | None:
+def _other_kind(text: str) -> TopicProblem | None:
     """Return the problem of a run or qrels in place of TSV: each line is a row of such a file."""
     lines = [line.rstrip(" \t\r") for line in text.split("\n", _LINES_CHECKED)[:_LINES_CHECKED]]
     lines = [line for line in lines if line and not line.startswith("#")]
@@ -153,5 +160,5 @@ def _other_kind(text: str) -> Problem | None:
             first = next(number for number, line in _lines(text) if not is_skipped(line))
             what = f"the lines are not 'id TAB text'; this looks like {kind}"
             remedy = f"Use '{kind.split()[-1].removesuffix('s')}s validate' for it"
-            return Problem("T101", first, what, remedy=remedy, fix="no")
+            return TopicProblem("T101", first, what, remedy=remedy, fix="no")
     return None

@@ -15,8 +15,7 @@ from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.formats.nodes.model import Node
 from trectools_plus.formats.topic_records.forms import LINE_FORMS, Form
-from trectools_plus.formats.topic_records.model import Problem, Topic
-from trectools_plus.formats.topic_records.values import report_empty_text
+from trectools_plus.formats.topic_records.model import Topic, TopicProblem, report_empty_text
 from trectools_plus.validation.registry import SeverityName
 from trectools_plus.validation.texts import language_of_folder
 from trectools_plus.validation.views.qrels import QrelsView
@@ -54,11 +53,11 @@ class Problems:
     """
 
     def __init__(self) -> None:
-        self._first: dict[tuple[str, SeverityName | None], Problem] = {}
+        self._first: dict[tuple[str, SeverityName | None], TopicProblem] = {}
         self._lines: dict[tuple[str, SeverityName | None], array[int]] = {}
         self._unfixable: Counter[tuple[str, SeverityName | None]] = Counter()
 
-    def add(self, problem: Problem) -> None:
+    def add(self, problem: TopicProblem) -> None:
         """Add a problem."""
         key = problem.code, problem.severity
         first = self._first.get(key)
@@ -75,7 +74,7 @@ class Problems:
     def __bool__(self) -> bool:
         return bool(self._first)
 
-    def worst(self, code: str) -> tuple[Problem, Sequence[int], int] | None:
+    def worst(self, code: str) -> tuple[TopicProblem, Sequence[int], int] | None:
         """Return the problems of a code's worst severity.
 
         Returns:
