@@ -14,9 +14,8 @@ from trectools_plus.testsets.loading import find_test_set
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.topics.engine import check_topics
-from trectools_plus.validation.topics.loading import read_view
-from trectools_plus.validation.views.testsets import TestSetView
+from trectools_plus.validation.topics.engine import check_topics, read_view
+from trectools_plus.validation.views.topics import TestSetView
 
 HPO_PREFIX = "HP:"
 

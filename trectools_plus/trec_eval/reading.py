@@ -32,7 +32,7 @@ from trectools_plus.validation.engine import (
     open_qrels,
 )
 from trectools_plus.validation.findings import DropIn, FileReport, Finding, refuse_errors
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.rules.qrels.grades import HIGHEST_SCORED
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView

@@ -32,8 +32,6 @@ from trectools_plus.validation.inputs import validate as validate
 from trectools_plus.validation.loading import load_qrels as load_qrels
 from trectools_plus.validation.loading import load_run as load_run
 from trectools_plus.validation.loading import load_topics as load_topics
-from trectools_plus.validation.profiles import Choices as Choices
-from trectools_plus.validation.profiles import resolve_choices as resolve_choices
 from trectools_plus.validation.registry import Rule as Rule
 from trectools_plus.validation.rendering import RENDERERS as RENDERERS
 from trectools_plus.validation.rendering.rules_page import fix_of as fix_of
@@ -41,9 +39,11 @@ from trectools_plus.validation.rendering.rules_page import (
     render_rules_markdown as render_rules_markdown,
 )
 from trectools_plus.validation.rendering.text import print_text as print_text
+from trectools_plus.validation.settings import Choices as Choices
 from trectools_plus.validation.settings import Settings as Settings
 from trectools_plus.validation.settings import find_settings as find_settings
 from trectools_plus.validation.settings import read_settings as read_settings
+from trectools_plus.validation.settings import resolve_choices as resolve_choices
 from trectools_plus.validation.topics.engine import validate_topics as validate_topics
 from trectools_plus.validation.views.pairs import DocumentIds as DocumentIds
 from trectools_plus.validation.views.pairs import read_document_ids as read_document_ids

@@ -11,9 +11,9 @@ import numpy as np
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.query_chunks import iter_query_chunks
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.loading import RunLoader, open_valid_run
 from trectools_plus.validation.parts import NotInPartsError, ViewSettings, read_in_parts
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.views.runs import RunView
 
 

@@ -19,9 +19,16 @@ from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.text import visible
 from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.findings import FileReport, Finding, Fix
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
-from trectools_plus.validation.registry import SCOPES, FixName, Hit, Rule, Scope, Subject
+from trectools_plus.validation.registry import (
+    DEFAULT_MAX_DEPTH,
+    SCOPES,
+    FixName,
+    Hit,
+    Rule,
+    Scope,
+    Subject,
+)
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -30,7 +37,7 @@ from trectools_plus.validation.views.tables import TableView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run, Topics
-    from trectools_plus.validation.views.testsets import TestSetView
+    from trectools_plus.validation.views.topics import TestSetView
 
 
 def validate_run(

@@ -16,7 +16,7 @@ from trectools_plus.validation.engine import (
     open_run,
 )
 from trectools_plus.validation.findings import NOTHING_JUDGED, FileReport, Finding, refuse_errors
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView

@@ -11,7 +11,7 @@ import pytest
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.fixes import FixOptions, fix_qrels, fix_run
-from trectools_plus.validation.fixes.losses import apply_step
+from trectools_plus.validation.fixes.engine import apply_step
 from trectools_plus.validation.registry import FixStep
 
 INTERPRETING = {"Q101", "Q103", "Q135", "Q143", "R101", "R102", "R103", "R105", "R107", "R108"}

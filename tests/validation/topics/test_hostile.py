@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.nodes import model as nodes
 from trectools_plus.validation import FileReport, validate_topics
-from trectools_plus.validation.topics.engine import check_topics
-from trectools_plus.validation.topics.loading import read_view
+from trectools_plus.validation.topics.engine import check_topics, read_view
 
 PIECES = st.sampled_from(
     [

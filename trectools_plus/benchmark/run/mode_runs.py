@@ -38,12 +38,12 @@ from trectools_plus.ranking import separate_scores
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
 from trectools_plus.validation.engine import check_pair_view, open_run
 from trectools_plus.validation.findings import FindingsError
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.loading import (
     RunLoader,
     load_run_with_findings,
     refuse_several_systems,
 )
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView

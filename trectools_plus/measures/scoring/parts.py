@@ -24,14 +24,13 @@ from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.findings import Finding, refuse_errors
 from trectools_plus.validation.id_matching import near_matches
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF
 from trectools_plus.validation.parts import (
     NotInPartsError,
     ViewSettings,
     read_in_parts,
     read_regrouped,
 )
-from trectools_plus.validation.registry import Hit
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF, Hit
 from trectools_plus.validation.rules.pair.documents import other_spellings
 from trectools_plus.validation.views.pairs import N_SHOWN_IDS, JudgedCounts, PairView
 from trectools_plus.validation.views.runs import RunView

@@ -25,8 +25,8 @@ from trectools_plus.service.api.uploads import (
 from trectools_plus.testsets.validation import TestSetChecker
 from trectools_plus.validation.engine import validate_qrels, validate_run
 from trectools_plus.validation.findings import FileReport, Severity
-from trectools_plus.validation.profiles import Profile, find_profile
 from trectools_plus.validation.rendering.json import iter_json
+from trectools_plus.validation.settings import Profile, find_profile
 from trectools_plus.validation.topics.engine import validate_topics
 
 

@@ -14,7 +14,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.validation.id_matching import common_affix, folded, near_matches
-from trectools_plus.validation.limits import JUDGED_CUTOFF
+from trectools_plus.validation.registry import JUDGED_CUTOFF
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView

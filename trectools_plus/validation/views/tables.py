@@ -23,8 +23,7 @@ from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.formats.columns.rows import QrelsRows, QueryBlocks, RunRows
-from trectools_plus.validation.places import Line, Places, Row, Value
-from trectools_plus.validation.registry import LINES_KEPT
+from trectools_plus.validation.registry import LINES_KEPT, LineNumber, Places, RowNumber, Value
 from trectools_plus.validation.views.order import Repeats, find_repeats
 from trectools_plus.validation.views.shape import Shape, fields_of
 
@@ -258,13 +257,13 @@ class TableView:
         """Return the document id of a row."""
         return self.doc_ids.text(int(row))
 
-    def place(self, row: int) -> Line | Row | str:
+    def place(self, row: int) -> LineNumber | RowNumber | str:
         """Return the line of a row, which is shown as ``line 5``; ``row 5`` for a table."""
         if not self.has_known_lines:
             return "an earlier row"
         if self.line_numbers is None or not self.lines_are_known:
-            return Row(row + 1)
-        return Line(self.line_numbers[row])
+            return RowNumber(row + 1)
+        return LineNumber(self.line_numbers[row])
 
     def at_line(self, row: int) -> str:
         """Return ``line 5`` for messages; ``row 5`` for a table."""

@@ -11,9 +11,16 @@ from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.id_matching import INVISIBLE, normal_form
-from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED
-from trectools_plus.validation.places import Kinds, Places
-from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.registry import (
+    JUDGED_CUTOFF,
+    MIN_JUDGED,
+    Hit,
+    Kinds,
+    Places,
+    RuleFix,
+    fix_step,
+    rule,
+)
 from trectools_plus.validation.views.pairs import N_SHOWN_IDS, JudgedCounts, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView

@@ -12,20 +12,20 @@ import numpy as np
 from trectools_plus.formats.columns.rows import QRELS_FIELDS
 from trectools_plus.text import on, plural, quoted
 from trectools_plus.validation.findings import DropIn
-from trectools_plus.validation.places import Places
-from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.file.layout import (
+from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.lines import odd_blanks
+from trectools_plus.validation.rules.file.shared import (
     ANY,
     add_missing,
+    continues_after,
     conversion_remedy,
     convertible,
     problem_of_json,
     readable_hit,
+    returning_queries,
     too_few_values,
     too_many_values,
 )
-from trectools_plus.validation.rules.file.lines import odd_blanks
-from trectools_plus.validation.rules.file.rows import continues_after, returning_queries
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.shape import fields_of, other_format
 from trectools_plus.validation.views.tables import TableView

@@ -11,8 +11,7 @@ from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER, INTEGRAL
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import listed, number, on, plural, quoted, visible
 from trectools_plus.validation.registry import Hit, RuleFix, SeverityName, fix_step, rule
-from trectools_plus.validation.rules.file.layout import conversion_remedy, convertible
-from trectools_plus.validation.rules.file.rows import number_text
+from trectools_plus.validation.rules.file.shared import conversion_remedy, convertible, number_text
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import Numbers

@@ -13,9 +13,16 @@ from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.writing import tag_of_path, valid_tag
 from trectools_plus.text import on, quoted
-from trectools_plus.validation.places import Kinds, Places
-from trectools_plus.validation.registry import LINES_KEPT, Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.file.rows import places_of
+from trectools_plus.validation.registry import (
+    LINES_KEPT,
+    Hit,
+    Kinds,
+    Places,
+    RuleFix,
+    fix_step,
+    rule,
+)
+from trectools_plus.validation.rules.file.shared import places_of
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.text import number, on, quoted, visible
-from trectools_plus.validation.places import Places
-from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.registry import Hit, Places, rule
 from trectools_plus.validation.views.runs import RunView
 
 _WORDS = "NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A"

@@ -12,7 +12,8 @@ from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.text import on, plural, quoted
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
-from trectools_plus.validation.rules.file.layout import (
+from trectools_plus.validation.rules.file.lines import odd_blanks
+from trectools_plus.validation.rules.file.shared import (
     ANY,
     add_missing,
     conversion_remedy,
@@ -22,7 +23,6 @@ from trectools_plus.validation.rules.file.layout import (
     too_few_values,
     too_many_values,
 )
-from trectools_plus.validation.rules.file.lines import odd_blanks
 from trectools_plus.validation.rules.run.columns import tag_for
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import fields_of

@@ -11,9 +11,8 @@ import numpy as np
 
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import number, on, quoted
-from trectools_plus.validation.places import Places
-from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.file.rows import number_text, places_of
+from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.shared import number_text, places_of
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import NOT_FINITE
 

@@ -14,10 +14,9 @@ import numpy as np
 
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.text import number, plural, visible
-from trectools_plus.validation.places import Kinds, Places
-from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.file.rows import number_text
-from trectools_plus.validation.rules.run.order import by_score
+from trectools_plus.validation.registry import Hit, Kinds, Places, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.shared import number_text
+from trectools_plus.validation.rules.run.ranks import by_score
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.runs import RunView
 

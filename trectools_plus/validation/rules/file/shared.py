@@ -1,17 +1,21 @@
-"""Shared by rules and fixes on the layout of runs and of qrels: other formats, lines in them."""
+"""Shared by rules and fixes of runs and qrels: other formats, places, repeated rows."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from trectools_plus.formats.columns.columns import Origin
-from trectools_plus.text import on, plural, quoted
-from trectools_plus.validation.registry import Hit, fix_step
+from trectools_plus.formats.columns.ids import Flags, Rows
+from trectools_plus.text import in_all, number, on, plural, quoted, visible
+from trectools_plus.validation.registry import Hit, Places, Value, fix_step
+from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.shape import fields_of
-from trectools_plus.validation.views.tables import TableView
+from trectools_plus.validation.views.tables import Numbers, TableView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.interchange.detection import Format
@@ -165,3 +169,63 @@ def _fits(fields: Sequence[str], patterns: Sequence[str]) -> bool:
     return len(fields) == len(patterns) and all(
         re.match(pattern, text) for pattern, text in zip(patterns, fields, strict=True)
     )
+
+
+def places_of(
+    table: TableView, rows: Rows, field: int | None = None, **first: Callable[[int], Value]
+) -> Places:
+    """Return some rows, ascending, as places.
+
+    Args:
+        table: The file.
+        rows: The rows.
+        field: The field of the first row that has the fault.
+        **first: What the message says about the first row, as functions of it.
+    """
+    if not len(rows):
+        return Places()
+    row = int(rows[0])
+    return table.places(rows, field, **{name: value(row) for name, value in first.items()})
+
+
+def number_text(table: TableView, row: int, field: int, value: float) -> str:
+    """Return a number of a row as the file writes it, or a ``value`` of a table."""
+    return number(value) if table.columns is None else table.text(row, field)
+
+
+def returning_queries(table: TableView) -> Places:
+    """Return the rows at which a query continues after another."""
+    if not table.blocks.interleaved:
+        return Places()
+    rows = table.blocks.repeated_starts
+    return places_of(table, rows, before=lambda row: table.query_id(row - 1))
+
+
+def continues_after(found: Places) -> str:
+    """Return the message on :func:`returning_queries`."""
+    query_id, before = visible(str(found.query_id)), visible(str(found["before"]))
+    return f"query {query_id} continues after query {before}{in_all(found.count, 'such place')}"
+
+
+def of_same_document(repeats: Repeats, flags: Flags) -> Flags:
+    """Flag all repeats of a document that has a flagged one."""
+    return np.isin(repeats.first, repeats.first[flags])
+
+
+def all_but_one(repeats: Repeats, how: str, values: Numbers) -> Rows:
+    """Return the rows to drop so that one row of each repeated document stays.
+
+    Args:
+        repeats: All repeats of some documents.
+        how: The row to keep: the one with the highest value (``best`` or ``max``), with the lowest
+            (``min``), the ``first`` or the ``last``. Of rows with equal values, the first stays.
+        values: The score or grade of each row of the file.
+    """
+    firsts = np.unique(repeats.first)
+    rows = np.concatenate([firsts, repeats.row])
+    document = np.concatenate([firsts, repeats.first])
+    keys = {"min": values[rows], "first": rows, "last": -rows}
+    order = np.lexsort((rows, keys.get(how, -values[rows]), document))
+    _, first = np.unique(document[order], return_index=True)
+    dropped: Rows = np.delete(rows, order[first])
+    return dropped
