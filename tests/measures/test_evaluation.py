@@ -19,7 +19,7 @@ from trectools_plus.measures import DEFAULT_MEASURES, evaluate
 from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.measures.scoring.ranking import score_ranking
+from trectools_plus.measures.scoring.scores import score_ranking
 from trectools_plus.validation import load_qrels, load_run
 
 pytestmark = pytest.mark.installation

@@ -14,7 +14,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.trec_eval import builtin
 from trectools_plus.trec_eval.arguments import parse_arguments
-from trectools_plus.trec_eval.reading import Input, judge_input
+from trectools_plus.trec_eval.inputs import Input, judge_input
 from trectools_plus.trec_eval.scoring import rank_queries, score
 
 IDS = [f"d{number}" for number in range(12)]

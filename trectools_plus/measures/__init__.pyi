@@ -22,7 +22,7 @@ from trectools_plus.measures.providers.user import BaseMetric as BaseMetric
 from trectools_plus.measures.registry import measure_labels as measure_labels
 from trectools_plus.measures.scoring.bounds import residual_bounds as residual_bounds
 from trectools_plus.measures.scoring.bounds import tie_bounds as tie_bounds
-from trectools_plus.measures.scoring.files import open_files as open_files
+from trectools_plus.measures.scoring.scored_files import open_files as open_files
 
 __all__ = [
     "Definition",

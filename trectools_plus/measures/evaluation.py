@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run
     from trectools_plus.measures.definitions.base import FloatArray
     from trectools_plus.measures.judged import Grades, JudgedQueries
-    from trectools_plus.measures.scoring.parts import ScoredFile
+    from trectools_plus.measures.scoring.scores import ScoredFile
     from trectools_plus.validation.findings import Finding
 
 
@@ -650,7 +650,7 @@ def _score_each(
     progress: Progress,
 ) -> Iterator[tuple[FloatArray, list[str]]]:
     """Score the runs one after the other, or in parallel on the workers of a scheduler."""
-    from trectools_plus.measures.scoring.parts import ScoredFile
+    from trectools_plus.measures.scoring.scores import ScoredFile
 
     workers = current_workers()
     if workers is None or all(isinstance(run, ScoredFile) for run in runs.values()):
@@ -670,8 +670,8 @@ def _score(
 ) -> tuple[FloatArray, list[str]]:
     """Return values of shape (queries, measures), and notes on the run."""
     from trectools_plus.measures.judged import JudgedQueries
-    from trectools_plus.measures.scoring.parts import ScoredFile
-    from trectools_plus.measures.scoring.ranking import (
+    from trectools_plus.measures.scoring.scores import (
+        ScoredFile,
         depend_on_grades_only,
         score_judged,
         score_ranking,

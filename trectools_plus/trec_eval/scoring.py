@@ -12,14 +12,86 @@ import numpy.typing as npt
 
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.judged import JudgedRun
+from trectools_plus.measures.judged import IntArray, JudgedRun, Judgments
 from trectools_plus.measures.providers.pytrec_eval import Request, score_requests
+from trectools_plus.measures.scoring.scored_files import has_errors
+from trectools_plus.measures.scoring.scores import JudgedPart, PartJudge, judge_file
 from trectools_plus.trec_eval.arguments import Arguments, Requested
-from trectools_plus.trec_eval.output import Scores, Table
+from trectools_plus.trec_eval.inputs import (
+    Input,
+    as_judgments,
+    escape_bytes,
+    has_other_bytes,
+    judge_input,
+    read_qrels,
+    read_run,
+    restore_bytes,
+)
+from trectools_plus.trec_eval.output import Scores, Table, notes_on_files
+from trectools_plus.validation.findings import Finding
+from trectools_plus.validation.parts import NotInPartsError
 
 if TYPE_CHECKING:
     from trectools_plus.trec_eval.builtin import Scorer
-    from trectools_plus.trec_eval.reading import Input
+
+
+def score_files(arguments: Arguments) -> tuple[Scores, list[str]]:
+    """Score a run file.
+
+    Args:
+        arguments: The command line.
+
+    Returns:
+        The values to print; and notes, see
+        :func:`~trectools_plus.trec_eval.output.notes_on_files`.
+
+    Raises:
+        FindingsError: If a file has errors at which trec_eval stops or that it misreads.
+        CheckFailedError: If no query has both results and judgments, as in trec_eval.
+        InputError: If a file cannot be read.
+    """
+    qrels, of_qrels = read_qrels(arguments)
+    if not has_other_bytes(qrels):
+        scored = _score_in_chunks(arguments, as_judgments(qrels), of_qrels)
+        if scored is not None:
+            return scored
+    data = read_run(arguments, qrels, of_qrels)
+    return score(data, arguments), data.notes
+
+
+def _score_in_chunks(
+    arguments: Arguments, qrels: Judgments, of_qrels: Sequence[Finding]
+) -> tuple[Scores, list[str]] | None:
+    """Score a run in chunks; return ``None`` if it must be read as a whole."""
+
+    def score_part(judged: JudgedPart) -> QueryScores:
+        numbers, judged_run = judged.judged_run(qrels)
+        return score_queries(ids_of(numbers), judged_run, arguments)
+
+    def ids_of(numbers: IntArray) -> list[str]:
+        return [qrels.query_ids[number] for number in numbers.tolist()]
+
+    judge = PartJudge(qrels, score_part, precision=arguments.precision)
+    try:
+        run, findings, parts = judge_file(str(arguments.files[1]), judge)
+    except NotInPartsError:
+        return None
+    # trec_eval reads a header like any other line.
+    if (
+        not parts
+        or run.shape.header is not None
+        or (arguments.strict_input and has_errors(findings))
+    ):
+        return None
+    if arguments.complete:
+        in_run = set(run.query_ids)
+        missing = [at for at, one in enumerate(qrels.query_ids) if one not in in_run]
+        numbers, none = np.array(missing, np.int64), np.zeros(0, np.int64)
+        run_without = qrels.judged_run(numbers, np.zeros_like(numbers), none, none)
+        parts.append(score_queries(ids_of(numbers), run_without, arguments))
+    counts = len(qrels.query_ids), int((qrels.relevance > 0).sum())
+    scores = summarise_queries(parts, arguments, run.last_tag, counts)
+    return scores, notes_on_files(findings, of_qrels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +120,6 @@ def score(data: Input, arguments: Arguments) -> Scores:
     Raises:
         CheckFailedError: If no query has both results and judgments, as in trec_eval.
     """
-    from trectools_plus.trec_eval.reading import escape_bytes, judge_input, restore_bytes
-
     query_ids, run = judge_input(data, arguments)
     counts = len(query_ids), int((data.qrels.relevance > 0).sum())
     if data.is_escaped and arguments.only_query is not None:

@@ -17,7 +17,7 @@ from trectools_plus.formats.files.content import iter_content, read_file
 from trectools_plus.formats.files.opening import is_plain_file
 from trectools_plus.measures import open_files, parse_measures
 from trectools_plus.trec_eval.arguments import parse_arguments
-from trectools_plus.trec_eval.files import score_files
+from trectools_plus.trec_eval.scoring import score_files
 from trectools_plus.validation import fix_run, validate_qrels, validate_run, validate_topics
 
 RUN = "1 Q0 d1 1 2.0 tag\n"

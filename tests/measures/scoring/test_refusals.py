@@ -20,7 +20,7 @@ from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.scoring import distributed
-from trectools_plus.measures.scoring.files import RunOpener, open_files
+from trectools_plus.measures.scoring.scored_files import RunOpener, open_files
 from trectools_plus.validation import FindingsError, Severity, load_qrels, load_run, parts
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import notes_on_findings

@@ -11,7 +11,7 @@ from trectools_plus.formats.trec_files import read_run
 from trectools_plus.measures import evaluate, parse_measures
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring.bounds import tie_bounds, tie_counts
-from trectools_plus.measures.scoring.ranking import score_ranking
+from trectools_plus.measures.scoring.scores import score_ranking
 
 MEASURES = ["nDCG@3", "nDCG", "AP", "AP@2", "RR", "RR@2", "P@2", "R@3", "Success@1", "Rprec"]
 

@@ -20,21 +20,21 @@ from trectools_plus.formats.files.opening import file_size, is_plain_file
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.scoring.judgments import Judgments
-from trectools_plus.measures.scoring.parts import (
+from trectools_plus.measures.judged import Judgments
+from trectools_plus.measures.scoring.scores import (
     SETTINGS,
     PartJudge,
     ScoredFile,
     ScoredPart,
+    depend_on_grades_only,
     judge_for,
 )
-from trectools_plus.measures.scoring.ranking import depend_on_grades_only
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.parts import NotInPartsError, ReadPart, join_parts, read_part
 from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.scoring.files import Opened, RunOpener
+    from trectools_plus.measures.scoring.scored_files import Opened, RunOpener
 
 _Read = ReadPart[ScoredPart | None]
 

@@ -20,9 +20,8 @@ from trectools_plus.formats.columns.columns import Columns, iter_fields, scan_co
 from trectools_plus.formats.columns.decimals import Decimals, WholeNumbers
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
 from trectools_plus.formats.files.content import BOM, read_file
-from trectools_plus.measures.judged import IntArray, JudgedRun
-from trectools_plus.measures.scoring.judgments import Judgments
-from trectools_plus.measures.scoring.parts import judge_view
+from trectools_plus.measures.judged import IntArray, JudgedRun, Judgments
+from trectools_plus.measures.scoring.scores import judge_view
 from trectools_plus.trec_eval.arguments import Arguments
 from trectools_plus.trec_eval.output import notes_on_files
 from trectools_plus.validation.engine import (

@@ -15,15 +15,15 @@ from trectools_plus.formats.interchange.names import (
     columns_for_qrels,
     columns_for_run,
 )
-from trectools_plus.measures.scoring.judgments import Judgments
-from trectools_plus.measures.scoring.parts import (
+from trectools_plus.measures.judged import Judgments
+from trectools_plus.measures.scoring.scores import (
     IdMismatchError,
     ScoredFile,
+    depend_on_grades_only,
     score_file,
     score_regrouped_file,
     score_view,
 )
-from trectools_plus.measures.scoring.ranking import depend_on_grades_only
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.findings import Finding, Severity, notes_on_findings
 from trectools_plus.validation.loading import RunLoader, open_runs, open_valid_qrels
