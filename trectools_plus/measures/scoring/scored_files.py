@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +22,6 @@ from trectools_plus.measures.scoring.scores import (
     ScoredFile,
     depend_on_grades_only,
     score_file,
-    score_regrouped_file,
     score_view,
 )
 from trectools_plus.progress import Progress, no_progress
@@ -169,22 +169,19 @@ class RunOpener:
         Raises:
             NotInPartsError: If it must be read as a whole.
         """
-        if not self.low_memory:
-            scored, findings = score_file(
-                path, judgments, self.measures, strict_input=self.strict_input
-            )
-            return scored, tuple(findings)
-        _require_regular_file(path)
+        score = partial(score_file, path, judgments, self.measures, strict_input=self.strict_input)
+        if self.low_memory:
+            _require_regular_file(path)
         try:
             try:
-                scored, findings = score_file(
-                    path, judgments, self.measures, strict_input=self.strict_input
-                )
+                scored, findings = score()
             except SplitQueryError:
-                scored, findings = score_regrouped_file(
-                    path, judgments, self.measures, strict_input=self.strict_input
-                )
+                if not self.low_memory:
+                    raise
+                scored, findings = score(regroup=True)
         except IdMismatchError:
+            if not self.low_memory:
+                raise
             raise CheckFailedError(
                 "its query or document ids differ from those of the qrels, perhaps only in "
                 "spelling",

@@ -222,12 +222,6 @@ class ScoredFile:
         return self.table[[query_id in wanted for query_id in self.judged_ids]]
 
 
-def deepest_rank_to_judge(measures: Sequence[Measure]) -> int | None:
-    """Return the deepest rank that the measures and the findings need; ``None`` for all."""
-    depth = deepest_rank_needed(measures)
-    return None if depth is None else max(depth, JUDGED_CUTOFF)
-
-
 def judge_view(
     view: RunView,
     qrels: Judgments,
@@ -284,19 +278,6 @@ def _rows_to_look_up(
     return rows
 
 
-def score_part(judged: JudgedPart, qrels: Grades, measures: Sequence[Measure]) -> ScoredPart:
-    """Score the judged queries of a run, or of a part of one.
-
-    Args:
-        judged: The ranks of judged documents.
-        qrels: The judgments.
-        measures: The measures, each once, that all ``depend_on_grades_only``.
-    """
-    numbers, run = judged.judged_run(qrels)
-    ids = [qrels.query_ids[number] for number in numbers.tolist()]
-    return ScoredPart(numbers, score_judged(measures, ids, run))
-
-
 @dataclass(frozen=True)
 class PartJudge(Generic[_T]):
     """Looks up the judged documents of the parts of a run, and uses them.
@@ -350,8 +331,15 @@ class PartJudge(Generic[_T]):
         return findings + check_pair_view(PairView(run, self.qrels.view)), found
 
 
-def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding], list[_T]]:
+def judge_file(
+    path: str, judge: PartJudge[_T], *, regroup: bool = False
+) -> tuple[RunView, list[Finding], list[_T]]:
     """Look up the judged documents of a run file in parts; see :meth:`PartJudge.join`.
+
+    Args:
+        path: The run.
+        judge: Looks up the documents of each part.
+        regroup: First group the rows by query, in temporary files.
 
     Raises:
         SplitQueryError: If the rows of a query are not together.
@@ -361,14 +349,27 @@ def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding],
     if not can_be_read_twice(path):
         raise NotInPartsError
     try:
-        view, results = read_in_parts(path, iter_query_chunks(path), SETTINGS, judge)
-    except TrectoolsPlusError as error:
+        if regroup:
+            with tempfile.TemporaryDirectory(prefix="trectools-plus-") as folder:
+                view, results = read_regrouped(path, Path(folder), SETTINGS, judge)
+        else:
+            view, results = read_in_parts(path, iter_query_chunks(path), SETTINGS, judge)
+    except TrectoolsPlusError as error:  # for example, a damaged stream
         raise NotInPartsError from error
-    return view, *judge.join(view, results)
+    findings, used = judge.join(view, results)
+    if regroup:
+        findings.append(RULES["R127"].finding(Hit("the rows are not grouped by query"), path))
+        findings.sort(key=lambda finding: RULES.place(finding.code))
+    return view, findings, used
 
 
 def score_file(
-    path: str, qrels: Judgments, measures: Sequence[Measure], *, strict_input: bool = False
+    path: str,
+    qrels: Judgments,
+    measures: Sequence[Measure],
+    *,
+    strict_input: bool = False,
+    regroup: bool = False,
 ) -> tuple[ScoredFile, list[Finding]]:
     """Score a run file in parts, without the rows of the whole run in memory.
 
@@ -377,6 +378,7 @@ def score_file(
         qrels: The judgments.
         measures: The measures, each once, that all ``depend_on_grades_only``.
         strict_input: Refuse every error, also those that change no figure.
+        regroup: First group the rows by query, in temporary files.
 
     Returns:
         The scores, equal to those of the whole run bit for bit, and the findings.
@@ -387,36 +389,26 @@ def score_file(
         IdMismatchError: If run and qrels share too few ids.
         NotInPartsError: If the whole file must be read, also to report an error.
     """
-    judge = judge_for(qrels, measures)
-    view, findings, scored = judge_file(path, judge)
+    view, findings, scored = judge_file(path, judge_for(qrels, measures), regroup=regroup)
     refuse_errors(findings, strict_input=strict_input)
-    return ScoredFile.of_parts(view, view.tag, scored, qrels, measures), findings
-
-
-def score_regrouped_file(
-    path: str, qrels: Judgments, measures: Sequence[Measure], *, strict_input: bool = False
-) -> tuple[ScoredFile, list[Finding]]:
-    """Score a run whose queries are not together like :func:`score_file`, with temporary files."""
-    judge = judge_for(qrels, measures)
-    with tempfile.TemporaryDirectory(prefix="trectools-plus-") as folder:
-        try:
-            view, results = read_regrouped(path, Path(folder), SETTINGS, judge)
-        except TrectoolsPlusError as error:  # for example, a damaged stream
-            raise NotInPartsError from error
-    findings, scored = judge.join(view, results)
-    refuse_errors(findings, strict_input=strict_input)
-    unsorted = RULES["R127"].finding(Hit("the rows are not grouped by query"), path)
-    findings = sorted([unsorted, *findings], key=lambda finding: RULES.place(finding.code))
     return ScoredFile.of_parts(view, view.tag, scored, qrels, measures), findings
 
 
 def judge_for(qrels: Judgments, measures: Sequence[Measure]) -> PartJudge[ScoredPart]:
-    """Return the judge that scores parts with some measures."""
+    """Return the judge that scores parts with some measures.
+
+    Args:
+        qrels: The judgments.
+        measures: The measures, each once, that all ``depend_on_grades_only``.
+    """
 
     def score(judged: JudgedPart) -> ScoredPart:
-        return score_part(judged, qrels, measures)
+        numbers, run = judged.judged_run(qrels)
+        ids = [qrels.query_ids[number] for number in numbers.tolist()]
+        return ScoredPart(numbers, score_judged(measures, ids, run))
 
-    return PartJudge(qrels, score, depth=deepest_rank_to_judge(measures))
+    depth = deepest_rank_needed(measures)
+    return PartJudge(qrels, score, depth=None if depth is None else max(depth, JUDGED_CUTOFF))
 
 
 def score_view(
@@ -430,5 +422,6 @@ def score_view(
         qrels: The judgments.
         measures: The measures, each once, that all ``depend_on_grades_only``.
     """
-    judged = judge_view(view, qrels, depth=deepest_rank_to_judge(measures))
-    return ScoredFile.of_parts(view, name, [score_part(judged, qrels, measures)], qrels, measures)
+    judge = judge_for(qrels, measures)
+    scored = judge.use(judge_view(view, qrels, depth=judge.depth))
+    return ScoredFile.of_parts(view, name, [scored], qrels, measures)
