@@ -483,7 +483,6 @@ def evaluate(
     from trectools_plus.validation.loading import (
         RunLoader,
         load_qrels_with_findings,
-        load_runs_with_findings,
     )
     from trectools_plus.validation.views.qrels import QrelsView
 
@@ -508,7 +507,7 @@ def evaluate(
     )
 
     def load_results(path: str) -> list[Run]:
-        loaded = load_runs_with_findings(path, loader, of_run_tables)
+        loaded = loader.load_file(path, of_run_tables)
         of_runs.extend(finding for _, findings in loaded for finding in findings)
         return [run for run, _ in loaded]
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,7 +30,8 @@ from trectools_plus.validation.engine import (
     damaged_report,
     open_qrels,
 )
-from trectools_plus.validation.findings import DropIn, FileReport, Finding, refuse_errors
+from trectools_plus.validation.findings import DropIn, Finding, refuse_errors
+from trectools_plus.validation.loading import refuse_report
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.rules.qrels.grades import HIGHEST_SCORED
 from trectools_plus.validation.views.pairs import PairView
@@ -47,7 +48,6 @@ of the bytes."""
 
 _ESCAPE = re.compile(r"\\ue0([89a-f][0-9a-f])")
 
-_View = TypeVar("_View", RunView, QrelsView)
 
 _BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"
 _SEVENTH_FIELD = re.compile(
@@ -103,7 +103,7 @@ def read_qrels(arguments: Arguments) -> tuple[QrelsView, list[Finding]]:
     Returns:
         The qrels; and their findings, unless the file is not UTF-8.
     """
-    judged = _require_table(open_qrels(arguments.files[0]))
+    judged = refuse_report(open_qrels(arguments.files[0]))
     _refuse_other_form(judged)
     return judged, [] if has_other_bytes(judged) else _check_qrels(judged, arguments)
 
@@ -253,13 +253,6 @@ def _refuse_other_form(judged: QrelsView) -> None:
             where=found.place,
             remedy=f"convert it: trectools-plus qrels convert {judged.path} --output qrels.txt",
         )
-
-
-def _require_table(view: _View | FileReport) -> _View:
-    if isinstance(view, FileReport):
-        refuse_errors(view.findings)
-        raise AssertionError("a file without a table has an error")
-    return view
 
 
 def _refuse(findings: Sequence[Finding], arguments: Arguments) -> None:

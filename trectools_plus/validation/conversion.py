@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-import polars as pl
-
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.interchange.detection import convert_columns
 from trectools_plus.formats.interchange.names import ColumnNames, KindName
-from trectools_plus.formats.tables import RUN_SCHEMA, Qrels, Run
+from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.text import listed
 from trectools_plus.validation.engine import check_view, damaged_report
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
@@ -95,16 +93,15 @@ def convert_runs(
 
 def _convert_run(view: RunView, tag: str | None) -> Converted[Run]:
     findings = _check(view)
-    columns, path = view.columns, view.path
+    columns = view.columns
     assert columns is not None
-    frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
     tags = view.rows.tags.texts(view.rows.tags.numbered()[1])
-    name = tags[0] if tag is None else tag_for(tag, path)
+    name = tags[0] if tag is None else tag_for(tag, view.path)
     source_name, notes = _describe(columns)
     if len(tags) > 1:
         notes = (*notes, f"the tag {name} replaces the tags {listed(tags)}")
     notes = (*notes, *notes_on_findings(findings))
-    return Converted(Run(frame, name, path), source_name, notes)
+    return Converted(view.table(name), source_name, notes)
 
 
 def convert_qrels(

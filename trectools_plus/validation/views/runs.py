@@ -228,6 +228,16 @@ class RunView(TableView):
             }
         )
 
+    def table(self, name: str) -> Run:
+        """Return a run without errors as a table; see :attr:`usable_ranks`."""
+        import polars as pl
+
+        from trectools_plus.formats.tables import RUN_SCHEMA, Run
+
+        frame = self.frame.with_columns(rank=pl.Series(self.usable_ranks))
+        frame = frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
+        return Run(frame, name, self.path)
+
     @cached_property
     def rank(self) -> Ranks:
         """Rank of each row: int64, or float64 with NaN for what is not a whole number."""
