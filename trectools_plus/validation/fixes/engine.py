@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.files.binary import PARQUET, BinaryFileError
-from trectools_plus.formats.files.content import FileContent, read_file
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.formats.writing import open_output
 from trectools_plus.text import plural
@@ -211,7 +211,8 @@ def fix_run(
     refuse_overwriting(output, (path, qrels if isinstance(qrels, str | Path) else None))
     view = None if qrels is None else as_qrels_view(qrels)
     other = None if isinstance(view, FileReport) else view
-    return _fix(path, output, Job(CATALOGUE, "run", frozenset(codes), options, max_depth, other))
+    job = Job(CATALOGUE, "run", frozenset(codes), options, max_depth, other)
+    return write_fixed_copy(path, output, job, _edit)
 
 
 def fix_qrels(
@@ -241,54 +242,43 @@ def fix_qrels(
     refuse_overwriting(output, (path, run if isinstance(run, str | Path) else None))
     view = None if run is None else as_run_view(run)
     other = None if isinstance(view, FileReport) else view
-    return _fix(path, output, Job(CATALOGUE, "qrels", frozenset(codes), options, other=other))
+    job = Job(CATALOGUE, "qrels", frozenset(codes), options, other=other)
+    return write_fixed_copy(path, output, job, _edit)
 
 
-def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
+Edit = Callable[[str, bytes, Job], tuple[bytes, LineNumbers | None]]
+"""Returns the fixed text of a file, given its path and its text after the fixes of bytes; and the
+line of the input that each line comes from, ``None`` for the same lines."""
+
+
+class NotFixableError(Exception):
+    """A file cannot be fixed, for the reason that is the text of the error."""
+
+
+def write_fixed_copy(path: str | Path, output: str | Path, job: Job, edit: Edit) -> FixSummary:
+    """Write a fixed copy of a file, and summarise its changes.
+
+    Args:
+        path: The file.
+        output: The file to write.
+        job: The options of the fixes, and their log.
+        edit: Fixes the text; raises :class:`NotFixableError` if nothing is to be written.
+    """
     summary = FixSummary(str(path), job.kind, None)
     try:
         source = read_file(path)
     except FormatError as error:
         convert = f"; use `{'runs' if job.kind == 'run' else 'qrels'} convert`"
         is_table = isinstance(error, BinaryFileError) and error.found is PARQUET
-        return replace(summary, refused=error.what + (convert if is_table else ""))
-    text = fix_bytes(source.data, job)
-    first = draft = Draft(str(path), job.kind, text)
-    why = _why_unreadable(draft)
-    if why is None:
-        draft = _apply_once(draft, job, "format")
-        why = _why_not_fixable(draft)
-    if why is None and draft.view.is_arranged:
-        code = "R105" if draft.kind == "run" else "Q103"
-        if code not in job.requested:
-            job.notes.append(f"{code} not fixed: the table is copied; --fix {code} writes columns")
-    elif why is None:
-        draft = _apply_rounds(draft, job)
-        why = _why_not_fixable(draft)
-    if why is not None:
-        return replace(summary, refused=why, notes=tuple(job.notes))
-    announce_deletions(job, str(path), first.view.n_rows)
-    return write_fixed(output, source, job, text, draft.data, draft.origin)
-
-
-def write_fixed(
-    output: str | Path,
-    source: FileContent,
-    job: Job,
-    before: bytes,
-    after: bytes,
-    origin: LineNumbers | None,
-) -> FixSummary:
-    """Write a fixed file, and summarise its changes.
-
-    Args:
-        output: The file to write; its suffix decides its compression.
-        source: The input.
-        job: The log of the fixes.
-        before: The input as UTF-8.
-        after: The fixed text, as UTF-8.
-        origin: For each line of ``after``, its line number in ``before``; ``None`` for 1, 2, 3, …
-    """
+        is_convertible = is_table and job.kind != "topics"
+        return replace(summary, refused=error.what + (convert if is_convertible else ""))
+    before = source.data
+    for step in CATALOGUE.steps(job.kind, "bytes"):
+        before = step.apply(before, job)
+    try:
+        after, origin = edit(str(path), before, job)
+    except NotFixableError as error:
+        return replace(summary, refused=str(error), notes=tuple(job.notes))
     repacked = log_compression(source, output, job)
     with open_output(output) as stream:
         stream.write(after)
@@ -305,15 +295,21 @@ def write_fixed(
     )
 
 
-def fix_bytes(data: bytes, job: Job) -> bytes:
-    """Apply the steps of the phase ``bytes``.
-
-    Raises:
-        UsageError: If the encoding in the options does not exist.
-    """
-    for step in CATALOGUE.steps(job.kind, "bytes"):
-        data = step.apply(data, job)
-    return data
+def _edit(path: str, text: bytes, job: Job) -> tuple[bytes, LineNumbers | None]:
+    """Fix a run or qrels."""
+    first = draft = Draft(path, job.kind, text)
+    _refuse_unreadable(draft)
+    draft = _apply_once(draft, job, "format")
+    _refuse_other_content(draft)
+    if draft.view.is_arranged:
+        code = "R105" if draft.kind == "run" else "Q103"
+        if code not in job.requested:
+            job.notes.append(f"{code} not fixed: the table is copied; --fix {code} writes columns")
+    else:
+        draft = _apply_rounds(draft, job)
+        _refuse_other_content(draft)
+    announce_deletions(job, path, first.view.n_rows)
+    return draft.data, draft.origin
 
 
 def _apply_once(draft: Draft, job: Job, phase: Phase) -> Draft:
@@ -337,35 +333,41 @@ def _apply_rounds(draft: Draft, job: Job) -> Draft:
     return draft
 
 
-def _why_unreadable(draft: Draft) -> str | None:
-    """Return why the lines of a file cannot be read; ``None`` if they can."""
+def _refuse_unreadable(draft: Draft) -> None:
+    """Refuse a file whose lines cannot be read."""
     columns = draft.view.columns
     assert columns is not None
     facts = columns.facts
     if wide_encoding(columns) or facts.bad_utf8:
         guess = facts.encoding_guess or "latin-1"
-        return f"it is not UTF-8 ({guess.upper()}?), --fix F103 converts it"
+        raise NotFixableError(f"it is not UTF-8 ({guess.upper()}?), --fix F103 converts it")
     if facts.nul:
-        return f"NUL byte on line {facts.nul.first}, which no program can fix (F106)"
+        raise NotFixableError(
+            f"NUL byte on line {facts.nul.first}, which no program can fix (F106)"
+        )
     if facts.bare_cr:
-        return f"single CR on line {facts.bare_cr.first}, a line end for some readers (F105)"
-    return None
+        raise NotFixableError(
+            f"single CR on line {facts.bare_cr.first}, a line end for some readers (F105)"
+        )
 
 
-def _why_not_fixable(draft: Draft) -> str | None:
-    """Return why a file cannot be fixed; ``None`` if it can."""
+def _refuse_other_content(draft: Draft) -> None:
+    """Refuse a file that is not a run or qrels with rows."""
     shape = draft.view.shape
     if shape.verdict == "other-format":
-        return f"{shape.format}, not columns separated by blanks (R103)"
+        raise NotFixableError(f"{shape.format}, not columns separated by blanks (R103)")
     if shape.verdict == "arranged" and shape.header is None:
         code = "R103" if draft.kind == "run" else "Q101"
-        return f"{shape.format}, not columns separated by blanks; --fix {code} writes them"
+        raise NotFixableError(
+            f"{shape.format}, not columns separated by blanks; --fix {code} writes them"
+        )
     if shape.verdict == "wrong-kind":
-        return "it is qrels (R104)" if draft.kind == "run" else "it is a run (Q104)"
+        raise NotFixableError("it is qrels (R104)" if draft.kind == "run" else "it is a run (Q104)")
     if shape.first_line is None:
         hashed = len(draft.view.unparsed_lines)
-        return "all rows start with '#' (R112, Q112)" if hashed else "it has no rows (F101)"
-    return None
+        raise NotFixableError(
+            "all rows start with '#' (R112, Q112)" if hashed else "it has no rows (F101)"
+        )
 
 
 def count_lines(text: bytes) -> int:

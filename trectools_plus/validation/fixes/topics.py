@@ -6,15 +6,12 @@ import json
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from trectools_plus.errors import FormatError
-from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.nodes.model import Items, Node, Scalar, Tree, TreeError
-from trectools_plus.formats.nodes.parsing import MAX_DOCUMENT_BYTES, parse_json
+from trectools_plus.formats.nodes.parsing import MAX_DOCUMENT_BYTES, parse_document, parse_json
 from trectools_plus.formats.topic_records.forms import Form, form_of
 from trectools_plus.formats.topic_records.json_lines import iter_json_lines
 from trectools_plus.formats.topic_records.lines import with_tab
@@ -22,12 +19,12 @@ from trectools_plus.formats.topic_records.model import DEFAULTS, TopicProblem
 from trectools_plus.formats.topic_schema import is_header
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.draft import FixOptions, Job
+from trectools_plus.validation.draft import FixOptions, Job, LineNumbers
 from trectools_plus.validation.fixes.engine import (
+    NotFixableError,
     count_lines,
-    fix_bytes,
     refuse_overwriting,
-    write_fixed,
+    write_fixed_copy,
 )
 from trectools_plus.validation.fixes.summary import FixSummary
 from trectools_plus.validation.topics.cases import read_test_set
@@ -35,7 +32,7 @@ from trectools_plus.validation.views.topics import Problems
 
 _QUOTED = ("T114", "T115", "T117")
 
-Place = tuple[int, int]
+Position = tuple[int, int]
 """Line and character column of a value, from 1."""
 
 
@@ -58,7 +55,7 @@ def quote_values(text: str, form: Form, job: Job) -> str:
         return text
     wanted = {place: code for place, code in codes.items() if job.wants(code)}
     lines = text.split("\n")
-    edits: dict[Place, str] = {}
+    edits: dict[Position, str] = {}
     for node in _nodes(trees):
         place = node.line, node.column
         if isinstance(node, Scalar) and place in wanted:
@@ -87,7 +84,7 @@ class _Places(Problems):
 
     def __init__(self) -> None:
         super().__init__()
-        self.codes: dict[Place, str] = {}
+        self.codes: dict[Position, str] = {}
 
     def add(self, problem: TopicProblem) -> None:
         super().add(problem)
@@ -97,7 +94,7 @@ class _Places(Problems):
             self.codes.setdefault(place, problem.code)
 
 
-def _codes(text: str, form: Form) -> dict[Place, str]:
+def _codes(text: str, form: Form) -> dict[Position, str]:
     """Return the codes of the values that need quotes, by place."""
     places = _Places()
     if form == "jsonl":
@@ -110,7 +107,7 @@ def _codes(text: str, form: Form) -> dict[Place, str]:
     return places.codes
 
 
-def _trees(text: str, form: Form, places: Iterable[Place]) -> list[Tree]:
+def _trees(text: str, form: Form, places: Iterable[Position]) -> list[Tree]:
     """Return the parsed file, or its parsed lines, with the values at some places."""
     numbers = sorted({line for line, _ in places})
     if form != "jsonl":
@@ -120,11 +117,7 @@ def _trees(text: str, form: Form, places: Iterable[Place]) -> list[Tree]:
 
 
 def _parse(text: str, form: Form) -> Tree:
-    if form == "json":
-        return parse_json(text)
-    from trectools_plus.formats.nodes.yaml import parse_yaml
-
-    return parse_yaml(text)
+    return parse_document(text, "json" if form == "json" else "yaml")
 
 
 def _nodes(trees: list[Tree]) -> Iterator[Node]:
@@ -153,7 +146,7 @@ def _text_to_quote(rest: str, node: Scalar, code: str) -> str | None:
     return rest.rstrip(" \t") if after.lstrip(" \t").startswith("#") else None
 
 
-def _apply_edits(lines: list[str], edits: Mapping[Place, str]) -> str:
+def _apply_edits(lines: list[str], edits: Mapping[Position, str]) -> str:
     """Put the texts at some places in quotes."""
     written = lines.copy()
     # From the right, so that columns further left do not change.
@@ -164,7 +157,11 @@ def _apply_edits(lines: list[str], edits: Mapping[Place, str]) -> str:
 
 
 def _differs_only_in_quotes(
-    old: list[Tree], after: str, form: Form, places: Iterable[Place], quoted: Mapping[Place, str]
+    old: list[Tree],
+    after: str,
+    form: Form,
+    places: Iterable[Position],
+    quoted: Mapping[Position, str],
 ) -> bool:
     """Return whether two texts have the same tree, apart from values quoted in ``after``."""
     try:
@@ -221,52 +218,46 @@ def fix_topics(
     """
     refuse_overwriting(output, (path,))
     job = Job(CATALOGUE, "topics", frozenset(codes), options)
-    summary = FixSummary(str(path), "topics", None)
-    try:
-        source = read_file(path)
-    except FormatError as error:
-        return replace(summary, refused=error.what)
-    data = fix_bytes(source.data, job)
-    why, kept = _why_unreadable(data), []
-    if why is None:
-        text = data.decode()
-        form = form_of(str(path), text)
-        form = "tsv" if form == "blank" else form
-        kept = list(_fix_lines(text, job) if form == "tsv" else _fix_structured(text, form, job))
-        why = _why_not_written([line for _, line in kept], str(path), form, job)
-    if why is not None:
-        return replace(summary, refused=why, notes=tuple(job.notes))
+    return write_fixed_copy(path, output, job, _edit_topics)
+
+
+def _edit_topics(path: str, data: bytes, job: Job) -> tuple[bytes, LineNumbers]:
+    """Fix topics or a test set."""
+    text = _readable_text(data)
+    form = form_of(path, text)
+    form = "tsv" if form == "blank" else form
+    kept = list(_fix_lines(text, job) if form == "tsv" else _fix_structured(text, form, job))
+    lines = [line for _, line in kept]
+    if not any(line.strip(_BLANKS) for line in lines):
+        raise NotFixableError("it has no topics (F101)")
+    start = "\n".join(lines[:100])
+    if form == "tsv" and form_of(path, start) != "tsv":
+        # A comment was removed.
+        raise NotFixableError("without its first lines, it is not TSV")
+    if form == "xml" and "F103" in job.requested and _ENCODING_DECLARED.match(start.lstrip()):
+        raise NotFixableError(
+            "its first line names another encoding than UTF-8; change it there as well"
+        )
     # Other forms need no line end at the end; an existing one is an empty line in ``kept``.
     is_line_based = form in ("tsv", "jsonl")
-    written = "\n".join(line for _, line in kept).encode() + b"\n" * is_line_based
-    origin = np.array([line for line, text in kept], dtype=np.uint32)
-    return write_fixed(output, source, job, data, written, origin[: count_lines(written)])
+    written = "\n".join(lines).encode() + b"\n" * is_line_based
+    origin = np.array([number for number, _ in kept], dtype=np.uint32)
+    return written, origin[: count_lines(written)]
 
 
-def _why_unreadable(data: bytes) -> str | None:
-    """Return why the lines of a file cannot be read; ``None`` if they can."""
+def _readable_text(data: bytes) -> str:
+    """Return the text of a file whose lines can be read; refuse another file."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return f"line {line} is not UTF-8, --fix F103 converts it"
+        raise NotFixableError(f"line {line} is not UTF-8, --fix F103 converts it") from None
     if "\0" in text:
-        return f"NUL byte on line {text[: text.index(chr(0))].count(chr(10)) + 1} (F106)"
+        line = text[: text.index("\0")].count("\n") + 1
+        raise NotFixableError(f"NUL byte on line {line} (F106)")
     if re.search(r"\r(?!\n|\Z)", text):
-        return "single CR within a line, a line end for some readers (F105)"
-    return None
-
-
-def _why_not_written(lines: Sequence[str], path: str, form: Form, job: Job) -> str | None:
-    """Return why the fixed text is not written; ``None`` if it is."""
-    if not any(line.strip(_BLANKS) for line in lines):
-        return "it has no topics (F101)"
-    start = "\n".join(lines[:100])
-    if form == "tsv" and form_of(path, start) != "tsv":
-        return "without its first lines, it is not TSV"  # a comment was removed
-    if form == "xml" and "F103" in job.requested and _ENCODING_DECLARED.match(start.lstrip()):
-        return "its first line names another encoding than UTF-8; change it there as well"
-    return None
+        raise NotFixableError("single CR within a line, a line end for some readers (F105)")
+    return text
 
 
 def _fix_structured(text: str, form: Form, job: Job) -> Iterator[tuple[int, str]]:
