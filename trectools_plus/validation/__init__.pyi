@@ -7,7 +7,6 @@ from trectools_plus.validation.conversion import convert_qrels as convert_qrels
 from trectools_plus.validation.conversion import convert_run as convert_run
 from trectools_plus.validation.conversion import convert_runs as convert_runs
 from trectools_plus.validation.description import describe_file as describe_file
-from trectools_plus.validation.draft import FixOptions as FixOptions
 from trectools_plus.validation.engine import check_pair as check_pair
 from trectools_plus.validation.engine import check_qrels as check_qrels
 from trectools_plus.validation.engine import check_run as check_run
@@ -28,6 +27,7 @@ from trectools_plus.validation.fixes.engine import refuse_overwriting as refuse_
 from trectools_plus.validation.fixes.engine import split_fix_values as split_fix_values
 from trectools_plus.validation.fixes.summary import FixSummary as FixSummary
 from trectools_plus.validation.fixes.topics import fix_topics as fix_topics
+from trectools_plus.validation.fixing import FixOptions as FixOptions
 from trectools_plus.validation.inputs import validate as validate
 from trectools_plus.validation.loading import load_qrels as load_qrels
 from trectools_plus.validation.loading import load_run as load_run

@@ -231,7 +231,7 @@ class FixStep:
             earlier one necessary again.
         phase: When it runs, and on what: first on the bytes of a file (``bytes``), then on a draft
             that may be in another format (``format``), last on a draft with rows (``rows``).
-        apply: The function of the input and the job.
+        apply: The function of the input and the session.
     """
 
     codes: tuple[str, ...]

@@ -16,10 +16,10 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.formats.writing import open_output
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.draft import Draft, FixOptions, Job, LineNumbers
 from trectools_plus.validation.engine import as_qrels_view, as_run_view
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
+from trectools_plus.validation.fixing import FileDraft, FixOptions, FixSession, LineNumbers
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, FixStep, Phase
 from trectools_plus.validation.rules.file.encoding import log_compression
 from trectools_plus.validation.views.qrels import QrelsView
@@ -32,39 +32,39 @@ MAX_LOST_DOCUMENTS = 0.5
 """The greatest share of the different document ids that such a fix may lose."""
 
 
-def apply_step(step: FixStep, draft: Draft, job: Job) -> Draft:
+def apply_step(step: FixStep, draft: FileDraft, session: FixSession) -> FileDraft:
     """Apply a step if one of its fixes is wanted, and neither rows nor documents are lost.
 
     The log says how many rows a step deleted.
     """
-    if not any(map(job.wants, step.codes)):
+    if not any(map(session.wants, step.codes)):
         return draft
-    n_applied = len(job.applied)
-    after: Draft = step.apply(draft, job)
-    done = job.applied[n_applied:]
+    n_applied = len(session.applied)
+    after: FileDraft = step.apply(draft, session)
+    done = session.applied[n_applied:]
     if after is draft or not done:
         return after
     interpreting = [
         one.code
         for one in done
         if one.code is not None
-        and (rule_fix := job.rules[one.code].rule_fix) is not None
+        and (rule_fix := session.rules[one.code].rule_fix) is not None
         and rule_fix.interprets_columns
     ]
     lost = _describe_loss(draft, after) if interpreting else None
     if lost is not None:
-        del job.applied[n_applied:]
-        job.notes.append(
+        del session.applied[n_applied:]
+        session.notes.append(
             f"{', '.join(interpreting)} not fixed: this would lose {lost}; check which columns "
             "contain the documents"
         )
         return draft
     n_deleted = max(0, draft.view.n_rows - after.view.n_rows)
-    job.applied[n_applied:] = [replace(one, deleted=min(one.count, n_deleted)) for one in done]
+    session.applied[n_applied:] = [replace(one, deleted=min(one.count, n_deleted)) for one in done]
     return after
 
 
-def _describe_loss(before: Draft, after: Draft) -> str | None:
+def _describe_loss(before: FileDraft, after: FileDraft) -> str | None:
     """Return what is lost, if it is too much.
 
     A row is lost if its document is not in a row of its query afterwards: rows of one document that
@@ -100,13 +100,13 @@ def _too_much(losses: Sequence[tuple[int, int, str, float]]) -> str | None:
     )
 
 
-def announce_deletions(job: Job, path: str, n_rows: int) -> None:
+def announce_deletions(session: FixSession, path: str, n_rows: int) -> None:
     """Report each fix that deletes rows, before the file is written."""
-    if job.options.before_deletion is None:
+    if session.options.before_deletion is None:
         return
-    for one in job.applied:
+    for one in session.applied:
         if one.deleted:
-            job.options.before_deletion(
+            session.options.before_deletion(
                 f"{path}: {one.code} deletes {one.deleted:,} of {plural(n_rows, 'row')}"
             )
 
@@ -211,8 +211,8 @@ def fix_run(
     refuse_overwriting(output, (path, qrels if isinstance(qrels, str | Path) else None))
     view = None if qrels is None else as_qrels_view(qrels)
     other = None if isinstance(view, FileReport) else view
-    job = Job(CATALOGUE, "run", frozenset(codes), options, max_depth, other)
-    return write_fixed_copy(path, output, job, _edit)
+    session = FixSession(CATALOGUE, "run", frozenset(codes), options, max_depth, other)
+    return write_fixed_copy(path, output, session, _edit)
 
 
 def fix_qrels(
@@ -242,11 +242,11 @@ def fix_qrels(
     refuse_overwriting(output, (path, run if isinstance(run, str | Path) else None))
     view = None if run is None else as_run_view(run)
     other = None if isinstance(view, FileReport) else view
-    job = Job(CATALOGUE, "qrels", frozenset(codes), options, other=other)
-    return write_fixed_copy(path, output, job, _edit)
+    session = FixSession(CATALOGUE, "qrels", frozenset(codes), options, other=other)
+    return write_fixed_copy(path, output, session, _edit)
 
 
-Edit = Callable[[str, bytes, Job], tuple[bytes, LineNumbers | None]]
+Edit = Callable[[str, bytes, FixSession], tuple[bytes, LineNumbers | None]]
 """Returns the fixed text of a file, given its path and its text after the fixes of bytes; and the
 line of the input that each line comes from, ``None`` for the same lines."""
 
@@ -255,39 +255,41 @@ class NotFixableError(Exception):
     """A file cannot be fixed, for the reason that is the text of the error."""
 
 
-def write_fixed_copy(path: str | Path, output: str | Path, job: Job, edit: Edit) -> FixSummary:
+def write_fixed_copy(
+    path: str | Path, output: str | Path, session: FixSession, edit: Edit
+) -> FixSummary:
     """Write a fixed copy of a file, and summarise its changes.
 
     Args:
         path: The file.
         output: The file to write.
-        job: The options of the fixes, and their log.
+        session: The options of the fixes, and their log.
         edit: Fixes the text; raises :class:`NotFixableError` if nothing is to be written.
     """
-    summary = FixSummary(str(path), job.kind, None)
+    summary = FixSummary(str(path), session.kind, None)
     try:
         source = read_file(path)
     except FormatError as error:
-        convert = f"; use `{'runs' if job.kind == 'run' else 'qrels'} convert`"
+        convert = f"; use `{'runs' if session.kind == 'run' else 'qrels'} convert`"
         is_table = isinstance(error, BinaryFileError) and error.found is PARQUET
-        is_convertible = is_table and job.kind != "topics"
+        is_convertible = is_table and session.kind != "topics"
         return replace(summary, refused=error.what + (convert if is_convertible else ""))
     before = source.data
-    for step in CATALOGUE.steps(job.kind, "bytes"):
-        before = step.apply(before, job)
+    for step in CATALOGUE.steps(session.kind, "bytes"):
+        before = step.apply(before, session)
     try:
-        after, origin = edit(str(path), before, job)
+        after, origin = edit(str(path), before, session)
     except NotFixableError as error:
-        return replace(summary, refused=str(error), notes=tuple(job.notes))
-    repacked = log_compression(source, output, job)
+        return replace(summary, refused=str(error), notes=tuple(session.notes))
+    repacked = log_compression(source, output, session)
     with open_output(output) as stream:
         stream.write(after)
     return FixSummary(
         source.path,
-        job.kind,
+        session.kind,
         str(output),
-        applied=tuple(job.applied),
-        notes=tuple(job.notes),
+        applied=tuple(session.applied),
+        notes=tuple(session.notes),
         repacked=repacked,
         lines_before=count_lines(before),
         lines_after=count_lines(after),
@@ -295,45 +297,47 @@ def write_fixed_copy(path: str | Path, output: str | Path, job: Job, edit: Edit)
     )
 
 
-def _edit(path: str, text: bytes, job: Job) -> tuple[bytes, LineNumbers | None]:
+def _edit(path: str, text: bytes, session: FixSession) -> tuple[bytes, LineNumbers | None]:
     """Fix a run or qrels."""
-    first = draft = Draft(path, job.kind, text)
+    first = draft = FileDraft(path, session.kind, text)
     _refuse_unreadable(draft)
-    draft = _apply_once(draft, job, "format")
+    draft = _apply_once(draft, session, "format")
     _refuse_other_content(draft)
     if draft.view.is_arranged:
         code = "R105" if draft.kind == "run" else "Q103"
-        if code not in job.requested:
-            job.notes.append(f"{code} not fixed: the table is copied; --fix {code} writes columns")
+        if code not in session.requested:
+            session.notes.append(
+                f"{code} not fixed: the table is copied; --fix {code} writes columns"
+            )
     else:
-        draft = _apply_rounds(draft, job)
+        draft = _apply_rounds(draft, session)
         _refuse_other_content(draft)
-    announce_deletions(job, path, first.view.n_rows)
+    announce_deletions(session, path, first.view.n_rows)
     return draft.data, draft.origin
 
 
-def _apply_once(draft: Draft, job: Job, phase: Phase) -> Draft:
-    for step in CATALOGUE.steps(job.kind, phase):
-        draft = apply_step(step, draft, job)
+def _apply_once(draft: FileDraft, session: FixSession, phase: Phase) -> FileDraft:
+    for step in CATALOGUE.steps(session.kind, phase):
+        draft = apply_step(step, draft, session)
     return draft
 
 
-def _apply_rounds(draft: Draft, job: Job) -> Draft:
+def _apply_rounds(draft: FileDraft, session: FixSession) -> FileDraft:
     """Apply the steps on rows; if fixes were named, repeat until the file does not change.
 
     A safe fix never makes another one necessary, but other fixes can: after repeated documents are
     removed, the scores of most queries may rise with rank.
     """
     for _ in range(_MAX_ROUNDS):
-        before, n_notes = draft.data, len(job.notes)
-        draft = _apply_once(draft, job, "rows")
-        if not job.requested or draft.data == before:
+        before, n_notes = draft.data, len(session.notes)
+        draft = _apply_once(draft, session, "rows")
+        if not session.requested or draft.data == before:
             break
-        del job.notes[n_notes:]  # the next round adds the notes that are still true
+        del session.notes[n_notes:]  # the next round adds the notes that are still true
     return draft
 
 
-def _refuse_unreadable(draft: Draft) -> None:
+def _refuse_unreadable(draft: FileDraft) -> None:
     """Refuse a file whose lines cannot be read."""
     columns = draft.view.columns
     assert columns is not None
@@ -351,7 +355,7 @@ def _refuse_unreadable(draft: Draft) -> None:
         )
 
 
-def _refuse_other_content(draft: Draft) -> None:
+def _refuse_other_content(draft: FileDraft) -> None:
     """Refuse a file that is not a run or qrels with rows."""
     shape = draft.view.shape
     if shape.verdict == "other-format":

@@ -19,7 +19,6 @@ from trectools_plus.formats.topic_records.model import DEFAULTS, TopicProblem
 from trectools_plus.formats.topic_schema import is_header
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.draft import FixOptions, Job, LineNumbers
 from trectools_plus.validation.fixes.engine import (
     NotFixableError,
     count_lines,
@@ -27,6 +26,7 @@ from trectools_plus.validation.fixes.engine import (
     write_fixed_copy,
 )
 from trectools_plus.validation.fixes.summary import FixSummary
+from trectools_plus.validation.fixing import FixOptions, FixSession, LineNumbers
 from trectools_plus.validation.topics.cases import read_test_set
 from trectools_plus.validation.views.topics import Problems
 
@@ -36,13 +36,13 @@ Position = tuple[int, int]
 """Line and character column of a value, from 1."""
 
 
-def quote_values(text: str, form: Form, job: Job) -> str:
+def quote_values(text: str, form: Form, session: FixSession) -> str:
     """Put ids and texts in quotes that loaders read as something else (T114, T115, T117).
 
     Args:
         text: The file, with LF.
         form: Its form: ``yaml``, ``json`` or ``jsonl``.
-        job: The requested fixes, and the log.
+        session: The requested fixes, and the log.
 
     Returns:
         The fixed text, with the same number of lines. The text is unchanged if it has another form
@@ -53,7 +53,7 @@ def quote_values(text: str, form: Form, job: Job) -> str:
         trees = _trees(text, form, codes)
     except TreeError:
         return text
-    wanted = {place: code for place, code in codes.items() if job.wants(code)}
+    wanted = {place: code for place, code in codes.items() if session.wants(code)}
     lines = text.split("\n")
     edits: dict[Position, str] = {}
     for node in _nodes(trees):
@@ -70,10 +70,10 @@ def quote_values(text: str, form: Form, job: Job) -> str:
         places_of_code = [place for place, needed in wanted.items() if needed == code]
         n_done = sum(place in edits for place in places_of_code)
         if n_done:
-            job.done(code, n_done)
+            session.done(code, n_done)
         if n_done < len(places_of_code):
             n_all = len(places_of_code)
-            job.skip(
+            session.skip(
                 code, f"{n_all - n_done:,} of {n_all:,} have a tag, an anchor or several lines"
             )
     return fixed
@@ -217,16 +217,18 @@ def fix_topics(
         InputError: If a file cannot be read, or the output cannot be written.
     """
     refuse_overwriting(output, (path,))
-    job = Job(CATALOGUE, "topics", frozenset(codes), options)
-    return write_fixed_copy(path, output, job, _edit_topics)
+    session = FixSession(CATALOGUE, "topics", frozenset(codes), options)
+    return write_fixed_copy(path, output, session, _edit_topics)
 
 
-def _edit_topics(path: str, data: bytes, job: Job) -> tuple[bytes, LineNumbers]:
+def _edit_topics(path: str, data: bytes, session: FixSession) -> tuple[bytes, LineNumbers]:
     """Fix topics or a test set."""
     text = _readable_text(data)
     form = form_of(path, text)
     form = "tsv" if form == "blank" else form
-    kept = list(_fix_lines(text, job) if form == "tsv" else _fix_structured(text, form, job))
+    kept = list(
+        _fix_lines(text, session) if form == "tsv" else _fix_structured(text, form, session)
+    )
     lines = [line for _, line in kept]
     if not any(line.strip(_BLANKS) for line in lines):
         raise NotFixableError("it has no topics (F101)")
@@ -234,7 +236,7 @@ def _edit_topics(path: str, data: bytes, job: Job) -> tuple[bytes, LineNumbers]:
     if form == "tsv" and form_of(path, start) != "tsv":
         # A comment was removed.
         raise NotFixableError("without its first lines, it is not TSV")
-    if form == "xml" and "F103" in job.requested and _ENCODING_DECLARED.match(start.lstrip()):
+    if form == "xml" and "F103" in session.requested and _ENCODING_DECLARED.match(start.lstrip()):
         raise NotFixableError(
             "its first line names another encoding than UTF-8; change it there as well"
         )
@@ -260,25 +262,25 @@ def _readable_text(data: bytes) -> str:
     return text
 
 
-def _fix_structured(text: str, form: Form, job: Job) -> Iterator[tuple[int, str]]:
+def _fix_structured(text: str, form: Form, session: FixSession) -> Iterator[tuple[int, str]]:
     """Yield number and fixed text of each line that is kept, for all forms but TSV."""
     n_crlf = text.count("\r\n")
     if n_crlf:
-        job.done("F104", n_crlf)
-    lines = quote_values(text.replace("\r\n", "\n"), form, job).split("\n")
+        session.done("F104", n_crlf)
+    lines = quote_values(text.replace("\r\n", "\n"), form, session).split("\n")
     if form != "jsonl":
         yield from enumerate(lines, 1)
         return
     if lines[-1]:
-        job.done("F109", 1)
+        session.done("F109", 1)
     lines = lines if lines[-1] else lines[:-1]
     n_blank = sum(not line.strip(_BLANKS) for line in lines)
     if n_blank:
-        job.done("F108", n_blank)
+        session.done("F108", n_blank)
     yield from ((number, line) for number, line in enumerate(lines, 1) if line.strip(_BLANKS))
 
 
-def _fix_lines(data: str, job: Job) -> Iterator[tuple[int, str]]:
+def _fix_lines(data: str, session: FixSession) -> Iterator[tuple[int, str]]:
     """Yield number and fixed text of each line of TSV that is kept, and log the fixes."""
     counts: Counter[str] = Counter()
     counts["F109"] = int(not data.endswith("\n"))
@@ -290,7 +292,7 @@ def _fix_lines(data: str, job: Job) -> Iterator[tuple[int, str]]:
         if line.startswith("#") or not line.strip(_BLANKS):
             counts["F107" if line.startswith("#") else "F108"] += 1
             continue
-        if "\t" not in line and "T101" in job.requested and (tabbed := with_tab(line)):
+        if "\t" not in line and "T101" in session.requested and (tabbed := with_tab(line)):
             counts["T101"] += 1
             line = tabbed
         query_id, tab, text = line.partition("\t")
@@ -302,7 +304,7 @@ def _fix_lines(data: str, job: Job) -> Iterator[tuple[int, str]]:
         first = False
         if tab:
             counts["T102"] += "\t" in text
-            query_id, text = _formatted_id(query_id, job, counts), text.replace("\t", " ")
+            query_id, text = _formatted_id(query_id, session, counts), text.replace("\t", " ")
             stripped = text.strip(" ")
             if texts.get(query_id) == stripped:
                 counts["T111"] += 1
@@ -312,17 +314,17 @@ def _fix_lines(data: str, job: Job) -> Iterator[tuple[int, str]]:
         yield number, line
     for rule in CATALOGUE.fixable("topics"):
         if counts[rule.code]:
-            job.done(rule.code, counts[rule.code])
-    if n_without_tab and "T101" in job.requested:
-        job.skip(
+            session.done(rule.code, counts[rule.code])
+    if n_without_tab and "T101" in session.requested:
+        session.skip(
             "T101", f"{plural(n_without_tab, 'line')} without an id and a blank before the text"
         )
 
 
-def _formatted_id(query_id: str, job: Job, counts: Counter[str]) -> str:
+def _formatted_id(query_id: str, session: FixSession, counts: Counter[str]) -> str:
     """Strip an id and replace its inner white space by ``_``, if T113 was requested."""
     formatted = re.sub(r"\s+", "_", query_id.strip(" "))
-    if "T113" not in job.requested or formatted in ("", query_id):
+    if "T113" not in session.requested or formatted in ("", query_id):
         return query_id
     counts["T113"] += 1
     return formatted

@@ -18,7 +18,7 @@ from trectools_plus.validation.views.shape import has_only_bare_cr, wide_encodin
 from trectools_plus.validation.views.tables import TableView
 
 if TYPE_CHECKING:
-    from trectools_plus.validation.draft import Job
+    from trectools_plus.validation.fixing import FixSession
 
 _SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
 
@@ -83,7 +83,7 @@ def truncated_gzip(table: TableView) -> Hit | None:  # noqa: ARG001
     return None
 
 
-def log_compression(source: FileContent, output: str | Path, job: Job) -> str | None:
+def log_compression(source: FileContent, output: str | Path, session: FixSession) -> str | None:
     """Log that the output's name determines its compression (F112), if that was requested.
 
     Returns:
@@ -92,8 +92,8 @@ def log_compression(source: FileContent, output: str | Path, job: Job) -> str | 
     written = SUFFIXES.get(Path(output).suffix.lower())
     what = f"{source.compression or 'plain'} data written as {written or 'plain'}"
     named = SUFFIXES.get(Path(source.path).suffix.lower())
-    if "F112" in job.requested and source.path != "-" and named != source.compression:
-        job.done("F112", 1, what)
+    if "F112" in session.requested and source.path != "-" and named != source.compression:
+        session.done("F112", 1, what)
     return None if written == source.compression else what
 
 
@@ -251,7 +251,7 @@ def nul_byte(table: TableView, found: Places) -> Hit | None:
 
 
 @fix_step("F102", "F103", "F105", order=10, phase="bytes")
-def fix_bytes(data: bytes, job: Job) -> bytes:
+def fix_bytes(data: bytes, session: FixSession) -> bytes:
     """Fix the encoding, the byte order mark and bare CRs (F102, F103, F105).
 
     Another step replaces CRLF.
@@ -259,24 +259,24 @@ def fix_bytes(data: bytes, job: Job) -> bytes:
     Raises:
         UsageError: If the encoding in the options does not exist.
     """
-    data = _as_utf8(data, job)
+    data = _as_utf8(data, session)
     if data.startswith(BOM):
         data = data[len(BOM) :]
-        job.done("F102", 1)
+        session.done("F102", 1)
     if b"\r" in data and b"\n" not in data:
-        job.done("F105", data.count(b"\r"))
+        session.done("F105", data.count(b"\r"))
         data = data.replace(b"\r", b"\n")
     return data
 
 
-def _as_utf8(data: bytes, job: Job) -> bytes:
+def _as_utf8(data: bytes, session: FixSession) -> bytes:
     """Convert a file that is not UTF-8, if F103 was requested."""
     guess = guess_encoding(data, not _is_encoded(data))
-    if guess is None or "F103" not in job.requested:
+    if guess is None or "F103" not in session.requested:
         return data
-    encoding = job.options.encoding or guess
-    if not encoding.startswith("utf-") and job.options.encoding is None:
-        return _decode_bad_lines(data, job)
+    encoding = session.options.encoding or guess
+    if not encoding.startswith("utf-") and session.options.encoding is None:
+        return _decode_bad_lines(data, session)
     try:
         text = codecs.decode(data, encoding)
     except LookupError:
@@ -284,10 +284,10 @@ def _as_utf8(data: bytes, job: Job) -> bytes:
             f"unknown encoding '{encoding}'", remedy="use one like latin-1, cp1252 or utf-16"
         ) from None
     except (UnicodeError, ValueError) as error:
-        job.skip("F103", f"the text is not {encoding} ({error})")
+        session.skip("F103", f"the text is not {encoding} ({error})")
         return data
     fixed = text.encode()
-    job.done("F103", _n_changed(data, fixed), f"converted from {encoding} to UTF-8")
+    session.done("F103", _n_changed(data, fixed), f"converted from {encoding} to UTF-8")
     return fixed
 
 
@@ -307,7 +307,7 @@ def _is_encoded(data: bytes, encoding: str = "utf-8") -> bool:
     return True
 
 
-def _decode_bad_lines(data: bytes, job: Job) -> bytes:
+def _decode_bad_lines(data: bytes, session: FixSession) -> bytes:
     """Decode only the lines that are not UTF-8, because most such files mix encodings."""
     lines = data.split(b"\n")
     bad = [at for at, line in enumerate(lines) if not _is_encoded(line)]
@@ -317,5 +317,5 @@ def _decode_bad_lines(data: bytes, job: Job) -> bytes:
     encoding = "cp1252" if is_windows else "latin-1"
     for at in bad:
         lines[at] = lines[at].decode(encoding).encode()
-    job.done("F103", len(bad), f"converted lines from {encoding} to UTF-8")
+    session.done("F103", len(bad), f"converted lines from {encoding} to UTF-8")
     return b"\n".join(lines)

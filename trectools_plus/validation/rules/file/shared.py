@@ -20,7 +20,7 @@ from trectools_plus.validation.views.tables import Numbers, TableView
 if TYPE_CHECKING:
     from trectools_plus.formats.interchange.detection import Format
     from trectools_plus.formats.interchange.names import KindName
-    from trectools_plus.validation.draft import Draft, Job
+    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 BEIR_NAMES = ("query-id", "corpus-id", "score")
 
@@ -107,11 +107,11 @@ def problem_of_json(table: TableView) -> tuple[str, str | None] | None:
 
 
 @fix_step("R103", "R105", "Q101", "Q103", order=5, phase="format")
-def write_arranged(draft: Draft, job: Job) -> Draft:
+def write_arranged(draft: FileDraft, session: FixSession) -> FileDraft:
     """Write the rows of a table with a header (R105, Q103), or of JSON (R103, Q101), as columns."""
     of_table, of_json = ("R105", "R103") if draft.kind == "run" else ("Q103", "Q101")
     code = of_table if draft.view.shape.header else of_json
-    if not draft.view.is_arranged or code not in job.requested:
+    if not draft.view.is_arranged or code not in session.requested:
         return draft
     import polars as pl
 
@@ -122,13 +122,13 @@ def write_arranged(draft: Draft, job: Job) -> Draft:
     rows = columns.rows.drop("line")
     blank = pl.any_horizontal(pl.all().str.contains(UNWRITABLE))
     if len(columns.misshapen) or rows.filter(blank).height:
-        job.skip(code, "a value is missing, or an id contains a blank")
+        session.skip(code, "a value is missing, or an id contains a blank")
         return draft
     if columns.origin is not None and columns.origin.systems is not None:
         kinds = "systems" if draft.kind == "run" else "types of judgment"
-        job.skip(code, f"the rows are of several {kinds}: {columns.origin.systems.shown}")
+        session.skip(code, f"the rows are of several {kinds}: {columns.origin.systems.shown}")
         return draft
-    job.done(code, rows.height, "wrote the rows as columns in TREC form")
+    session.done(code, rows.height, "wrote the rows as columns in TREC form")
     text = rows.write_csv(include_header=False, separator=" ", quote_style="never")
     return draft.replaced(text.encode(), columns.lines)
 
@@ -142,13 +142,13 @@ pattern of each field; and a description of the change, if it differs from that 
 
 
 def add_missing(
-    draft: Draft, job: Job, code: str, forms: Iterable[MissingForm], otherwise: str
-) -> Draft:
+    draft: FileDraft, session: FixSession, code: str, forms: Iterable[MissingForm], otherwise: str
+) -> FileDraft:
     """Add the columns that every row of a file lacks.
 
     Args:
         draft: The file, which has only unparsed lines.
-        job: The log.
+        session: The log.
         code: The rule that is fixed.
         forms: The possible forms of the rows; the first that fits all rows applies.
         otherwise: The reason for not fixing other files.
@@ -157,11 +157,11 @@ def add_missing(
     rows = [fields_of(text) for text in lines.text]
     for row, patterns, what in forms:
         if all(_fits(fields, patterns) for fields in rows):
-            job.done(code, len(rows), what)
+            session.done(code, len(rows), what)
             # Format strings count from 0.
             texts = [f"{row}\n".format("", *fields) for fields in rows]
             return draft.replaced("".join(texts).encode(), lines.line)
-    job.skip(code, otherwise)
+    session.skip(code, otherwise)
     return draft
 
 

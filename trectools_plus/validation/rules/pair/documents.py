@@ -28,7 +28,7 @@ from trectools_plus.validation.views.runs import RunView
 if TYPE_CHECKING:
     import polars as pl
 
-    from trectools_plus.validation.draft import Draft, Job
+    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 
 def _judged_counts(pair: PairView) -> JudgedCounts:
@@ -200,24 +200,24 @@ def _near_judgments(pair: PairView) -> Hit | None:
 
 
 @fix_step("P106", order=100)
-def map_document_ids(draft: Draft, job: Job) -> Draft:
+def map_document_ids(draft: FileDraft, session: FixSession) -> FileDraft:
     """Write document ids of a run as the qrels spell them (P106)."""
-    if "P106" not in job.requested or not draft.view.n_rows:
+    if "P106" not in session.requested or not draft.view.n_rows:
         return draft
-    if not isinstance(job.other, QrelsView):
-        job.skip("P106", "it needs the qrels; add --qrels FILE")
+    if not isinstance(session.other, QrelsView):
+        session.skip("P106", "it needs the qrels; add --qrels FILE")
         return draft
-    pair = draft.pair_with(job.other)
+    pair = draft.pair_with(session.other)
     ids = draft.run.doc_ids.series()
     rows, judgments = pair.near_documents
     if len(rows):
-        written = ids.clone().scatter(rows, job.other.doc_ids.take(judgments).series())
+        written = ids.clone().scatter(rows, session.other.doc_ids.take(judgments).series())
     else:
         written = _without_affix(pair)
     changed = int((written != ids).sum())
     if not changed:
         return draft
-    job.done("P106", changed)
+    session.done("P106", changed)
     return draft.with_fields(c3=written)
 
 
@@ -312,12 +312,12 @@ def _retrieving_themselves(run: RunView) -> Rows:
 
 
 @fix_step("P110", order=110)
-def remove_self_retrieval(draft: Draft, job: Job) -> Draft:
+def remove_self_retrieval(draft: FileDraft, session: FixSession) -> FileDraft:
     """Remove rows whose document id is the query id (P110)."""
-    if "P110" not in job.requested:
+    if "P110" not in session.requested:
         return draft
     rows = _retrieving_themselves(draft.run)
     if not len(rows):
         return draft
-    job.done("P110", len(rows))
+    session.done("P110", len(rows))
     return draft.without_rows(rows)

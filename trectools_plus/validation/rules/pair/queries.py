@@ -11,7 +11,7 @@ from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.tables import TableView
 
 if TYPE_CHECKING:
-    from trectools_plus.validation.draft import Draft, Job
+    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 
 @rule(
@@ -167,14 +167,14 @@ def query_id_near_match(pair: PairView) -> Hit | None:
 
 
 @fix_step("P104", order=90)
-def map_query_ids(draft: Draft, job: Job) -> Draft:
+def map_query_ids(draft: FileDraft, session: FixSession) -> FileDraft:
     """Write query ids as the other file spells them (P104)."""
-    if "P104" not in job.requested or not draft.view.n_rows:
+    if "P104" not in session.requested or not draft.view.n_rows:
         return draft
-    if job.other is None:
-        job.skip("P104", "it needs the other file; add --qrels FILE")
+    if session.other is None:
+        session.skip("P104", "it needs the other file; add --qrels FILE")
         return draft
-    pair = draft.pair_with(job.other)
+    pair = draft.pair_with(session.other)
     pairs = [(ours, theirs) for ours, (theirs, _) in pair.near_queries.items()]
     if pair.report_on == "qrels":
         # A judged query that is also in the run is spelled correctly, so the run must be fixed.
@@ -183,14 +183,14 @@ def map_query_ids(draft: Draft, job: Job) -> Draft:
         return draft
     to_theirs = dict(pairs)
     if len(to_theirs) < len(pairs):
-        job.skip("P104", "an id of this file matches several ids of the other")
+        session.skip("P104", "an id of this file matches several ids of the other")
         return draft
     keys = draft.view.frame.select("query_id", "doc_id")
     ids = keys["query_id"].replace(list(to_theirs), list(to_theirs.values()))
     if keys.with_columns(ids).n_unique() < keys.n_unique():
-        job.skip("P104", "several queries would become one query with repeated documents")
+        session.skip("P104", "several queries would become one query with repeated documents")
         return draft
-    job.done("P104", len(to_theirs))
+    session.done("P104", len(to_theirs))
     return draft.with_fields(c1=ids)
 
 

@@ -31,7 +31,7 @@ from trectools_plus.validation.views.shape import fields_of, other_format
 from trectools_plus.validation.views.tables import TableView
 
 if TYPE_CHECKING:
-    from trectools_plus.validation.draft import Draft, Job
+    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 LAYOUT = "qid iter docid grade"
 _GRADE = r"^[+-]?[0-9]{1,3}$"
@@ -194,12 +194,14 @@ def header_line(qrels: QrelsView) -> Hit | None:
 
 
 @fix_step("Q101", order=20)
-def insert_iteration(draft: Draft, job: Job) -> Draft:
+def insert_iteration(draft: FileDraft, session: FixSession) -> FileDraft:
     """Insert the iteration if every row is query, document, grade (Q101)."""
-    if not draft.has_only_unparsed_lines(job, "Q101"):
+    if not draft.has_only_unparsed_lines(session, "Q101"):
         return draft
     forms = [("{1} 0 {2} {3}", (ANY, ANY, _GRADE), None)]
-    return add_missing(draft, job, "Q101", forms, "the rows are not all query, document and grade")
+    return add_missing(
+        draft, session, "Q101", forms, "the rows are not all query, document and grade"
+    )
 
 
 @rule(
@@ -310,11 +312,11 @@ def grades_in_column_2(qrels: QrelsView) -> bool:
 
 
 @fix_step("Q135", order=40)
-def swap_grades(draft: Draft, job: Job) -> Draft:
+def swap_grades(draft: FileDraft, session: FixSession) -> FileDraft:
     """Swap columns 2 and 4 if the grades are in column 2 (Q135)."""
     if not grades_in_column_2(draft.qrels):
         return draft
-    return draft.swap(job, "Q135", "c2", "c4")
+    return draft.swap(session, "Q135", "c2", "c4")
 
 
 @rule(
@@ -336,13 +338,13 @@ def interleaved(qrels: QrelsView, found: Places) -> Hit | None:  # noqa: ARG001
 
 
 @fix_step("Q151", order=150)
-def group_queries(draft: Draft, job: Job) -> Draft:
+def group_queries(draft: FileDraft, session: FixSession) -> FileDraft:
     """Group the rows by query, in the order of their first rows (Q151)."""
     blocks = draft.qrels.blocks
     if not blocks.interleaved:
         return draft
     if len(draft.view.unparsed_lines):
-        job.skip("Q151", "some rows cannot be read, and their places would be lost")
+        session.skip("Q151", "some rows cannot be read, and their places would be lost")
         return draft
-    job.done("Q151", len(blocks.repeated_starts))
+    session.done("Q151", len(blocks.repeated_starts))
     return draft.with_rows(np.argsort(blocks.query, kind="stable"))

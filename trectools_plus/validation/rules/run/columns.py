@@ -27,7 +27,7 @@ from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.interchange.systems import Systems
-    from trectools_plus.validation.draft import Draft, Job
+    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 
 def may_hold_documents(run: RunView) -> bool:
@@ -77,20 +77,24 @@ def second_column(run: RunView, found: Places) -> Hit | None:
 
 
 @fix_step("R107", order=70)
-def write_q0(draft: Draft, job: Job) -> Draft:
+def write_q0(draft: FileDraft, session: FixSession) -> FileDraft:
     """Write Q0 in column 2 (R107), unless it may contain the document ids."""
     run = draft.run
     if not len(run.rows.second.differ_from("Q0")):
         return draft
     if may_hold_documents(run):
-        job.skip("R107", "column 2 may contain the document ids; --fix R108 swaps columns 2 and 3")
+        session.skip(
+            "R107", "column 2 may contain the document ids; --fix R108 swaps columns 2 and 3"
+        )
         return draft
     if np.isnan(run.score).all() and not run.swapped_columns:
-        job.skip("R107", "no row has a number in column 5, so the columns may have another meaning")
+        session.skip(
+            "R107", "no row has a number in column 5, so the columns may have another meaning"
+        )
         return draft
     import polars as pl
 
-    return draft.write(job, "R107", "c2", pl.repeat("Q0", run.n_rows, eager=True))
+    return draft.write(session, "R107", "c2", pl.repeat("Q0", run.n_rows, eager=True))
 
 
 def _all_rows(run: RunView) -> Places:
@@ -125,11 +129,11 @@ def columns_swapped(run: RunView, found: Places) -> Hit | None:
 
 
 @fix_step("R108", order=40)
-def swap_q0(draft: Draft, job: Job) -> Draft:
+def swap_q0(draft: FileDraft, session: FixSession) -> FileDraft:
     """Swap columns 2 and 3 (R108)."""
     if not draft.run.documents_in_column_2:
         return draft
-    return draft.swap(job, "R108", "c2", "c3")
+    return draft.swap(session, "R108", "c2", "c3")
 
 
 def _tags(run: RunView) -> Kinds:
@@ -242,17 +246,21 @@ def tag_form(run: RunView, found: Places) -> Hit | None:
 
 
 @fix_step("R151", "R152", order=80)
-def write_tags(draft: Draft, job: Job) -> Draft:
+def write_tags(draft: FileDraft, session: FixSession) -> FileDraft:
     """Write one tag (R151), or replace invalid characters in tags (R152)."""
     if not draft.run.n_rows:
         return draft
     import polars as pl
 
-    tags, requested, longest = draft.fields["c6"], job.options.tag, job.options.max_tag_length
+    tags, requested, longest = (
+        draft.fields["c6"],
+        session.options.tag,
+        session.options.max_tag_length,
+    )
     distinct = tags.unique(maintain_order=True).to_list()
     valid_tags = [valid_tag(tag, longest) for tag in distinct]
-    one = "R151" in job.requested and len(distinct) > 1
-    bad = "R152" in job.requested and valid_tags != distinct
+    one = "R151" in session.requested and len(distinct) > 1
+    bad = "R152" in session.requested and valid_tags != distinct
     if not (one or bad):
         return draft
     if one or (requested is not None and len(distinct) == 1):
@@ -264,7 +272,7 @@ def write_tags(draft: Draft, job: Job) -> Draft:
         written, what = pl.repeat(tag, tags.len(), eager=True), f"wrote the tag {tag}"
     else:
         written, what = tags.replace_strict(distinct, valid_tags, return_dtype=pl.String), None
-    return draft.write(job, "R151" if one else "R152", "c6", written, what)
+    return draft.write(session, "R151" if one else "R152", "c6", written, what)
 
 
 def tag_for(requested: str | None, path: str, longest: int = MAX_TAG_LENGTH) -> str:

@@ -24,7 +24,7 @@ from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import NOT_FINITE
 
 if TYPE_CHECKING:
-    from trectools_plus.validation.draft import Draft, Job
+    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 RANK_FIELD = 4
 _NUMBERED = "numbered the ranks 1, 2, 3, … by score"
@@ -169,7 +169,7 @@ def scores_reversed(run: RunView, found: Kinds) -> Hit | None:
 
 
 @fix_step("R121", order=60)
-def reverse_scores(draft: Draft, job: Job) -> Draft:
+def reverse_scores(draft: FileDraft, session: FixSession) -> FileDraft:
     """Swap rank and score, or negate the scores, if they rise with rank (R121)."""
     if scores_reversed.check(draft.run) is None:
         return draft
@@ -177,11 +177,11 @@ def reverse_scores(draft: Draft, job: Job) -> Draft:
 
     run, score = draft.run, draft.fields["c5"]
     if run.swapped_columns:
-        return draft.swap(job, "R121", "c4", "c5", "swapped columns 4 and 5")
+        return draft.swap(session, "R121", "c4", "c5", "swapped columns 4 and 5")
     keep = pl.Series(np.isnan(run.score) | (run.score == 0)) | score.str.contains(NOT_FINITE)
     bare = score.str.strip_prefix("+")
     negated = bare.str.strip_prefix("-").zip_with(bare.str.starts_with("-"), "-" + bare)
-    return draft.write(job, "R121", "c5", score.zip_with(keep, negated))
+    return draft.write(session, "R121", "c5", score.zip_with(keep, negated))
 
 
 def _repeated_ranks(run: RunView) -> Places:
@@ -439,22 +439,22 @@ def _natural(text: str) -> tuple[object, ...]:
 
 
 @fix_step("R120", "R122", "R123", "R124", "R125", "R126", "R127", "R128", order=150)
-def order_rows(draft: Draft, job: Job) -> Draft:
+def order_rows(draft: FileDraft, session: FixSession) -> FileDraft:
     """Number the ranks (R120, R122–R125), sort and group the rows (R126–R128)."""
     run = draft.run
     broken = {one.code: one.check(run) for one in (*_RANK_RULES, row_order, interleaved_queries)}
     counts = {code: hit.count for code, hit in broken.items() if hit is not None}
-    sort_queries = "R128" in job.requested and query_order.check(run) is not None
+    sort_queries = "R128" in session.requested and query_order.check(run) is not None
     if not sort_queries and not counts:
         return draft
     why = run.why_not_ordered
     if why is not None:
         for code in (*counts, *(["R128"] if sort_queries else [])):
-            job.skip(code, why)
+            session.skip(code, why)
         return draft
     number_ranks = not _RANK_CODES.isdisjoint(counts)
     if number_ranks and scores_reversed.check(run) is not None:
-        job.notes.append(
+        session.notes.append(
             "ranks not numbered: scores rise with rank (R121), so it is unknown which column is "
             "correct"
         )
@@ -467,9 +467,9 @@ def order_rows(draft: Draft, job: Job) -> Draft:
         order = ordered.rows(np.arange(run.n_rows))
     if sort_queries:
         order, n_moved = _queries_in_order(run, order)
-        job.done("R128", n_moved)
+        session.done("R128", n_moved)
     for code, count in counts.items():
-        job.done(code, count)
+        session.done(code, count)
     fields = draft.fields[order]
     if number_ranks:
         import polars as pl

@@ -17,7 +17,7 @@ from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import NOT_FINITE
 
 if TYPE_CHECKING:
-    from trectools_plus.validation.draft import Draft, Job
+    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 SCORE_FIELD = 5
 _C_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -111,18 +111,18 @@ def _fixed_scores(texts: Sequence[str]) -> tuple[list[str], str] | None:
 
 
 @fix_step("R110", order=50)
-def write_decimal_numbers(draft: Draft, job: Job) -> Draft:
+def write_decimal_numbers(draft: FileDraft, session: FixSession) -> FileDraft:
     """Write decimal numbers if every score has a decimal comma or a percent sign (R110)."""
     if not np.isnan(draft.run.score).any():
         return draft
     found = _fixed_scores(draft.fields["c5"].to_list())
     if found is None:
-        job.skip("R110", "not every score has a decimal comma, or a percent sign")
+        session.skip("R110", "not every score has a decimal comma, or a percent sign")
         return draft
     import polars as pl
 
     scores, what = found
-    return draft.write(job, "R110", "c5", pl.Series(scores), what)
+    return draft.write(session, "R110", "c5", pl.Series(scores), what)
 
 
 def _infinite_scores(run: RunView) -> Places:
