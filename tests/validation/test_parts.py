@@ -25,6 +25,7 @@ from trectools_plus.validation.parts import (
     NotInPartsError,
     SplitQueryError,
     ViewSettings,
+    has_common_documents,
     read_in_parts,
 )
 from trectools_plus.validation.registry import SCOPES, Rule
@@ -114,10 +115,8 @@ def in_parts(lines: list[bytes], n_queries: int, settings: ViewSettings) -> list
         view, _ = read_in_parts("run", chunks, settings, nothing)
     except NotInPartsError:
         return None
-    assert view.collected is not None
-    counts = view.collected.get("P105")
-    if counts is not None and not counts.has_common_documents:
-        return None  # P106 looks for prefixes and suffixes of all ids
+    if not has_common_documents(view, settings):
+        return None
     return [*check_view(view), *check_pair_view(settings.pair(view))]
 
 

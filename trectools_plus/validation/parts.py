@@ -33,7 +33,7 @@ from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks, regroup_queries
 from trectools_plus.processes import map_in_processes
 from trectools_plus.validation.catalogue import RULES
-from trectools_plus.validation.views.pairs import DocumentIds, PairView
+from trectools_plus.validation.views.pairs import DocumentIds, JudgedCounts, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import DocumentSwapSigns, RunView, ScoreSwapSigns
 from trectools_plus.validation.views.shape import SNIFFED_BYTES, Shape, wide_encoding
@@ -324,9 +324,16 @@ def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
         view, _ = read_in_parts(path, iter_query_chunks(path), settings, lambda _: ({}, None))
     except (NotInPartsError, TrectoolsPlusError):
         return None
-    counts = (view.collected or {}).get("P105")
-    # Rule P106 looks for a prefix or suffix of all ids.
-    return None if counts is not None and not counts.has_common_documents else view
+    return view if has_common_documents(view, settings) else None
+
+
+def has_common_documents(view: RunView, settings: ViewSettings) -> bool:
+    """Return whether the parts of a run share documents with the qrels, if there are any.
+
+    Otherwise the run is read as a whole: P101 and P106 compare all ids with those of the qrels.
+    """
+    counts = (view.collected or {}).get("P105", JudgedCounts())
+    return settings.qrels is None or counts.has_common_documents
 
 
 def _map_chunks(read: Callable[[_T], _R], path: str, items: Iterable[_T]) -> list[_R]:

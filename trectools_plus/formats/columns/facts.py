@@ -35,6 +35,12 @@ class Occurrences:
         return self.count > 0
 
     @classmethod
+    def of(cls, per_line: npt.NDArray[np.integer | np.bool_]) -> Occurrences:
+        """Return the occurrences, given their number on each line."""
+        count = int(per_line.sum())
+        return cls(count, (np.flatnonzero(per_line) + 1).astype(np.uint32)) if count else cls()
+
+    @classmethod
     def joined(cls, parts: Sequence[Occurrences], lines_before: Sequence[int]) -> Occurrences:
         """Return the occurrences in some parts of a file, each with the lines before it."""
         found = [
@@ -101,26 +107,26 @@ class FileFacts:
         has_controls: A line contains a byte from 1 to 31 that is not a blank, CR or LF.
     """
 
-    has_bom: bool
-    n_lines: int
-    n_lf: int
-    n_crlf: int
-    final_newline: bool
-    bare_cr: Occurrences
-    nul: Occurrences
-    bad_utf8: BadByte | None
-    encoding_guess: str | None
-    blank_lines: Occurrences
-    loose_rows: Occurrences
-    spaced_rows: int
-    tabbed_rows: int
-    form_feed_lines: Occurrences
-    long_lines: Occurrences
-    longest_line: int
+    has_bom: bool = False
+    n_lines: int = 0
+    n_lf: int = 0
+    n_crlf: int = 0
+    final_newline: bool = True
+    bare_cr: Occurrences = field(default_factory=Occurrences)
+    nul: Occurrences = field(default_factory=Occurrences)
+    bad_utf8: BadByte | None = None
+    encoding_guess: str | None = None
+    blank_lines: Occurrences = field(default_factory=Occurrences)
+    loose_rows: Occurrences = field(default_factory=Occurrences)
+    spaced_rows: int = 0
+    tabbed_rows: int = 0
+    form_feed_lines: Occurrences = field(default_factory=Occurrences)
+    long_lines: Occurrences = field(default_factory=Occurrences)
+    longest_line: int = 0
     longest_line_at: int | None = None
     stopped_at: int | None = None
     is_ascii: bool = False
-    has_controls: bool = True
+    has_controls: bool = False
 
     @classmethod
     def joined(cls, parts: Sequence[FileFacts]) -> FileFacts:
