@@ -22,6 +22,7 @@ from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
     Definition,
+    FloatArray,
     Measure,
     ScoredQueries,
 )
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trectools_plus.formats.tables import Qrels, Run
-    from trectools_plus.measures.definitions.base import FloatArray
     from trectools_plus.measures.judged import Grades, JudgedQueries
     from trectools_plus.measures.scoring.scores import ScoredFile
     from trectools_plus.validation.findings import Finding

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.columns import Fields
+from trectools_plus.formats.columns.columns import Columns, Fields
 from trectools_plus.formats.columns.decimals import (
     Decimals,
     WholeNumbers,
@@ -21,8 +21,6 @@ from trectools_plus.formats.columns.ids import Ids, Rows
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from trectools_plus.formats.columns.columns import Columns
 
 
 RUN_FIELDS = 6

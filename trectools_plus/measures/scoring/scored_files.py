@@ -16,7 +16,8 @@ from trectools_plus.formats.interchange.names import (
     columns_for_qrels,
     columns_for_run,
 )
-from trectools_plus.measures.judged import Judgments
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.judged import Grades, Judgments
 from trectools_plus.measures.scoring.scores import (
     IdMismatchError,
     ScoredFile,
@@ -33,8 +34,6 @@ from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run
-    from trectools_plus.measures.definitions.base import Measure
-    from trectools_plus.measures.judged import Grades
 
     Opened = tuple[Run | ScoredFile, tuple[Finding, ...]]
     """A run that was read or scored, and its findings that do not block scoring."""

@@ -40,7 +40,6 @@ from trectools_plus.validation.views.runs import RunView
 if TYPE_CHECKING:
     import polars as pl
 
-    from trectools_plus.measures.definitions.base import FloatArray, Measure
     from trectools_plus.ranking import ScorePrecision
 
 

@@ -6,19 +6,16 @@ import codecs
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.facts import guess_encoding
 from trectools_plus.formats.files.compression import SUFFIXES, Compression
 from trectools_plus.formats.files.content import BOM, FileContent
 from trectools_plus.text import on, quoted, visible
+from trectools_plus.validation.fixing import FixSession
 from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
 from trectools_plus.validation.views.shape import has_only_bare_cr, wide_encoding
 from trectools_plus.validation.views.tables import TableView
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.fixing import FixSession
 
 _SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
 

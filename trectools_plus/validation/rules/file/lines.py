@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from trectools_plus.formats.columns.facts import LONG_LINE_BYTES
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.text import plural
+from trectools_plus.validation.fixing import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.tables import TableView
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 _NOTHING = {"topics": "no topics", "testset": "no test cases"}
 

@@ -12,6 +12,7 @@ import numpy as np
 from trectools_plus.formats.columns.columns import Origin
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import in_all, number, on, plural, quoted, visible
+from trectools_plus.validation.fixing import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, Places, Value, fix_step
 from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.shape import fields_of
@@ -20,7 +21,6 @@ from trectools_plus.validation.views.tables import Numbers, TableView
 if TYPE_CHECKING:
     from trectools_plus.formats.interchange.detection import Format
     from trectools_plus.formats.interchange.names import KindName
-    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 BEIR_NAMES = ("query-id", "corpus-id", "score")
 

@@ -10,6 +10,7 @@ import numpy as np
 from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.findings import UNJUDGED
+from trectools_plus.validation.fixing import FileDraft, FixSession
 from trectools_plus.validation.id_matching import INVISIBLE, normal_form
 from trectools_plus.validation.registry import (
     JUDGED_CUTOFF,
@@ -27,8 +28,6 @@ from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 
 def _judged_counts(pair: PairView) -> JudgedCounts:

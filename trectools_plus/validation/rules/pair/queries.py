@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from trectools_plus.text import listed, plural, visible
+from trectools_plus.validation.fixing import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.tables import TableView
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 
 @rule(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.formats.columns.rows import QRELS_FIELDS
 from trectools_plus.text import on, plural, quoted
 from trectools_plus.validation.findings import DropIn
+from trectools_plus.validation.fixing import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.lines import odd_blanks
 from trectools_plus.validation.rules.file.shared import (
@@ -29,9 +29,6 @@ from trectools_plus.validation.rules.file.shared import (
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.shape import fields_of, other_format
 from trectools_plus.validation.views.tables import TableView
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 LAYOUT = "qid iter docid grade"
 _GRADE = r"^[+-]?[0-9]{1,3}$"

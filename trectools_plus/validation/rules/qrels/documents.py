@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from trectools_plus.formats.columns.ids import Flags
 from trectools_plus.text import number, plural, visible
+from trectools_plus.validation.fixing import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.shared import all_but_one, of_same_document
 from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.qrels import QrelsView
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 
 @rule(

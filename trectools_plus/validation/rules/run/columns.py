@@ -13,6 +13,7 @@ from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.writing import tag_of_path, valid_tag
 from trectools_plus.text import on, quoted
+from trectools_plus.validation.fixing import FileDraft, FixSession
 from trectools_plus.validation.registry import (
     LINES_KEPT,
     Hit,
@@ -27,7 +28,6 @@ from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.interchange.systems import Systems
-    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 
 def may_hold_documents(run: RunView) -> bool:

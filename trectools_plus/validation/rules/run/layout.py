@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import re
 from io import StringIO
-from typing import TYPE_CHECKING
 
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.text import on, plural, quoted
+from trectools_plus.validation.fixing import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
 from trectools_plus.validation.rules.file.lines import odd_blanks
@@ -27,9 +27,6 @@ from trectools_plus.validation.rules.run.columns import tag_for
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import fields_of
 from trectools_plus.validation.views.tables import TableView
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 LAYOUT = "qid Q0 docid rank score tag"
 DELIMITERS = {

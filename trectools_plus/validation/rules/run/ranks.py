@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import in_all, number, on, plural, quoted, visible
+from trectools_plus.validation.fixing import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, Kinds, Places, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.shared import (
     continues_after,
@@ -22,9 +22,6 @@ from trectools_plus.validation.rules.file.shared import (
 from trectools_plus.validation.views.order import Ordered, places_in_query
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import NOT_FINITE
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 RANK_FIELD = 4
 _NUMBERED = "numbered the ranks 1, 2, 3, … by score"

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import number, on, quoted
+from trectools_plus.validation.fixing import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.shared import number_text, places_of
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import NOT_FINITE
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.fixing import FileDraft, FixSession
 
 SCORE_FIELD = 5
 _C_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
