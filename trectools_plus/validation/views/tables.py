@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -269,23 +269,26 @@ class TableView:
         """Return ``line 5`` for messages; ``row 5`` for a table."""
         return str(self.place(row))
 
-    def places(self, rows: Rows, field: int | None = None, **first: Value) -> Places:
+    def places(
+        self, rows: Rows, field: int | None = None, **first: Value | Callable[[int], Value]
+    ) -> Places:
         """Return some rows, ascending, as places.
 
         Args:
             rows: The rows.
-            field: The field of the first row that has the fault.
-            **first: What the message says about the first row.
+            field: The field (from 1) whose column is reported, that of the first row.
+            first: What a message says about the first row: values, or functions of the row.
         """
         if not len(rows):
             return Places()
+        row = int(rows[0])
         return Places(
             len(rows),
             self.lines(rows),
-            None if field is None else self.column(rows[0], field),
-            self.query_id(rows[0]),
-            self.doc_id(rows[0]),
-            first,
+            None if field is None else self.column(row, field),
+            self.query_id(row),
+            self.doc_id(row),
+            {name: value(row) if callable(value) else value for name, value in first.items()},
         )
 
     def text(self, row: int, field: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from trectools_plus.formats.columns.columns import Origin
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import in_all, number, on, plural, quoted, visible
 from trectools_plus.validation.fixing import FileDraft, FixSession
-from trectools_plus.validation.registry import Hit, Places, Value, fix_step
+from trectools_plus.validation.registry import Hit, Places, fix_step
 from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.shape import fields_of
 from trectools_plus.validation.views.tables import Numbers, TableView
@@ -171,23 +171,6 @@ def _fits(fields: Sequence[str], patterns: Sequence[str]) -> bool:
     )
 
 
-def places_of(
-    table: TableView, rows: Rows, field: int | None = None, **first: Callable[[int], Value]
-) -> Places:
-    """Return some rows, ascending, as places.
-
-    Args:
-        table: The file.
-        rows: The rows.
-        field: The field of the first row that has the fault.
-        **first: What the message says about the first row, as functions of it.
-    """
-    if not len(rows):
-        return Places()
-    row = int(rows[0])
-    return table.places(rows, field, **{name: value(row) for name, value in first.items()})
-
-
 def number_text(table: TableView, row: int, field: int, value: float) -> str:
     """Return a number of a row as the file writes it, or a ``value`` of a table."""
     return number(value) if table.columns is None else table.text(row, field)
@@ -198,7 +181,7 @@ def returning_queries(table: TableView) -> Places:
     if not table.blocks.interleaved:
         return Places()
     rows = table.blocks.repeated_starts
-    return places_of(table, rows, before=lambda row: table.query_id(row - 1))
+    return table.places(rows, before=lambda row: table.query_id(row - 1))
 
 
 def continues_after(found: Places) -> str:

@@ -201,7 +201,7 @@ def _near_judgments(pair: PairView) -> Hit | None:
 @fix_step("P106", order=100)
 def map_document_ids(draft: FileDraft, session: FixSession) -> FileDraft:
     """Write document ids of a run as the qrels spell them (P106)."""
-    if "P106" not in session.requested or not draft.view.n_rows:
+    if not draft.view.n_rows:
         return draft
     if not isinstance(session.other, QrelsView):
         session.skip("P106", "it needs the qrels; add --qrels FILE")
@@ -213,11 +213,7 @@ def map_document_ids(draft: FileDraft, session: FixSession) -> FileDraft:
         written = ids.clone().scatter(rows, session.other.doc_ids.take(judgments).series())
     else:
         written = _without_affix(pair)
-    changed = int((written != ids).sum())
-    if not changed:
-        return draft
-    session.done("P106", changed)
-    return draft.with_fields(c3=written)
+    return draft.write(session, "P106", "c3", written)
 
 
 def _without_affix(pair: PairView) -> pl.Series:
@@ -313,10 +309,4 @@ def _retrieving_themselves(run: RunView) -> Rows:
 @fix_step("P110", order=110)
 def remove_self_retrieval(draft: FileDraft, session: FixSession) -> FileDraft:
     """Remove rows whose document id is the query id (P110)."""
-    if "P110" not in session.requested:
-        return draft
-    rows = _retrieving_themselves(draft.run)
-    if not len(rows):
-        return draft
-    session.done("P110", len(rows))
-    return draft.without_rows(rows)
+    return draft.drop(session, "P110", _retrieving_themselves(draft.run))

@@ -23,7 +23,6 @@ from trectools_plus.validation.registry import (
     fix_step,
     rule,
 )
-from trectools_plus.validation.rules.file.shared import places_of
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def may_hold_documents(run: RunView) -> bool:
 def _other_words(run: RunView) -> Places:
     """Rows with another word than Q0 in column 2."""
     rows = run.rows.second.differ_from("Q0")
-    return places_of(run, rows, 2, word=run.rows.second.text)
+    return run.places(rows, 2, word=run.rows.second.text)
 
 
 @rule(
@@ -212,7 +211,7 @@ def _bad_tags(run: RunView) -> Places:
         for tag in run.rows.tags.texts(first)
     ]
     rows = np.flatnonzero(np.array(is_bad)[number])
-    return places_of(run, rows, 6, tag=run.rows.tags.text)
+    return run.places(rows, 6, tag=run.rows.tags.text)
 
 
 @rule(

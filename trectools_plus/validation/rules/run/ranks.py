@@ -16,7 +16,6 @@ from trectools_plus.validation.fixing import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, Kinds, Places, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.shared import (
     continues_after,
-    places_of,
     returning_queries,
 )
 from trectools_plus.validation.views.order import Ordered, places_in_query
@@ -36,8 +35,7 @@ def _odd_ranks(run: RunView) -> Kinds:
     """Ranks that are not whole numbers, or negative (wrong), and those like ``1.0`` (pointed)."""
 
     def places(rows: Rows) -> Places:
-        return places_of(
-            run,
+        return run.places(
             rows,
             RANK_FIELD,
             text=lambda row: run.text(row, RANK_FIELD),
@@ -185,8 +183,7 @@ def _repeated_ranks(run: RunView) -> Places:
     """Rows with the rank of an earlier row of the query."""
     rows, places = _in_file_order(run.ranked, np.flatnonzero(run.ranked.rank_steps == 0) + 1)
     before = run.ranked.rows(places - 1)
-    return places_of(
-        run,
+    return run.places(
         rows,
         RANK_FIELD,
         rank=lambda row: number(run.rank[row]),
@@ -224,7 +221,7 @@ def _other_starts(run: RunView) -> Places:
     heads = ranked.heads
     heads = heads[~np.isnan(ranked.rank[heads]) & (ranked.rank[heads] != 1)]
     rows = np.sort(ranked.rows(heads))
-    return places_of(run, rows, rank=lambda row: number(run.rank[row]))
+    return run.places(rows, rank=lambda row: number(run.rank[row]))
 
 
 @rule(
@@ -260,8 +257,7 @@ def _gaps(run: RunView) -> Places:
     places = np.flatnonzero(ranked.rank_steps > 1) + 1
     places = places[~np.isin(ranked.query[places], unreadable)]
     rows, places = _in_file_order(ranked, places)
-    return places_of(
-        run,
+    return run.places(
         rows,
         RANK_FIELD,
         rank=lambda row: number(run.rank[row]),

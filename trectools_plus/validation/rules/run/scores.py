@@ -12,7 +12,7 @@ from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import number, on, quoted
 from trectools_plus.validation.fixing import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.file.shared import number_text, places_of
+from trectools_plus.validation.rules.file.shared import number_text
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.shape import NOT_FINITE
 
@@ -127,7 +127,7 @@ def _infinite_scores(run: RunView) -> Places:
     rows = np.flatnonzero(~np.isfinite(run.score))
     if run.columns is not None and len(rows):
         rows = rows[np.isinf(run.score[rows]) | _is_not_finite(run, rows)]
-    return places_of(run, rows, SCORE_FIELD, message=lambda row: _not_finite_message(run, row))
+    return run.places(rows, SCORE_FIELD, message=lambda row: _not_finite_message(run, row))
 
 
 @rule(
@@ -165,7 +165,7 @@ def _lost_scores(run: RunView) -> Places:
     rows = np.flatnonzero(run.score == 0)
     is_lost = [_NOT_ZERO.match(text) is not None for text in run.texts(SCORE_FIELD, rows)]
     rows = rows[np.array(is_lost, np.bool_)]
-    return places_of(run, rows, SCORE_FIELD, text=lambda row: run.text(row, SCORE_FIELD))
+    return run.places(rows, SCORE_FIELD, text=lambda row: run.text(row, SCORE_FIELD))
 
 
 @rule(
