@@ -65,6 +65,10 @@ class Grades:
         without = list(compress(self.query_ids, (self.highest < RELEVANT).tolist()))
         return ScoredQueries(self.query_ids, without, self.highest.tolist())
 
+    def ids_of(self, numbers: IntArray) -> list[str]:
+        """Return the ids of some queries."""
+        return [self.query_ids[number] for number in numbers.tolist()]
+
     def of_queries(self, numbers: IntArray) -> IntArray:
         """Return the positions of all judgments of some queries, grouped by query."""
         starts, ends = self.starts[numbers], self.starts[numbers + 1]

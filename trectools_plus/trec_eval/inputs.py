@@ -20,8 +20,7 @@ from trectools_plus.formats.columns.columns import Columns, iter_fields, scan_co
 from trectools_plus.formats.columns.decimals import Decimals, WholeNumbers
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
 from trectools_plus.formats.files.content import BOM, read_file
-from trectools_plus.measures.judged import IntArray, JudgedRun, Judgments
-from trectools_plus.measures.scoring.scores import judge_view
+from trectools_plus.measures.judged import Judgments
 from trectools_plus.trec_eval.arguments import Arguments
 from trectools_plus.trec_eval.output import notes_on_files
 from trectools_plus.validation.engine import (
@@ -120,7 +119,10 @@ def read_run(arguments: Arguments, judged: QrelsView, of_qrels: Sequence[Finding
     is_escaped = has_other_bytes(judged) or has_other_bytes(results)
     of_bytes: dict[str, list[Finding]] = {"qrels": [], "run": []}
     if is_escaped:
-        of_bytes = {view.kind: _findings_on_bytes(view) for view in (judged, results)}
+        of_bytes = {
+            view.kind: [finding for finding in check_view(view) if finding.code == "F103"]
+            for view in (judged, results)
+        }
         judged = QrelsView.of_file(_escaped(judged))
         results = RunView.for_scoring(_escaped(results), DEFAULT_MAX_DEPTH)
         of_qrels = _check_qrels(judged, arguments)
@@ -176,33 +178,6 @@ def _escaped(view: RunView | QrelsView) -> Columns:
     mark = BOM if source.data.startswith(BOM) else b""
     data = mark + escape_bytes(source.data[len(mark) :]).encode()
     return scan_columns(replace(source, data=data), view.columns.n_fields)
-
-
-def _findings_on_bytes(view: RunView | QrelsView) -> list[Finding]:
-    """Return the finding that the file is not UTF-8, if so."""
-    return [finding for finding in check_view(view) if finding.code == "F103"]
-
-
-def judge_input(data: Input, arguments: Arguments) -> tuple[list[str], JudgedRun]:
-    """Rank the documents, and look up the judged ones.
-
-    Args:
-        data: The files.
-        arguments: The version is used.
-
-    Returns:
-        All queries of the qrels, in byte order, and the ranks of their judged documents.
-    """
-    qrels = data.qrels
-    found = judge_view(data.run, qrels, precision=arguments.precision)
-    retrieved = np.zeros(len(qrels.query_ids), np.int64)
-    known = found.number >= 0
-    retrieved[found.number[known]] = found.lengths[known]
-    # The order of UTF-8 bytes is that of characters.
-    in_order = sorted(range(len(qrels.query_ids)), key=qrels.query_ids.__getitem__)
-    order: IntArray = np.array(in_order, np.int64)
-    run = qrels.judged_run(order, retrieved[order], found.judgments, found.ranks)
-    return [qrels.query_ids[number] for number in in_order], run
 
 
 def _refuse_where_it_stops(view: RunView | QrelsView, found: Sequence[Finding]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -12,17 +13,21 @@ import numpy.typing as npt
 
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.judged import IntArray, JudgedRun, Judgments
+from trectools_plus.measures.judged import JudgedRun, Judgments
 from trectools_plus.measures.providers.pytrec_eval import Request, score_requests
 from trectools_plus.measures.scoring.scored_files import has_errors
-from trectools_plus.measures.scoring.scores import JudgedPart, PartJudge, judge_file
+from trectools_plus.measures.scoring.scores import (
+    JudgedPart,
+    PartJudge,
+    judge_file,
+    judge_view,
+)
 from trectools_plus.trec_eval.arguments import Arguments, Requested
 from trectools_plus.trec_eval.inputs import (
     Input,
     as_judgments,
     escape_bytes,
     has_other_bytes,
-    judge_input,
     read_qrels,
     read_run,
     restore_bytes,
@@ -30,6 +35,7 @@ from trectools_plus.trec_eval.inputs import (
 from trectools_plus.trec_eval.output import Scores, Table, notes_on_files
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.parts import NotInPartsError
+from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     from trectools_plus.trec_eval.builtin import Scorer
@@ -63,15 +69,7 @@ def _score_in_chunks(
     arguments: Arguments, qrels: Judgments, of_qrels: Sequence[Finding]
 ) -> tuple[Scores, list[str]] | None:
     """Score a run in chunks; return ``None`` if it must be read as a whole."""
-
-    def score_part(judged: JudgedPart) -> QueryScores:
-        numbers, judged_run = judged.judged_run(qrels)
-        return score_queries(ids_of(numbers), judged_run, arguments)
-
-    def ids_of(numbers: IntArray) -> list[str]:
-        return [qrels.query_ids[number] for number in numbers.tolist()]
-
-    judge = PartJudge(qrels, score_part, precision=arguments.precision)
+    judge = PartJudge(qrels, partial(_score_part, qrels, arguments), precision=arguments.precision)
     try:
         run, findings, parts = judge_file(str(arguments.files[1]), judge)
     except NotInPartsError:
@@ -83,14 +81,7 @@ def _score_in_chunks(
         or (arguments.strict_input and has_errors(findings))
     ):
         return None
-    if arguments.complete:
-        in_run = set(run.query_ids)
-        missing = [at for at, one in enumerate(qrels.query_ids) if one not in in_run]
-        numbers, none = np.array(missing, np.int64), np.zeros(0, np.int64)
-        run_without = qrels.judged_run(numbers, np.zeros_like(numbers), none, none)
-        parts.append(score_queries(ids_of(numbers), run_without, arguments))
-    counts = len(qrels.query_ids), int((qrels.relevance > 0).sum())
-    scores = summarise_queries(parts, arguments, run.last_tag, counts)
+    scores = _summarise(parts, qrels, arguments, run)
     return scores, notes_on_files(findings, of_qrels)
 
 
@@ -120,36 +111,38 @@ def score(data: Input, arguments: Arguments) -> Scores:
     Raises:
         CheckFailedError: If no query has both results and judgments, as in trec_eval.
     """
-    query_ids, run = judge_input(data, arguments)
-    counts = len(query_ids), int((data.qrels.relevance > 0).sum())
     if data.is_escaped and arguments.only_query is not None:
         only_query = escape_bytes(arguments.only_query.encode("utf-8", "surrogateescape"))
         arguments = replace(arguments, only_query=only_query)
-    found = score_queries(query_ids, run, arguments)
-    scores = summarise_queries([found], arguments, data.run_id, counts)
+    judged = judge_view(data.run, data.qrels, precision=arguments.precision)
+    part = _score_part(data.qrels, arguments, judged)
+    scores = replace(_summarise([part], data.qrels, arguments, data.run), run_id=data.run_id)
     if not data.is_escaped:
         return scores
     restored = list(map(restore_bytes, scores.query_ids))
     return replace(scores, query_ids=restored, run_id=restore_bytes(scores.run_id))
 
 
-def summarise_queries(
-    parts: Sequence[QueryScores],
-    arguments: Arguments,
-    run_id: str,
-    counts: tuple[int, int],
-) -> Scores:
-    """Return the values to print, given those of all queries.
+def _score_part(qrels: Judgments, arguments: Arguments, judged: JudgedPart) -> QueryScores:
+    """Score the judged queries of a run, or of a part of one."""
+    numbers, run = judged.judged_run(qrels)
+    return score_queries(qrels.ids_of(numbers), run, arguments)
 
-    Args:
-        parts: The values.
-        arguments: The command line.
-        run_id: The last column of the run's last row.
-        counts: The number of queries in the qrels, and of judgments with a grade above 0.
+
+def _summarise(
+    parts: list[QueryScores], qrels: Judgments, arguments: Arguments, run: RunView
+) -> Scores:
+    """Return the values to print, given those of the queries of a run.
 
     Raises:
         CheckFailedError: If no query has both results and judgments, as in trec_eval.
     """
+    if arguments.complete:
+        in_run = set(run.query_ids)
+        missing = [at for at, one in enumerate(qrels.query_ids) if one not in in_run]
+        numbers, none = np.array(missing, np.int64), np.zeros(0, np.int64)
+        run_without = qrels.judged_run(numbers, np.zeros_like(numbers), none, none)
+        parts = [*parts, score_queries(qrels.ids_of(numbers), run_without, arguments)]
     parts = [part for part in parts if part.query_ids]
     if not parts:
         raise CheckFailedError(
@@ -165,7 +158,10 @@ def summarise_queries(
         for name in parts[0].values
     }
     in_order = [query_ids[at] for at in order]
-    return Scores(arguments.requested, in_order, values, run_id, *counts)
+    n_relevant = int((qrels.relevance > 0).sum())
+    return Scores(
+        arguments.requested, in_order, values, run.last_tag, len(qrels.query_ids), n_relevant
+    )
 
 
 def score_queries(query_ids: list[str], run: JudgedRun, arguments: Arguments) -> QueryScores:

@@ -403,8 +403,7 @@ def judge_for(qrels: Judgments, measures: Sequence[Measure]) -> PartJudge[Scored
 
     def score(judged: JudgedPart) -> ScoredPart:
         numbers, run = judged.judged_run(qrels)
-        ids = [qrels.query_ids[number] for number in numbers.tolist()]
-        return ScoredPart(numbers, score_judged(measures, ids, run))
+        return ScoredPart(numbers, score_judged(measures, qrels.ids_of(numbers), run))
 
     depth = deepest_rank_needed(measures)
     return PartJudge(qrels, score, depth=None if depth is None else max(depth, JUDGED_CUTOFF))
