@@ -65,21 +65,21 @@ class Input(Displayed):
     Attributes:
         qrels: The judgments; each pair once.
         run: The run.
-        run_id: The last column of the run's last row.
         notes: Notes on findings with which other commands or C trec_eval differ, one line each.
         is_escaped: Whether the ids are those of :func:`escape_bytes`.
     """
 
     qrels: Judgments
     run: RunView
-    run_id: str
     notes: list[str] = field(default_factory=list)
     is_escaped: bool = False
 
     @classmethod
     def from_tables(cls, qrels: Qrels, run: Run) -> Input:
         """Use tables in memory without validating them."""
-        return cls(Judgments.of(qrels), RunView.of_table(run), run.name)
+        view = RunView.of_table(run)
+        view.last_tag = run.name
+        return cls(Judgments.of(qrels), view)
 
 
 def read_input(arguments: Arguments) -> Input:
@@ -134,7 +134,7 @@ def read_run(arguments: Arguments, judged: QrelsView, of_qrels: Sequence[Finding
     pair = _showing_bytes(check_pair_view(PairView(results, judged)))
     _refuse(pair, arguments)
     notes = notes_on_files([*of_bytes["run"], *found, *pair], [*of_bytes["qrels"], *of_qrels])
-    return Input(judgments, _as_c_reads(results), results.last_tag, notes, is_escaped)
+    return Input(judgments, _as_c_reads(results), notes, is_escaped)
 
 
 def _check_qrels(judged: QrelsView, arguments: Arguments) -> list[Finding]:

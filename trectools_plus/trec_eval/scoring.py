@@ -116,7 +116,7 @@ def score(data: Input, arguments: Arguments) -> Scores:
         arguments = replace(arguments, only_query=only_query)
     judged = judge_view(data.run, data.qrels, precision=arguments.precision)
     part = _score_part(data.qrels, arguments, judged)
-    scores = replace(_summarise([part], data.qrels, arguments, data.run), run_id=data.run_id)
+    scores = _summarise([part], data.qrels, arguments, data.run)
     if not data.is_escaped:
         return scores
     restored = list(map(restore_bytes, scores.query_ids))
