@@ -21,8 +21,8 @@ from trectools_plus.measures import (
     parse_measures,
     score_runs,
 )
+from trectools_plus.measures.parser import ir_measures_labels, measure_labels
 from trectools_plus.measures.providers.user import BaseMeasure
-from trectools_plus.measures.registry import ir_measures_labels, measure_labels
 
 QRELS = [
     ("relevant", "1", "a", 1),

@@ -24,7 +24,7 @@ from trectools_plus.validation.id_matching import folded
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import Shape
+from trectools_plus.validation.views.tables import Shape
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from trectools_plus.formats.ir_datasets import is_catalogue_name
-from trectools_plus.measures.registry import plain_name
+from trectools_plus.measures.parser import plain_name
 
 _PLAIN = re.compile(r"(?P<label>[A-Za-z]+)(?:@(?P<cutoff>\d+))?")
 

@@ -36,7 +36,7 @@ from trectools_plus.validation.rules.qrels.grades import HIGHEST_SCORED
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import fields_of
+from trectools_plus.validation.views.tables import fields_of
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run

@@ -32,8 +32,7 @@ from trectools_plus.validation.registry import (
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import Shape
-from trectools_plus.validation.views.tables import TableView
+from trectools_plus.validation.views.tables import Shape, TableView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run, Topics

@@ -36,7 +36,7 @@ from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.views.pairs import DocumentIds, JudgedCounts, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import DocumentSwapSigns, RunView, ScoreSwapSigns
-from trectools_plus.validation.views.shape import SNIFFED_BYTES, Shape, wide_encoding
+from trectools_plus.validation.views.tables import SNIFFED_BYTES, Shape, wide_encoding
 
 _BYTES_PER_PROCESS = 4 << 20
 """The smallest share of a file for which starting a process saves time."""

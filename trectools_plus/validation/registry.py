@@ -347,11 +347,6 @@ class Rule:
         """Return whether some findings of this rule block scoring."""
         return self.blocks_scoring and (self.severity is Severity.ERROR or self.may_be_error)
 
-    @property
-    def deletes_or_rewrites(self) -> bool:
-        """Return whether its fix can delete rows, or rewrite scores or grades."""
-        return self.rule_fix is not None and bool(self.rule_fix.effect)
-
     def finding(self, hit: Hit, path: str, *, every_line: bool = False) -> Finding:
         """Return the finding for a hit in the file ``path``.
 

@@ -22,7 +22,7 @@ from trectools_plus.validation.fixes import fix_qrels, fix_run
 from trectools_plus.validation.registry import Hit, Rule
 from trectools_plus.validation.rendering import RENDERERS, render
 
-CHANGING = [rule for rule in CATALOGUE if rule.deletes_or_rewrites]
+CHANGING = [rule for rule in CATALOGUE if rule.rule_fix is not None and rule.rule_fix.effect]
 FIXED = [rule for rule in CATALOGUE if rule.rule_fix and {"run", "qrels"} & set(rule.fixed_kinds)]
 RUN = "1 Q0 d1 1 9.5 t\n1 Q0 d2 2 8.0 t\n1 Q0 d3 3 7.25 t\n2 Q0 d1 1 7.5 t\n2 Q0 d2 2 7.0 t\n"
 QRELS = "1 0 d1 2\n1 0 d2 0\n1 0 d3 1\n2 0 d1 1\n2 0 d2 0\n"
@@ -117,7 +117,7 @@ MESSY = {
 @pytest.mark.parametrize("rule", FIXED, ids=lambda rule: rule.code)
 def test_all_other_fixes_keep_what_is_scored(tmp_path: Path, rule: Rule) -> None:
     for kind, text in MESSY.items():
-        is_safe = kind in rule.fixed_kinds and not rule.deletes_or_rewrites
+        is_safe = kind in rule.fixed_kinds and rule not in CHANGING
         codes = (rule.code,) if is_safe else ()
         path, fixed = tmp_path / kind, tmp_path / f"fixed-{kind}"
         path.write_bytes(text.encode())

@@ -48,7 +48,7 @@ from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import Shape
+from trectools_plus.validation.views.tables import Shape
 
 _EXPECTED_OF_FETCHED_RUNS = frozenset({"P101", "P105", "P106"})
 """Rules that detect a run of another collection. A fetched run is always of this collection, so

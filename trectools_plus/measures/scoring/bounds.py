@@ -60,11 +60,6 @@ class TieCounts:
     in_32_bits: Ties
     in_64_bits: Ties
 
-    @property
-    def pairs_only_in_32_bits(self) -> int:
-        """The number of adjacent pairs whose scores are equal in 32 bits but not in 64."""
-        return self.in_32_bits.pairs - self.in_64_bits.pairs
-
     def as_dict(self) -> dict[str, Any]:
         """Return the counts as plain JSON values; cutoffs become strings."""
         return {

@@ -24,7 +24,7 @@ from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, FixStep, Phase
 from trectools_plus.validation.rules.file.encoding import log_compression
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import wide_encoding
+from trectools_plus.validation.views.tables import wide_encoding
 
 MAX_LOST_ROWS = 0.02
 """The greatest share of the rows that a fix that interprets columns may lose."""

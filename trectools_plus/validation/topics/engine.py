@@ -45,7 +45,7 @@ from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding
 from trectools_plus.validation.rules.topics.topics import recorded_hit
 from trectools_plus.validation.topics.cases import read_test_set
-from trectools_plus.validation.views.shape import Shape, has_only_bare_cr, wide_encoding
+from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, wide_encoding
 from trectools_plus.validation.views.topics import Content, Kind, Problems, TopicsView
 
 _N_FIELDS = 2

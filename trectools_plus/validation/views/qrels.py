@@ -13,8 +13,7 @@ from trectools_plus.formats.columns.ids import PairTable
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.validation.id_matching import folded
 from trectools_plus.validation.views.order import Repeats
-from trectools_plus.validation.views.shape import Shape, shape_of_qrels
-from trectools_plus.validation.views.tables import Numbers, TableView
+from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of_qrels
 
 if TYPE_CHECKING:
     import polars as pl

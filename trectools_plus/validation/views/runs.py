@@ -18,8 +18,7 @@ from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.validation.views.order import Ordered, Ranks, places_in_query
-from trectools_plus.validation.views.shape import Shape, shape_of_run
-from trectools_plus.validation.views.tables import Numbers, TableView
+from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of_run
 
 if TYPE_CHECKING:
     import polars as pl

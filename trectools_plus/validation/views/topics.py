@@ -20,8 +20,7 @@ from trectools_plus.formats.topic_records.model import Topic, TopicProblem, repo
 from trectools_plus.validation.registry import SeverityName
 from trectools_plus.validation.texts import language_of_folder, primary_language
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.shape import Shape
-from trectools_plus.validation.views.tables import TableView
+from trectools_plus.validation.views.tables import Shape, TableView
 
 Kind = Literal["topics", "testset"]
 

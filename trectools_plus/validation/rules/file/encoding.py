@@ -14,8 +14,7 @@ from trectools_plus.formats.files.content import BOM, FileContent
 from trectools_plus.text import on, quoted, visible
 from trectools_plus.validation.fixing import FixSession
 from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
-from trectools_plus.validation.views.shape import has_only_bare_cr, wide_encoding
-from trectools_plus.validation.views.tables import TableView
+from trectools_plus.validation.views.tables import TableView, has_only_bare_cr, wide_encoding
 
 _SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
 

@@ -15,8 +15,7 @@ from trectools_plus.text import in_all, number, on, plural, quoted, visible
 from trectools_plus.validation.fixing import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, Places, fix_step
 from trectools_plus.validation.views.order import Repeats
-from trectools_plus.validation.views.shape import fields_of
-from trectools_plus.validation.views.tables import Numbers, TableView
+from trectools_plus.validation.views.tables import Numbers, TableView, fields_of
 
 if TYPE_CHECKING:
     from trectools_plus.formats.interchange.detection import Format

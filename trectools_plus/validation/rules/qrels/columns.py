@@ -27,8 +27,7 @@ from trectools_plus.validation.rules.file.shared import (
     too_many_values,
 )
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.shape import fields_of, other_format
-from trectools_plus.validation.views.tables import TableView
+from trectools_plus.validation.views.tables import TableView, fields_of, other_format
 
 LAYOUT = "qid iter docid grade"
 _GRADE = r"^[+-]?[0-9]{1,3}$"

@@ -25,8 +25,7 @@ from trectools_plus.validation.rules.file.shared import (
 )
 from trectools_plus.validation.rules.run.columns import tag_for
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import fields_of
-from trectools_plus.validation.views.tables import TableView
+from trectools_plus.validation.views.tables import TableView, fields_of
 
 LAYOUT = "qid Q0 docid rank score tag"
 DELIMITERS = {

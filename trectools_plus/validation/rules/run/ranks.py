@@ -20,7 +20,7 @@ from trectools_plus.validation.rules.file.shared import (
 )
 from trectools_plus.validation.views.order import Ordered, places_in_query
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import NOT_FINITE
+from trectools_plus.validation.views.tables import NOT_FINITE
 
 RANK_FIELD = 4
 _NUMBERED = "numbered the ranks 1, 2, 3, … by score"

@@ -14,7 +14,7 @@ from trectools_plus.validation.fixing import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.shared import number_text
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import NOT_FINITE
+from trectools_plus.validation.views.tables import NOT_FINITE
 
 SCORE_FIELD = 5
 _C_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
