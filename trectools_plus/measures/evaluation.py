@@ -620,20 +620,18 @@ def refuse_unscorable(
     Raises:
         CheckFailedError: If there are errors that prevent scoring; it lists them.
     """
-    from trectools_plus.validation import check_pair, check_qrels, check_run, refuse_errors
-    from trectools_plus.validation.findings import NOTHING_JUDGED
+    from trectools_plus.validation.engine import check_view
+    from trectools_plus.validation.findings import refuse_errors
+    from trectools_plus.validation.loading import RunLoader
+    from trectools_plus.validation.views.qrels import QrelsView
+    from trectools_plus.validation.views.runs import RunView
 
-    of_qrels = check_qrels(qrels)
+    view = QrelsView.of_table(qrels)
+    of_qrels = check_view(view)
     refuse_errors(of_qrels, strict_input=strict_input)
-    of_runs = []
-    for run in runs:
-        findings = check_run(run)
-        refuse_errors(findings, strict_input=strict_input)
-        pair = check_pair(run, qrels)
-        if _accept_unjudged(measures):
-            pair = [one for one in pair if one.code != NOTHING_JUDGED]
-        refuse_errors(pair, strict_input=strict_input)
-        of_runs += findings + pair
+    accepts_unjudged = _accept_unjudged(measures)
+    loader = RunLoader(view, accepts_unjudged=accepts_unjudged, strict_input=strict_input)
+    of_runs = [finding for run in runs for finding in loader.check(RunView.of_table(run))]
     return of_runs, of_qrels
 
 

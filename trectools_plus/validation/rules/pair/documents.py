@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,11 +31,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def _judged_counts(pair: PairView) -> JudgedCounts:
-    """Counts of the documents of judged queries."""
-    return pair.judged_counts
-
-
 @rule(
     "P105",
     "nothing-judged",
@@ -52,7 +48,7 @@ def _judged_counts(pair: PairView) -> JudgedCounts:
     remedy="Check that the run is from the same collection as the qrels",
     drop_in="permissive",
     notes={"error": UNJUDGED},
-    collect=_judged_counts,
+    collect=attrgetter("judged_counts"),
 )
 def nothing_judged(pair: PairView, found: JudgedCounts) -> Hit | None:
     """No document of the run is judged, or few are."""
@@ -262,12 +258,6 @@ def document_not_in_collection(pair: PairView, found: Places) -> Hit | None:
     return found.hit(f"{doc_id} is not in the collection{of}", total=n_rows)
 
 
-def _results_that_are_the_query(pair: PairView) -> Places:
-    """Rows whose document id is the query id."""
-    rows = _retrieving_themselves(pair.run)
-    return pair.run.places(rows, 3)
-
-
 @rule(
     "P110",
     "self-retrieval",
@@ -286,7 +276,7 @@ def _results_that_are_the_query(pair: PairView) -> Places:
     example="run.txt:1: info P110: query 1 retrieves document 1. Remove such rows if the queries "
     "are documents.",
     remedy="Remove such rows if the queries are documents",
-    collect=_results_that_are_the_query,
+    collect=lambda pair: pair.run.places(_retrieving_themselves(pair.run), 3),
 )
 def self_retrieval(pair: PairView, found: Places) -> Hit | None:
     """A query retrieves a document with the id of the query."""

@@ -209,18 +209,25 @@ def map_query_ids(draft: FileDraft, session: FixSession) -> FileDraft:
 )
 def query_not_in_topics(pair: PairView) -> Hit | None:
     """A query of the run is not a topic."""
-    if pair.topic_ids is None or pair.report_on != "run":
+    return _not_topics(pair, pair.run) if pair.report_on == "run" else None
+
+
+def _not_topics(pair: PairView, table: TableView) -> Hit | None:
+    """Return the hit for queries of the run, or of the qrels, that are not topics."""
+    if pair.topic_ids is None:
         return None
     topics = set(pair.topic_ids)
-    extra = [query_id for query_id in pair.run_ids if query_id not in topics]
+    extra = [query_id for query_id in table.query_ids if query_id not in topics]
     if not extra:
         return None
+    is_judged = table.kind == "qrels"
     what = "not a topic" if len(extra) == 1 else "not topics"
     return Hit(
-        f"{_query(extra, 'is', 'are', len(pair.run_ids))} {what}",
-        _first_lines(pair.run, extra),
+        f"{_query(extra, 'is', 'are', len(table.query_ids))} {'judged but ' * is_judged}{what}",
+        _first_lines(table, extra),
         len(extra),
         query_id=extra[0],
+        total=len(table.query_ids) if is_judged else None,
     )
 
 
@@ -273,20 +280,9 @@ def topic_not_in_run(pair: PairView) -> Hit | None:
 )
 def judged_not_in_topics(pair: PairView) -> Hit | None:
     """A judged query is not a topic."""
-    if pair.topic_ids is None or pair.qrels is None or pair.report_on != "qrels":
+    if pair.qrels is None or pair.report_on != "qrels":
         return None
-    topics = set(pair.topic_ids)
-    extra = [query_id for query_id in pair.qrels_ids if query_id not in topics]
-    if not extra:
-        return None
-    what = "not a topic" if len(extra) == 1 else "not topics"
-    return Hit(
-        f"{_query(extra, 'is', 'are', len(pair.qrels_ids))} judged but {what}",
-        _first_lines(pair.qrels, extra),
-        len(extra),
-        query_id=extra[0],
-        total=len(pair.qrels_ids),
-    )
+    return _not_topics(pair, pair.qrels)
 
 
 def _query(ids: list[str], singular: str, several: str, n_queries: int) -> str:

@@ -225,7 +225,7 @@ def wrong_kind(qrels: QrelsView) -> Hit | None:
     return Hit(message, [qrels.shape.first_line or 1])
 
 
-@rule(
+odd_spacing = rule(
     "Q106",
     "odd-spacing",
     on="qrels",
@@ -238,10 +238,7 @@ def wrong_kind(qrels: QrelsView) -> Hit | None:
     example="qrels.txt:2: warning Q106: form feed or vertical tab between columns; not every "
     "reader splits there. Put one blank between columns.",
     remedy="Put one blank between columns",
-)
-def odd_spacing(qrels: QrelsView) -> Hit | None:
-    """Columns are separated by a form feed or vertical tab."""
-    return odd_blanks(qrels)
+)(odd_blanks)
 
 
 @rule(
