@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -138,18 +138,21 @@ class Ids:
     @classmethod
     def of_series(cls, texts: pl.Series) -> Ids:
         """Return the texts of a column of strings without nulls."""
-        data = join_texts(texts).encode()
-        ends = np.cumsum(texts.str.len_bytes().to_numpy(), dtype=np.int64)
-        starts = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
-        return cls.of(Text.of(data.replace(_NUL, _FOR_NUL)), starts, ends)
+        lengths = texts.str.len_bytes().to_numpy()
+        return cls._of_bytes(join_texts(texts).encode(), lengths)
 
     @classmethod
     def of_texts(cls, texts: Iterable[str]) -> Ids:
         """Return some texts."""
         data = [one.encode() for one in texts]
-        ends = np.cumsum(list(map(len, data)), dtype=np.int64)
+        return cls._of_bytes(b"".join(data), list(map(len, data)))
+
+    @classmethod
+    def _of_bytes(cls, data: bytes, lengths: npt.ArrayLike) -> Ids:
+        """Return texts that follow one another."""
+        ends = np.cumsum(lengths, dtype=np.int64)
         starts = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
-        return cls.of(Text.of(b"".join(data).replace(_NUL, _FOR_NUL)), starts, ends)
+        return cls.of(Text.of(data.replace(_NUL, _FOR_NUL)), starts, ends)
 
     @classmethod
     def constant(cls, text: str, n_rows: int) -> Ids:
@@ -306,21 +309,18 @@ class Ids:
 
     def rows_beyond_ascii(self) -> Rows:
         """Return the rows with texts that are not ASCII, or longer than ``MAX_WORDS``."""
-        high = self.words[0] & _HIGH
-        for word in self.words[1:MAX_WORDS]:
-            high |= word & _HIGH
-        for word in self.words[MAX_WORDS:]:
-            high |= word
-        return np.flatnonzero(high)
+        return self._rows_with(lambda word: word & _HIGH)
 
     def rows_that_fold(self) -> Rows:
         """Return the rows of :meth:`rows_beyond_ascii`, and those with a letter from A to Z."""
-        high = np.zeros(len(self), np.uint64)
-        for word in self.words[:MAX_WORDS]:
-            high |= (word & _HIGH) | _upper(word)
-        for word in self.words[MAX_WORDS:]:
-            high |= word
-        return np.flatnonzero(high)
+        return self._rows_with(lambda word: (word & _HIGH) | _upper(word))
+
+    def _rows_with(self, flag: Callable[[Word], Word]) -> Rows:
+        """Return the rows with a flagged word, or with texts longer than ``MAX_WORDS``."""
+        flags = np.zeros(len(self), np.uint64)
+        for number, word in enumerate(self.words):
+            flags |= flag(word) if number < MAX_WORDS else word
+        return np.flatnonzero(flags)
 
     @cached_property
     def has_upper(self) -> bool:

@@ -481,10 +481,6 @@ class TableView:
             return RowNumber(row + 1)
         return LineNumber(self.line_numbers[row])
 
-    def at_line(self, row: int) -> str:
-        """Return ``line 5`` for messages; ``row 5`` for a table."""
-        return str(self.place(row))
-
     def places(
         self, rows: Rows, field: int | None = None, **first: Value | Callable[[int], Value]
     ) -> Places:

@@ -70,7 +70,7 @@ def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
     here, there = number(qrels.grade[row]), number(qrels.grade[first])
     return qrels.places(again.row, 4).hit(
         f"{visible(qrels.doc_id(row))} has grade {here} here but {there} on "
-        f"{qrels.at_line(first)}, in query {visible(qrels.query_id(row))}{more}",
+        f"{qrels.place(first)}, in query {visible(qrels.query_id(row))}{more}",
         effect=f"deletes {plural(len(again), 'judgment')}; the remaining grade decides the gain "
         "of a document",
     )

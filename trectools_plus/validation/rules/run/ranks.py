@@ -413,7 +413,7 @@ def query_order(run: RunView) -> Hit | None:
     row = int(run.blocks.first_rows[at])
     more = f" ({len(places):,} such places in all)" if len(places) > 1 else ""
     return Hit(
-        f"query {visible(ids[at])} ({run.at_line(row)}) comes after query {visible(ids[at - 1])}"
+        f"query {visible(ids[at])} ({run.place(row)}) comes after query {visible(ids[at - 1])}"
         f"{more}",
         count=len(places),
         query_id=ids[at],
