@@ -179,7 +179,7 @@ class ReadPart(Generic[_T]):
             view.document_swap_signs,
             view.score_swap_signs,
             view.has_unreadable_scores,
-            {code: found for code, found in collected.items() if found.count} | further,
+            {**{code: found for code, found in collected.items() if found.count}, **further},
             result,
         )
 

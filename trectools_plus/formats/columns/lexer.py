@@ -296,8 +296,10 @@ class Lexer:
 
     def _tidy_chunk(self, rows: bytes | memoryview, n_rows: int, **facts: Any) -> LexedChunk:
         """Return a chunk of tidy rows."""
-        kind = "tabbed_rows" if self.separator == b"\t" else "spaced_rows"
-        found = FileFacts(n_lines=n_rows, **{kind: n_rows}, **facts)
+        n_tabbed = n_rows if self.separator == b"\t" else 0
+        found = FileFacts(
+            n_lines=n_rows, tabbed_rows=n_tabbed, spaced_rows=n_rows - n_tabbed, **facts
+        )
         return LexedChunk(rows, found, np.arange(1, n_rows + 1, dtype=np.uint32))
 
     def _lex(self, chunk: bytes, begin: int) -> LexedChunk:
