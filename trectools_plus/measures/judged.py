@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from trectools_plus.formats.columns.ids import Ids, PairTable
 from trectools_plus.measures.definitions.base import RELEVANT, ScoredQueries
-from trectools_plus.validation.id_matching import folded
+from trectools_plus.validation.id_matching import unify_spellings
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -432,10 +432,10 @@ class Judgments(Grades):
         return PairTable.of(self.doc_ids, self.query)
 
     @cached_property
-    def _folded_table(self) -> PairTable:
+    def _unified_table(self) -> PairTable:
         if self.doc_ids is self.view.doc_ids:
-            return self.view.folded_pairs
-        folds = folded(self.doc_ids)
+            return self.view.unified_pairs
+        folds = unify_spellings(self.doc_ids)
         return self._table if folds is self.doc_ids else PairTable.of(folds, self.query)
 
     def numbers(self, query_ids: Sequence[str]) -> IntArray:
@@ -455,9 +455,9 @@ class Judgments(Grades):
         return self._table.has_any(doc_ids)
 
     @property
-    def has_folded_ids(self) -> bool:
+    def has_unified_ids(self) -> bool:
         """Return whether folding changes no document id, so that only ids of runs need it."""
-        return self._folded_table is self._table
+        return self._unified_table is self._table
 
     def other_spellings(
         self, query: IntArray, doc_ids: Ids, judged: IntArray
@@ -467,15 +467,17 @@ class Judgments(Grades):
         Args:
             query: Query numbers.
             doc_ids: Documents.
-            judged: Positions of the judged pairs; not used if :attr:`has_folded_ids`.
+            judged: Positions of the judged pairs; not used if :attr:`has_unified_ids`.
 
         Returns:
             Positions of such pairs, ascending, and the judgment of each.
         """
-        rows = doc_ids.rows_that_fold() if self.has_folded_ids else np.arange(len(doc_ids))
-        found, judgments = self._folded_table.find(folded(doc_ids.take(rows)), query[rows])
+        rows = doc_ids.rows_to_unify() if self.has_unified_ids else np.arange(len(doc_ids))
+        found, judgments = self._unified_table.find(
+            unify_spellings(doc_ids.take(rows)), query[rows]
+        )
         rows = rows[found]
-        if self.has_folded_ids:  # a judged id is the id of its judgment
+        if self.has_unified_ids:  # a judged id is the id of its judgment
             is_other = ~doc_ids.take(rows).equal(self.doc_ids.take(judgments))
         else:
             is_other = np.isin(rows, judged, invert=True)

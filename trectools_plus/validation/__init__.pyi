@@ -2,7 +2,7 @@
 # __all__.
 
 from trectools_plus.validation.catalogue import CATALOGUE as CATALOGUE
-from trectools_plus.validation.conversion import Converted as Converted
+from trectools_plus.validation.conversion import ConvertedTable as ConvertedTable
 from trectools_plus.validation.conversion import convert_qrels as convert_qrels
 from trectools_plus.validation.conversion import convert_run as convert_run
 from trectools_plus.validation.conversion import convert_runs as convert_runs

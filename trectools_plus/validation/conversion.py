@@ -28,7 +28,7 @@ _FORM_CODES = frozenset({"R103", "R105", "Q101", "Q103"})
 
 
 @dataclass(frozen=True)
-class Converted(Generic[_Content]):
+class ConvertedTable(Generic[_Content]):
     """A run or qrels in another format.
 
     Attributes:
@@ -49,7 +49,7 @@ def convert_run(
     source_format: str | None = None,
     tag: str | None = None,
     columns: ColumnNames | None = None,
-) -> Converted[Run]:
+) -> ConvertedTable[Run]:
     """Read a run in any supported format.
 
     Args:
@@ -74,7 +74,7 @@ def convert_run(
 
 def convert_runs(
     path: str | Path, *, source_format: str | None = None, columns: ColumnNames | None = None
-) -> dict[str, Converted[Run]]:
+) -> dict[str, ConvertedTable[Run]]:
     """Read a run in any supported format, or the runs of a table of several systems.
 
     Returns:
@@ -91,7 +91,7 @@ def convert_runs(
     return {name: _convert_run(system, None) for name, system in view.systems.items()}
 
 
-def _convert_run(view: RunView, tag: str | None) -> Converted[Run]:
+def _convert_run(view: RunView, tag: str | None) -> ConvertedTable[Run]:
     findings = _check(view)
     columns = view.columns
     assert columns is not None
@@ -101,12 +101,12 @@ def _convert_run(view: RunView, tag: str | None) -> Converted[Run]:
     if len(tags) > 1:
         notes = (*notes, f"the tag {name} replaces the tags {listed(tags)}")
     notes = (*notes, *notes_on_findings(findings))
-    return Converted(view.table(name), source_name, notes)
+    return ConvertedTable(view.table(name), source_name, notes)
 
 
 def convert_qrels(
     path: str | Path, *, source_format: str | None = None, columns: ColumnNames | None = None
-) -> Converted[Qrels]:
+) -> ConvertedTable[Qrels]:
     """Read qrels in any supported format; see :func:`convert_run`.
 
     Args:
@@ -127,7 +127,7 @@ def convert_qrels(
     assert view.columns is not None
     source_name, notes = _describe(view.columns)
     notes = (*notes, *notes_on_findings((), findings))
-    return Converted(view.table(str(path)), source_name, notes)
+    return ConvertedTable(view.table(str(path)), source_name, notes)
 
 
 def _read(

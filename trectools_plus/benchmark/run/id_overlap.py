@@ -6,7 +6,7 @@ from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.text import listed, plural, visible
-from trectools_plus.validation.id_matching import common_affix, fold, near_matches
+from trectools_plus.validation.id_matching import common_affix, near_matches, unify_spelling
 
 _SHOWN = 3
 
@@ -73,7 +73,7 @@ def _check_documents(corpus: DocumentCollection, qrels: Qrels, dataset: str) -> 
 
 def _explain(known: list[str], judged: list[str]) -> str | None:
     """Describe the difference in spelling of document ids that are otherwise equal."""
-    if not set(map(fold, judged)).isdisjoint(map(fold, known)):
+    if not set(map(unify_spelling, judged)).isdisjoint(map(unify_spelling, known)):
         return "they differ in case, Unicode normal form or invisible characters: use the same ids"
     for side, ours, theirs in (("corpus", known, judged), ("qrels", judged, known)):
         affix = common_affix(ours, theirs)

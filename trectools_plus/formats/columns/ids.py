@@ -311,7 +311,7 @@ class Ids:
         """Return the rows with texts that are not ASCII, or longer than ``MAX_WORDS``."""
         return self._rows_with(lambda word: word & _HIGH)
 
-    def rows_that_fold(self) -> Rows:
+    def rows_to_unify(self) -> Rows:
         """Return the rows of :meth:`rows_beyond_ascii`, and those with a letter from A to Z."""
         return self._rows_with(lambda word: (word & _HIGH) | _upper(word))
 

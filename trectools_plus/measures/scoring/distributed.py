@@ -34,7 +34,7 @@ from trectools_plus.validation.parts import NotInPartsError, ReadPart, join_part
 from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.scoring.scored_files import Opened, RunOpener
+    from trectools_plus.measures.scoring.scored_files import OpenedRun, RunOpener
 
 _Read = ReadPart[ScoredPart | None]
 
@@ -92,7 +92,7 @@ class PartScorer:
         """Scores the views of chunks."""
         return judge_for(self.judgments, self.opener.measures)
 
-    def __call__(self, part: Part) -> list[Opened] | _Read | None:
+    def __call__(self, part: Part) -> list[OpenedRun] | _Read | None:
         """Score a part; return ``None`` if the caller has to score the file.
 
         Raises:
@@ -125,7 +125,7 @@ def score_on_workers(
     qrels: Qrels,
     opener: RunOpener,
     progress: Progress = no_progress,
-) -> dict[str, list[Opened]]:
+) -> dict[str, list[OpenedRun]]:
     """Score the run files that workers can read and that have no errors.
 
     Args:
@@ -152,10 +152,10 @@ def score_on_workers(
         """Report the number of files completed with the first ``n_parts`` parts."""
         progress("scoring", bisect_right(ends, n_parts), len(ends))
 
-    found: dict[str, list[list[Opened] | _Read | None]] = {}
+    found: dict[str, list[list[OpenedRun] | _Read | None]] = {}
     for part, result in zip(parts, workers.map(scorer, parts, report), strict=True):
         found.setdefault(part.path, []).append(result)
-    opened: dict[str, list[Opened]] = {}
+    opened: dict[str, list[OpenedRun]] = {}
     for path, results in found.items():
         if isinstance(results[0], list):
             opened[path] = results[0]
@@ -177,8 +177,8 @@ def _parts(path: str, measures: Sequence[Measure]) -> Iterator[Part]:
 
 
 def _join_parts(
-    path: str, results: Sequence[list[Opened] | _Read | None], scorer: PartScorer
-) -> Opened | None:
+    path: str, results: Sequence[list[OpenedRun] | _Read | None], scorer: PartScorer
+) -> OpenedRun | None:
     """Join the chunks of a file; ``None`` if one could not be scored."""
     read = [result for result in results if isinstance(result, ReadPart)]
     if len(read) < len(results):

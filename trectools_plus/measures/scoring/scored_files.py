@@ -35,7 +35,7 @@ from trectools_plus.validation.views.runs import RunView
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run
 
-    Opened = tuple[Run | ScoredFile, tuple[Finding, ...]]
+    OpenedRun = tuple[Run | ScoredFile, tuple[Finding, ...]]
     """A run that was read or scored, and its findings that do not block scoring."""
 
 
@@ -99,7 +99,7 @@ def open_files(
         qrels, strict_input=strict_input, columns=columns_for_qrels(columns)
     )
     opener = RunOpener(tuple(measures), low_memory, strict_input, columns_for_run(columns))
-    scored: dict[str, list[Opened]] = {}
+    scored: dict[str, list[OpenedRun]] = {}
     if (workers := current_workers()) is not None:
         from trectools_plus.measures.scoring.distributed import score_on_workers
 
@@ -107,7 +107,7 @@ def open_files(
         progress = no_progress
     judgments = Judgments.of_view(judged)
 
-    def open_run(path: str) -> list[Opened]:
+    def open_run(path: str) -> list[OpenedRun]:
         return scored[path] if path in scored else opener.open(path, judged, judgments)
 
     opened = _open_each(runs, open_run, progress)
@@ -134,7 +134,7 @@ class RunOpener:
     strict_input: bool
     columns: ColumnNames | None = None
 
-    def open(self, path: str, qrels: QrelsView, judgments: Judgments) -> list[Opened]:
+    def open(self, path: str, qrels: QrelsView, judgments: Judgments) -> list[OpenedRun]:
         """Open a run, or each run of a table of several systems.
 
         Args:
@@ -150,7 +150,7 @@ class RunOpener:
                 pass
         accepts_unjudged = any(measure.sees_unjudged for measure in self.measures)
         loader = RunLoader(qrels, accepts_unjudged=accepts_unjudged, strict_input=self.strict_input)
-        opened: list[Opened] = []
+        opened: list[OpenedRun] = []
         for name, view in open_runs(path, self.columns):
             if self.low_memory and view.is_arranged:
                 raise _not_in_trec_form(view)
@@ -162,7 +162,7 @@ class RunOpener:
                 opened.append(loader.load(view, name))
         return opened
 
-    def _score_in_parts(self, path: str, judgments: Judgments) -> Opened:
+    def _score_in_parts(self, path: str, judgments: Judgments) -> OpenedRun:
         """Score a run without its rows in memory.
 
         Raises:
@@ -211,10 +211,10 @@ def _not_in_trec_form(view: RunView) -> UsageError:
 
 
 def _open_each(
-    paths: Sequence[str], open_run: Callable[[str], list[Opened]], progress: Progress
-) -> list[Opened]:
+    paths: Sequence[str], open_run: Callable[[str], list[OpenedRun]], progress: Progress
+) -> list[OpenedRun]:
     """Open every run, and report the errors of all runs together."""
-    opened: list[Opened] = []
+    opened: list[OpenedRun] = []
     errors: list[CheckFailedError | InputError] = []
     for done, path in enumerate(paths):
         progress("scoring", done, len(paths))

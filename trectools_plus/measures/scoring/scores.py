@@ -268,7 +268,7 @@ def _rows_to_look_up(
     """Return the rows of judged queries, only down to ``depth`` if the result is the same."""
     grouped = view.grouped
     is_ranked = depth is not None and grouped.row is None and grouped.scores_fall
-    if depth is not None and is_ranked and qrels.has_folded_ids:
+    if depth is not None and is_ranked and qrels.has_unified_ids:
         rows = grouped.first_places(depth)
     else:
         rows = np.arange(view.n_rows)

@@ -64,9 +64,9 @@ from trectools_plus.validation.views.topics import (
     JUDGMENTS_SCHEMA,
     LANGUAGES_SCHEMA,
     Cases,
-    Content,
     Kind,
     Problems,
+    TopicsContent,
     table_of,
 )
 
@@ -196,7 +196,7 @@ Judged = tuple[str, Node, float | None, str | None]
 """Document id, its node, its grade (``None`` if it is not a whole number), and its span."""
 
 
-def read_test_set(tree: Tree, problems: Problems | None = None) -> Content:
+def read_test_set(tree: Tree, problems: Problems | None = None) -> TopicsContent:
     """Read a test set from its tree.
 
     Args:
@@ -231,12 +231,12 @@ class _Reader:
         self._judged: set[str] = set()
         self._languages: list[tuple[int, str | None, str]] = []
 
-    def content(self) -> Content:
+    def content(self) -> TopicsContent:
         """Return what was read so far."""
         judgments = pl.DataFrame(self._judgments, schema=JUDGMENTS_SCHEMA, orient="row")
         languages = pl.DataFrame(self._languages, schema=LANGUAGES_SCHEMA, orient="row")
         topics = table_of(self._topics, self.problems)
-        return Content(topics, self.problems, judgments, self._kind, languages, self._cases)
+        return TopicsContent(topics, self.problems, judgments, self._kind, languages, self._cases)
 
     def read(self, root: Node) -> None:
         try:

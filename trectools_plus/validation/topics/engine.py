@@ -46,7 +46,7 @@ from trectools_plus.validation.findings import FileReport, Finding
 from trectools_plus.validation.rules.topics.topics import recorded_hit
 from trectools_plus.validation.topics.cases import read_test_set
 from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, wide_encoding
-from trectools_plus.validation.views.topics import Content, Kind, Problems, TopicsView
+from trectools_plus.validation.views.topics import Kind, Problems, TopicsContent, TopicsView
 
 _N_FIELDS = 2
 """Id and text."""
@@ -83,7 +83,7 @@ def read_view(
     if source.overlong is not None:
         start += source.overlong.head.decode("utf-8", "replace")
     form = form or form_of(source.path, start)
-    content, shape = Content.of_topics([], Problems()), Shape()
+    content, shape = TopicsContent.of_topics([], Problems()), Shape()
     if wide_encoding(columns) is not None or has_only_bare_cr(columns):
         # A finding about the encoding or line ends explains all other problems.
         shape = Shape("not-text", first_line=1)
@@ -98,7 +98,7 @@ def read_view(
     return TopicsView(columns, "tsv" if form == "blank" else form, content, shape)
 
 
-def _read(text: str, form: Form, options: TopicOptions) -> Content:
+def _read(text: str, form: Form, options: TopicOptions) -> TopicsContent:
     if form == "json" or form == "yaml":
         return _read_tree(text, form, options)
     if form == "csv":
@@ -121,21 +121,21 @@ def _read(text: str, form: Form, options: TopicOptions) -> Content:
             options = DEFAULTS  # without a header, there are no names of fields
         topics = read_text(text, form, options, problems.add, notes.append)
     # A header of TSV is a finding.
-    return Content.of_topics(topics, problems, () if form == "tsv" else notes)
+    return TopicsContent.of_topics(topics, problems, () if form == "tsv" else notes)
 
 
-def _unreadable(problem: TopicProblem, kind: Kind = "topics") -> Content:
+def _unreadable(problem: TopicProblem, kind: Kind = "topics") -> TopicsContent:
     """Return the content of a file with one problem, without topics."""
     problems = Problems()
     problems.add(problem)
-    return Content.of_topics([], problems, kind=kind)
+    return TopicsContent.of_topics([], problems, kind=kind)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     return ((number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), 1))
 
 
-def _read_tree(text: str, form: Literal["json", "yaml"], options: TopicOptions) -> Content:
+def _read_tree(text: str, form: Literal["json", "yaml"], options: TopicOptions) -> TopicsContent:
     try:
         tree = parse_document(text, form)
     except TreeError as error:
@@ -148,10 +148,10 @@ def _read_tree(text: str, form: Literal["json", "yaml"], options: TopicOptions) 
     report_constants(tree, problems.add)
     notes: list[str] = []
     topics = make_topics(records, options, problems.add, notes.append)
-    return Content.of_topics(topics, problems, notes)
+    return TopicsContent.of_topics(topics, problems, notes)
 
 
-def _first_line(text: str, form: Form, content: Content) -> int | None:
+def _first_line(text: str, form: Form, content: TopicsContent) -> int | None:
     """Return the line on which the data begins; ``None`` for an empty file."""
     if content.entries.is_empty() and not content.problems:
         return None

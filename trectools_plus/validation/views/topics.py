@@ -108,7 +108,7 @@ class Cases:
 
 
 @dataclass(slots=True)
-class Content:
+class TopicsContent:
     """The readable content of a file.
 
     Attributes:
@@ -139,7 +139,7 @@ class Content:
         problems: Problems,
         notes: Sequence[str] = (),
         kind: Kind = "topics",
-    ) -> Content:
+    ) -> TopicsContent:
         """Return the content of a file of topics; report empty texts (T121).
 
         Args:
@@ -181,7 +181,7 @@ class TopicsView(TableView):
         read_as: The format and the fields that were read, if they are not the usual ones.
     """
 
-    def __init__(self, columns: Columns, form: Form, content: Content, shape: Shape) -> None:
+    def __init__(self, columns: Columns, form: Form, content: TopicsContent, shape: Shape) -> None:
         super().__init__(columns.source.path, columns, shape)
         self.kind = content.kind
         self.form = form
