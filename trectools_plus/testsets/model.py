@@ -17,7 +17,7 @@ from pydantic import (
 
 from trectools_plus.display import Content
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.topic_schema import (
+from trectools_plus.formats.topic_records.schema import (
     DOC_ID_KEYS,
     GRADE_KEYS,
     GRADED_KEYS,

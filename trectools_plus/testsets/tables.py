@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels, Topics
-from trectools_plus.formats.topic_schema import NOTE_KEYS, NOTE_WORDS
+from trectools_plus.formats.topic_records.schema import NOTE_KEYS, NOTE_WORDS
 from trectools_plus.testsets.model import TestSet, format_error
 
 QUERY_FIELDS = NOTE_KEYS

@@ -19,7 +19,7 @@ from trectools_plus.formats.trec_files import read_run
 from trectools_plus.measures import open_files, parse_measures
 from trectools_plus.validation import load_run, validate_qrels, validate_run
 from trectools_plus.validation.conversion import convert_run, convert_runs
-from trectools_plus.validation.fixes import fix_run
+from trectools_plus.validation.fixes.engine import fix_run
 
 QUERIES = [f"q{number}" for number in range(6)]
 Row = tuple[str, str, str, float]

@@ -18,7 +18,7 @@ from trectools_plus.validation import (
     validate_qrels,
     validate_run,
 )
-from trectools_plus.validation.fixes import fix_qrels, fix_run
+from trectools_plus.validation.fixes.engine import fix_qrels, fix_run
 from trectools_plus.validation.registry import Hit, Rule
 from trectools_plus.validation.rendering import RENDERERS, render
 

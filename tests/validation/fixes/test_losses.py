@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.fixes import FixOptions, fix_qrels, fix_run
-from trectools_plus.validation.fixes.engine import apply_step
-from trectools_plus.validation.fixing import FileDraft, FixSession
+from trectools_plus.validation.fixes.engine import apply_step, fix_qrels, fix_run
+from trectools_plus.validation.fixes.session import FileDraft, FixOptions, FixSession
 from trectools_plus.validation.registry import FixStep
 
 INTERPRETING = {"Q101", "Q103", "Q135", "Q143", "R101", "R102", "R103", "R105", "R107", "R108"}

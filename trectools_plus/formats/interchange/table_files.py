@@ -24,7 +24,7 @@ from trectools_plus.formats.interchange.names import (
     find_fields,
     normalize,
 )
-from trectools_plus.formats.topic_schema import TABLE_TEXTS
+from trectools_plus.formats.topic_records.schema import TABLE_TEXTS
 from trectools_plus.text import shortened
 
 SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-separated"}

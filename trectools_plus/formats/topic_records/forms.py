@@ -30,13 +30,13 @@ from trectools_plus.formats.topic_records.model import (
     report_repeated_keys,
     syntax_problem,
 )
+from trectools_plus.formats.topic_records.schema import ID_KEYS, TEXT_KEYS
 from trectools_plus.formats.topic_records.trees import (
     find_records,
     find_topics_header,
     has_judgments,
     parse_table,
 )
-from trectools_plus.formats.topic_schema import ID_KEYS, TEXT_KEYS
 from trectools_plus.text import listed, visible
 
 Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json", "csv"] | LineForm

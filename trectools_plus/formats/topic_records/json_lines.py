@@ -40,8 +40,8 @@ from trectools_plus.formats.topic_records.model import (
     report_repeated_keys,
     syntax_problem,
 )
+from trectools_plus.formats.topic_records.schema import LINE_ID_KEYS, TEXT_KEYS
 from trectools_plus.formats.topic_records.trees import records_of_line
-from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS
 from trectools_plus.text import listed, quoted
 
 _KNOWN = {"id": (LINE_ID_KEYS, "--id-field"), "text": (TEXT_KEYS, "--text-fields")}

@@ -19,7 +19,7 @@ from trectools_plus.formats.topic_records.model import (
     Topic,
     TopicProblem,
 )
-from trectools_plus.formats.topic_schema import is_header
+from trectools_plus.formats.topic_records.schema import is_header
 from trectools_plus.text import plural, quoted, visible
 
 LineForm = Literal["priority", "colon", "labelled", "comma", "semicolon", "pipe", "blank", "smart"]

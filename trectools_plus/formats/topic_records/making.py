@@ -16,7 +16,7 @@ from trectools_plus.formats.topic_records.model import (
     TopicOptions,
     TopicProblem,
 )
-from trectools_plus.formats.topic_schema import (
+from trectools_plus.formats.topic_records.schema import (
     JOINED_TEXTS,
     LINE_ID_KEYS,
     LONG_TEXTS,

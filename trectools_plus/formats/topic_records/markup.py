@@ -25,7 +25,7 @@ from trectools_plus.formats.topic_records.model import (
     TopicProblem,
     syntax_problem,
 )
-from trectools_plus.formats.topic_schema import XML_ID_KEYS
+from trectools_plus.formats.topic_records.schema import XML_ID_KEYS
 from trectools_plus.text import listed, visible
 
 _TOP = re.compile(r"<top(?:\s[^>]*)?>(.*?)(?=</?top[\s>]|\Z)", re.DOTALL | re.IGNORECASE)

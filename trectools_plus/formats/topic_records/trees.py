@@ -40,7 +40,13 @@ from trectools_plus.formats.topic_records.model import (
     TopicOptions,
     TopicProblem,
 )
-from trectools_plus.formats.topic_schema import CASE_KEYS, ID_KEYS, JUDGED_KEYS, TEXT_KEYS, TOP_KEYS
+from trectools_plus.formats.topic_records.schema import (
+    CASE_KEYS,
+    ID_KEYS,
+    JUDGED_KEYS,
+    TEXT_KEYS,
+    TOP_KEYS,
+)
 
 _SEPARATORS = (";", "|", ",")
 """Separators of several document ids or grades in one value, in order of preference."""

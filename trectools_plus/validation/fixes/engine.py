@@ -18,8 +18,8 @@ from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import as_qrels_view, as_run_view
 from trectools_plus.validation.findings import FileReport
+from trectools_plus.validation.fixes.session import FileDraft, FixOptions, FixSession, LineNumbers
 from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
-from trectools_plus.validation.fixing import FileDraft, FixOptions, FixSession, LineNumbers
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, FixStep, Phase
 from trectools_plus.validation.rules.file.encoding import log_compression
 from trectools_plus.validation.views.qrels import QrelsView

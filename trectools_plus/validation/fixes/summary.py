@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trectools_plus.display import Displayed
 from trectools_plus.text import plural, visible
-from trectools_plus.validation.fixing import Applied, LineNumbers
+from trectools_plus.validation.fixes.session import Applied, LineNumbers
 
 _LONGEST_SHOWN = 500
 

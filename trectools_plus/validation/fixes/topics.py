@@ -16,7 +16,7 @@ from trectools_plus.formats.topic_records.forms import Form, form_of
 from trectools_plus.formats.topic_records.json_lines import iter_json_lines
 from trectools_plus.formats.topic_records.lines import with_tab
 from trectools_plus.formats.topic_records.model import DEFAULTS, TopicProblem
-from trectools_plus.formats.topic_schema import is_header
+from trectools_plus.formats.topic_records.schema import is_header
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.fixes.engine import (
@@ -25,8 +25,8 @@ from trectools_plus.validation.fixes.engine import (
     refuse_overwriting,
     write_fixed_copy,
 )
+from trectools_plus.validation.fixes.session import FixOptions, FixSession, LineNumbers
 from trectools_plus.validation.fixes.summary import FixSummary
-from trectools_plus.validation.fixing import FixOptions, FixSession, LineNumbers
 from trectools_plus.validation.topics.cases import read_test_set
 from trectools_plus.validation.views.topics import Problems
 

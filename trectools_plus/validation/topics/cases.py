@@ -44,7 +44,7 @@ from trectools_plus.formats.topic_records.model import (
     report_constants,
     report_repeated_keys,
 )
-from trectools_plus.formats.topic_schema import (
+from trectools_plus.formats.topic_records.schema import (
     CASE_KEYS,
     GRADED_KEYS,
     ID_KEYS,

@@ -12,7 +12,7 @@ from trectools_plus.formats.columns.facts import guess_encoding
 from trectools_plus.formats.files.compression import SUFFIXES, Compression
 from trectools_plus.formats.files.content import BOM, FileContent
 from trectools_plus.text import on, quoted, visible
-from trectools_plus.validation.fixing import FixSession
+from trectools_plus.validation.fixes.session import FixSession
 from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
 from trectools_plus.validation.views.tables import TableView, has_only_bare_cr, wide_encoding
 

@@ -7,7 +7,7 @@ import numpy as np
 from trectools_plus.formats.columns.facts import LONG_LINE_BYTES
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.text import plural
-from trectools_plus.validation.fixing import FileDraft, FixSession
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.tables import TableView
 

@@ -12,7 +12,7 @@ import numpy as np
 from trectools_plus.formats.columns.columns import Origin
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import in_all, number, on, plural, quoted, visible
-from trectools_plus.validation.fixing import FileDraft, FixSession
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, Places, fix_step
 from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.tables import Numbers, TableView, fields_of

@@ -11,7 +11,7 @@ import numpy as np
 from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.findings import UNJUDGED
-from trectools_plus.validation.fixing import FileDraft, FixSession
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.id_matching import INVISIBLE, normal_form
 from trectools_plus.validation.registry import (
     JUDGED_CUTOFF,

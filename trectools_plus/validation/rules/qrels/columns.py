@@ -11,7 +11,7 @@ import numpy as np
 from trectools_plus.formats.columns.rows import QRELS_FIELDS
 from trectools_plus.text import on, plural, quoted
 from trectools_plus.validation.findings import DropIn
-from trectools_plus.validation.fixing import FileDraft, FixSession
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.lines import odd_blanks
 from trectools_plus.validation.rules.file.shared import (

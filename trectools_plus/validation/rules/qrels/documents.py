@@ -6,7 +6,7 @@ import numpy as np
 
 from trectools_plus.formats.columns.ids import Flags
 from trectools_plus.text import number, plural, visible
-from trectools_plus.validation.fixing import FileDraft, FixSession
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.shared import all_but_one, of_same_document
 from trectools_plus.validation.views.order import Repeats

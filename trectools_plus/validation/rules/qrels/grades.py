@@ -9,7 +9,7 @@ import numpy as np
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER, INTEGRAL
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import listed, number, on, plural, quoted, visible
-from trectools_plus.validation.fixing import FileDraft, FixSession
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, RuleFix, SeverityName, fix_step, rule
 from trectools_plus.validation.rules.file.shared import conversion_remedy, convertible, number_text
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2

@@ -15,7 +15,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.formats.writing import tag_of_path, valid_tag
 from trectools_plus.text import number, on, quoted, visible
-from trectools_plus.validation.fixing import FileDraft, FixSession
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import (
     LINES_KEPT,
     Hit,

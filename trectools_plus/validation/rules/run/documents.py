@@ -8,7 +8,7 @@ import numpy as np
 
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.text import plural, visible
-from trectools_plus.validation.fixing import FileDraft, FixSession
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import TREC_MAX_DEPTH, Hit, Places, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.shared import all_but_one, number_text, of_same_document
 from trectools_plus.validation.rules.run.columns import may_hold_documents

@@ -9,7 +9,7 @@ from io import StringIO
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.text import on, plural, quoted
-from trectools_plus.validation.fixing import FileDraft, FixSession
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
 from trectools_plus.validation.rules.file.lines import odd_blanks

@@ -12,7 +12,7 @@ import numpy as np
 
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import in_all, number, on, plural, quoted, visible
-from trectools_plus.validation.fixing import FileDraft, FixSession
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, Kinds, Places, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.shared import (
     continues_after,

@@ -10,7 +10,7 @@ import numpy as np
 
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import number, on, quoted
-from trectools_plus.validation.fixing import FileDraft, FixSession
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.shared import number_text
 from trectools_plus.validation.views.runs import RunView

@@ -14,7 +14,7 @@ import numpy as np
 
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.text import number, plural, visible
-from trectools_plus.validation.fixing import FileDraft, FixSession
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, Kinds, Places, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.shared import number_text
 from trectools_plus.validation.rules.run.ranks import by_score
