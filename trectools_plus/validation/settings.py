@@ -140,36 +140,37 @@ def _settings(path: Path, table: Any) -> Settings:
 
 def _value(key: str, value: Any, where: str) -> Any:
     """Check the type of a value, and convert it; codes become upper case."""
-    if key == "profile" and isinstance(value, str):
-        return value
-    if key.startswith("max-") and type(value) is int and value >= 1:
-        return value
-    if key == "strict" and isinstance(value, bool):
-        return value
-    if key in ("select", "ignore") and _is_list_of_codes(value):
-        return tuple(code.upper() for code in value)
-    if (
-        key == "per-file-ignores"
-        and isinstance(value, dict)
-        and all(map(_is_list_of_codes, value.values()))
-    ):
-        return {pattern: tuple(code.upper() for code in codes) for pattern, codes in value.items()}
-    raise UsageError(f"'{key}' expects {_EXPECTED[key]} but got {value!r}", where=where)
+    expected, is_valid = _CHECKS[key]
+    if not is_valid(value):
+        raise UsageError(f"'{key}' expects {expected} but got {value!r}", where=where)
+    if isinstance(value, list):
+        return tuple(map(str.upper, value))
+    if isinstance(value, dict):
+        return {pattern: tuple(map(str.upper, codes)) for pattern, codes in value.items()}
+    return value
 
 
 def _is_list_of_codes(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(code, str) and code for code in value)
 
 
-_EXPECTED = {
-    "profile": "the name of a profile",
-    "max-depth": "a whole number of at least 1",
-    "max-tag-length": "a whole number of at least 1",
-    "select": "a list of rule codes",
-    "ignore": "a list of rule codes",
-    "strict": "true or false",
-    "per-file-ignores": "a table of patterns with lists of rule codes",
+def _is_limit(value: Any) -> bool:
+    return type(value) is int and value >= 1
+
+
+_CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "profile": ("the name of a profile", lambda value: isinstance(value, str)),
+    "max-depth": ("a whole number of at least 1", _is_limit),
+    "max-tag-length": ("a whole number of at least 1", _is_limit),
+    "select": ("a list of rule codes", _is_list_of_codes),
+    "ignore": ("a list of rule codes", _is_list_of_codes),
+    "strict": ("true or false", lambda value: isinstance(value, bool)),
+    "per-file-ignores": (
+        "a table of patterns with lists of rule codes",
+        lambda value: isinstance(value, dict) and all(map(_is_list_of_codes, value.values())),
+    ),
 }
+"""By key: the expected value in words, and its test."""
 
 
 @dataclass(frozen=True, slots=True)

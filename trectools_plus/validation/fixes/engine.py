@@ -47,8 +47,7 @@ def apply_step(step: FixStep, draft: FileDraft, session: FixSession) -> FileDraf
     interpreting = [
         one.code
         for one in done
-        if one.code is not None
-        and (rule_fix := session.rules[one.code].rule_fix) is not None
+        if (rule_fix := session.rules[one.code].rule_fix) is not None
         and rule_fix.interprets_columns
     ]
     lost = _describe_loss(draft, after) if interpreting else None

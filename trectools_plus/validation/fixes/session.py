@@ -55,14 +55,14 @@ class Applied:
     """A fix that was applied.
 
     Attributes:
-        code: The rule's code; ``None`` for a change without a rule.
+        code: The rule's code.
         name: The rule's name.
         count: Number of places that broke the rule.
         what: A description of the change, in the past tense.
         deleted: Number of rows that were deleted.
     """
 
-    code: str | None
+    code: str
     name: str
     count: int
     what: str

@@ -91,9 +91,8 @@ class FixSummary(Displayed):
             done = self.repacked or "copied"
             lines = [f"{self.path}: nothing was fixed, {done} to {self.output}"]
         for one in self.applied if self.output is not None else ():
-            label = f"{one.code} {one.name}" if one.code else one.name
             deleted = ", rows deleted" if one.deleted else ""
-            lines.append(f"  {label}: {one.what} ({one.count:,}{deleted})")
+            lines.append(f"  {one.code} {one.name}: {one.what} ({one.count:,}{deleted})")
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines) + "\n"
 
