@@ -92,7 +92,9 @@ def iter_topics(
     if is_catalogue_name(shown):
         yield from open_catalogue(shown).iter_queries()
         return
-    found = _iter_usable(iter_lines(path), shown, options, note or _ignore, lambda: read_file(path))
+    found = _iter_usable(
+        iter_lines(path), shown, options, note or (lambda _: None), lambda: read_file(path)
+    )
     for _, query_id, text in found:
         yield query_id, text
 
@@ -138,10 +140,6 @@ def _bare_cr(path: str, line: int, before: bytes) -> FormatError:
         column=len(before.decode("utf-8", "replace")) + 1,
         remedy="convert the line ends to LF: topics validate FILE --fix OUT",
     )
-
-
-def _ignore(_: str) -> None:
-    """Ignore a note."""
 
 
 def _iter_usable(

@@ -33,6 +33,7 @@ BLANKS = " "
 """Any number of spaces and tabs."""
 
 _EXCEL_SEPARATOR = re.compile(r"sep=.")
+"""The line by which Excel names the separator."""
 _BARE_CR = re.compile("\r(?!\n)")
 _SPLIT_BLANKS = re.compile(r"[ \t\x0b\x0c]+")
 _CSV_FIELD_BYTES = 1 << 24
@@ -117,7 +118,8 @@ def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | 
     """
     for number, line in enumerate(text[:_HEAD].split("\n"), 1):
         line = line.removesuffix("\r")
-        if not line.strip(" \t\v\f") or line.startswith("#") or _is_excel_line(number, line):
+        is_excel = number == 1 and _EXCEL_SEPARATOR.fullmatch(line) is not None
+        if not line.strip(" \t\v\f") or line.startswith("#") or is_excel:
             continue
         if line.lstrip().startswith(("{", "[", "<")):  # JSON or XML
             return None
@@ -129,11 +131,6 @@ def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | 
                 return Header(number, line, tuple(names), separator)
         return None
     return None
-
-
-def _is_excel_line(number: int, line: str) -> bool:
-    """Return whether a line is ``sep=;``, by which Excel names the separator."""
-    return number == 1 and _EXCEL_SEPARATOR.fullmatch(line) is not None
 
 
 def read_table(text: str, header: Header) -> HeadedTable:
