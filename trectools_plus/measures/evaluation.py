@@ -19,6 +19,11 @@ from trectools_plus.choices import NoRelevant as NoRelevant
 from trectools_plus.display import Content, Displayed, as_cell, draw, text_table
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.formats.interchange.names import (
+    column_names,
+    columns_for_qrels,
+    columns_for_run,
+)
 from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
     Definition,
@@ -29,6 +34,7 @@ from trectools_plus.measures.definitions.base import (
 from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import MAX_TABLE_ROWS, listed, plural
+from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +44,6 @@ if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run
     from trectools_plus.measures.judged import Grades, JudgedQueries
     from trectools_plus.measures.scoring.scores import ScoredFile
-    from trectools_plus.validation.findings import Finding
 
 
 AnyName = str | Measure
@@ -473,12 +478,6 @@ def evaluate(
             same name.
     """
     averaging = check_averaging(missing, no_relevant)
-    from trectools_plus.formats.interchange.names import (
-        column_names,
-        columns_for_qrels,
-        columns_for_run,
-    )
-    from trectools_plus.validation.findings import notes_on_findings
     from trectools_plus.validation.inputs import as_qrels, as_runs
     from trectools_plus.validation.loading import (
         RunLoader,
@@ -621,7 +620,6 @@ def refuse_unscorable(
         CheckFailedError: If there are errors that prevent scoring; it lists them.
     """
     from trectools_plus.validation.engine import check_view
-    from trectools_plus.validation.findings import refuse_errors
     from trectools_plus.validation.loading import RunLoader
     from trectools_plus.validation.views.qrels import QrelsView
     from trectools_plus.validation.views.runs import RunView
