@@ -20,8 +20,8 @@ from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.measures.scoring import distributed
 from trectools_plus.measures.scoring.distributed import Part, PartScorer
-from trectools_plus.measures.scoring.scored_files import RunOpener, open_files
-from trectools_plus.measures.scoring.scores import ScoredFile
+from trectools_plus.measures.scoring.scored_files import open_files
+from trectools_plus.measures.scoring.scores import RunOpener, ScoredFile
 from trectools_plus.validation import load_qrels
 
 from .conftest import kill

@@ -24,6 +24,7 @@ from trectools_plus.measures.judged import Judgments
 from trectools_plus.measures.scoring.scores import (
     SETTINGS,
     PartJudge,
+    RunOpener,
     ScoredFile,
     ScoredPart,
     depend_on_grades_only,
@@ -34,7 +35,7 @@ from trectools_plus.validation.parts import NotInPartsError, ReadPart, join_part
 from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.scoring.scored_files import OpenedRun, RunOpener
+    from trectools_plus.measures.scoring.scores import OpenedRun
 
 _Read = ReadPart[ScoredPart | None]
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import CheckFailedError, InputError, UsageError, raise_all
-from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.interchange.names import (
     ColumnNames,
     columns_for_qrels,
@@ -19,24 +15,17 @@ from trectools_plus.formats.interchange.names import (
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.judged import Grades, Judgments
 from trectools_plus.measures.scoring.scores import (
-    IdMismatchError,
+    RunOpener,
     ScoredFile,
     depend_on_grades_only,
-    score_file,
-    score_view,
 )
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.findings import Finding, Severity, notes_on_findings
-from trectools_plus.validation.loading import RunLoader, open_runs, open_valid_qrels
-from trectools_plus.validation.parts import NotInPartsError, SplitQueryError
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.loading import open_valid_qrels
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run
-
-    OpenedRun = tuple[Run | ScoredFile, tuple[Finding, ...]]
-    """A run that was read or scored, and its findings that do not block scoring."""
+    from trectools_plus.measures.scoring.scores import OpenedRun
 
 
 class OpenedFiles(NamedTuple):
@@ -116,98 +105,6 @@ def open_files(
     found = [run for run, _ in opened]
     all_scored = all(isinstance(run, ScoredFile) for run in found)
     return OpenedFiles(judgments if all_scored else judged.table(qrels), found, notes)
-
-
-@dataclass(frozen=True)
-class RunOpener:
-    """Opens runs: scores them, or reads them if a measure depends on document ids.
-
-    Attributes:
-        measures: The measures to compute, each once.
-        low_memory: Read every run in chunks.
-        strict_input: Refuse every error, also those that change no figure.
-        columns: The columns of some fields in tables.
-    """
-
-    measures: tuple[Measure, ...]
-    low_memory: bool
-    strict_input: bool
-    columns: ColumnNames | None = None
-
-    def open(self, path: str, qrels: QrelsView, judgments: Judgments) -> list[OpenedRun]:
-        """Open a run, or each run of a table of several systems.
-
-        Args:
-            path: The file.
-            qrels: The judgments.
-            judgments: The same.
-        """
-        is_scored = depend_on_grades_only(self.measures)
-        if is_scored and self.columns is None:
-            try:
-                return [self._score_in_parts(path, judgments)]
-            except NotInPartsError:
-                pass
-        accepts_unjudged = any(measure.sees_unjudged for measure in self.measures)
-        loader = RunLoader(qrels, accepts_unjudged=accepts_unjudged, strict_input=self.strict_input)
-        opened: list[OpenedRun] = []
-        for name, view in open_runs(path, self.columns):
-            if self.low_memory and view.is_arranged:
-                raise _not_in_trec_form(view)
-            if is_scored:
-                findings = loader.check(view)
-                run = score_view(view, name, judgments, self.measures)
-                opened.append((run, findings))
-            else:
-                opened.append(loader.load(view, name))
-        return opened
-
-    def _score_in_parts(self, path: str, judgments: Judgments) -> OpenedRun:
-        """Score a run without its rows in memory.
-
-        Raises:
-            NotInPartsError: If it must be read as a whole.
-        """
-        score = partial(score_file, path, judgments, self.measures, strict_input=self.strict_input)
-        if self.low_memory:
-            _require_regular_file(path)
-        try:
-            try:
-                scored, findings = score()
-            except SplitQueryError:
-                if not self.low_memory:
-                    raise
-                scored, findings = score(regroup=True)
-        except IdMismatchError:
-            if not self.low_memory:
-                raise
-            raise CheckFailedError(
-                "its query or document ids differ from those of the qrels, perhaps only in "
-                "spelling",
-                where=path,
-                remedy=f"see: trectools-plus runs validate {path} --qrels QRELS",
-            ) from None
-        return scored, tuple(findings)
-
-
-def _require_regular_file(path: str) -> None:
-    """Refuse standard input and pipes, which cannot be read twice."""
-    if not can_be_read_twice(path) and (path == "-" or Path(path).exists()):
-        raise UsageError(
-            "is not a regular file, and --low-memory reads it more than once",
-            where=path,
-            remedy="write it to a file first",
-        )
-
-
-def _not_in_trec_form(view: RunView) -> UsageError:
-    assert view.columns is not None
-    assert view.columns.origin is not None
-    return UsageError(
-        f"--low-memory reads only TREC form, and this is {view.columns.origin.format}",
-        where=view.path,
-        remedy=f"leave it out, or convert the run: runs convert {view.path} --output run.txt",
-    )
 
 
 def _open_each(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.errors import CheckFailedError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.files.opening import can_be_read_twice
+from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures.definitions.base import FloatArray, Measure, Provider
 from trectools_plus.measures.judged import (
@@ -26,8 +28,10 @@ from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.findings import Finding, refuse_errors
 from trectools_plus.validation.id_matching import near_matches
+from trectools_plus.validation.loading import RunLoader, open_runs
 from trectools_plus.validation.parts import (
     NotInPartsError,
+    SplitQueryError,
     ViewSettings,
     read_in_parts,
     read_regrouped,
@@ -35,11 +39,13 @@ from trectools_plus.validation.parts import (
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF, Hit
 from trectools_plus.validation.rules.pair.documents import other_spellings
 from trectools_plus.validation.views.pairs import N_SHOWN_IDS, JudgedCounts, PairView
+from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from trectools_plus.formats.tables import Run
     from trectools_plus.ranking import ScorePrecision
 
 
@@ -423,3 +429,100 @@ def score_view(
     judge = judge_for(qrels, measures)
     scored = judge.use(judge_view(view, qrels, depth=judge.depth))
     return ScoredFile.of_parts(view, name, [scored], qrels, measures)
+
+
+if TYPE_CHECKING:
+    OpenedRun = tuple[Run | ScoredFile, tuple[Finding, ...]]
+    """A run that was read or scored, and its findings that do not block scoring."""
+
+
+@dataclass(frozen=True)
+class RunOpener:
+    """Opens runs: scores them, or reads them if a measure depends on document ids.
+
+    Attributes:
+        measures: The measures to compute, each once.
+        low_memory: Read every run in chunks.
+        strict_input: Refuse every error, also those that change no figure.
+        columns: The columns of some fields in tables.
+    """
+
+    measures: tuple[Measure, ...]
+    low_memory: bool
+    strict_input: bool
+    columns: ColumnNames | None = None
+
+    def open(self, path: str, qrels: QrelsView, judgments: Judgments) -> list[OpenedRun]:
+        """Open a run, or each run of a table of several systems.
+
+        Args:
+            path: The file.
+            qrels: The judgments.
+            judgments: The same.
+        """
+        is_scored = depend_on_grades_only(self.measures)
+        if is_scored and self.columns is None:
+            try:
+                return [self._score_in_parts(path, judgments)]
+            except NotInPartsError:
+                pass
+        accepts_unjudged = any(measure.sees_unjudged for measure in self.measures)
+        loader = RunLoader(qrels, accepts_unjudged=accepts_unjudged, strict_input=self.strict_input)
+        opened: list[OpenedRun] = []
+        for name, view in open_runs(path, self.columns):
+            if self.low_memory and view.is_arranged:
+                raise _not_in_trec_form(view)
+            if is_scored:
+                findings = loader.check(view)
+                run = score_view(view, name, judgments, self.measures)
+                opened.append((run, findings))
+            else:
+                opened.append(loader.load(view, name))
+        return opened
+
+    def _score_in_parts(self, path: str, judgments: Judgments) -> OpenedRun:
+        """Score a run without its rows in memory.
+
+        Raises:
+            NotInPartsError: If it must be read as a whole.
+        """
+        score = partial(score_file, path, judgments, self.measures, strict_input=self.strict_input)
+        if self.low_memory:
+            _require_regular_file(path)
+        try:
+            try:
+                scored, findings = score()
+            except SplitQueryError:
+                if not self.low_memory:
+                    raise
+                scored, findings = score(regroup=True)
+        except IdMismatchError:
+            if not self.low_memory:
+                raise
+            raise CheckFailedError(
+                "its query or document ids differ from those of the qrels, perhaps only in "
+                "spelling",
+                where=path,
+                remedy=f"see: trectools-plus runs validate {path} --qrels QRELS",
+            ) from None
+        return scored, tuple(findings)
+
+
+def _require_regular_file(path: str) -> None:
+    """Refuse standard input and pipes, which cannot be read twice."""
+    if not can_be_read_twice(path) and (path == "-" or Path(path).exists()):
+        raise UsageError(
+            "is not a regular file, and --low-memory reads it more than once",
+            where=path,
+            remedy="write it to a file first",
+        )
+
+
+def _not_in_trec_form(view: RunView) -> UsageError:
+    assert view.columns is not None
+    assert view.columns.origin is not None
+    return UsageError(
+        f"--low-memory reads only TREC form, and this is {view.columns.origin.format}",
+        where=view.path,
+        remedy=f"leave it out, or convert the run: runs convert {view.path} --output run.txt",
+    )
