@@ -10,8 +10,8 @@ import pytest
 from trectools_plus import choices
 from trectools_plus.retrieval.fusion import COMBINATIONS
 from trectools_plus.retrieval.index.parts import AGGREGATIONS
-from trectools_plus.validation.profiles import PROFILES
 from trectools_plus.validation.rendering import RENDERERS
+from trectools_plus.validation.settings import PROFILES
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ import trectools_plus
 from trectools_plus import Corpus, Qrels, Run, Topics, compare, evaluate, explain, load_ontology
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.display import MAX_CAPTION, MAX_TABLE_ROWS, Displayed, TextTable, html_table
-from trectools_plus.formats.documents import Document, StreamedDocuments
+from trectools_plus.formats.corpus import StreamedDocuments
+from trectools_plus.formats.tables import CorpusDocument
 
 ROOT = Path(trectools_plus.__file__).parent
 PACKAGES = sorted(
@@ -164,7 +165,7 @@ def examples() -> dict[str, Any]:
         "Ontology": ontology,
         "InformationContent": ontology.information,
         "StreamedDocuments": StreamedDocuments(
-            lambda: [Document(query, NAME, NAME * 100) for query in queries], NAME
+            lambda: [CorpusDocument(query, NAME, NAME * 100) for query in queries], NAME
         ),
     }
 

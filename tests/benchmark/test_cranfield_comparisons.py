@@ -12,9 +12,8 @@ from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.errors import IncomparableError
-from trectools_plus.formats.qrels import read_qrels, write_qrels
-from trectools_plus.formats.run import read_run, write_run
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.formats.trec_files import read_qrels, read_run, write_qrels, write_run
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 

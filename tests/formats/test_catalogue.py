@@ -12,8 +12,8 @@ from trectools_plus import compare, evaluate, load_qrels, load_topics, validate
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import load_collection
 from trectools_plus.formats.ir_datasets import suggest_datasets
-from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.topics import iter_topics, read_topics
+from trectools_plus.formats.trec_files import read_qrels
 
 NAME = "irds:cranfield"
 

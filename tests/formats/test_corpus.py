@@ -9,7 +9,7 @@ import pytest
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.corpus import iter_corpus, load_corpus
-from trectools_plus.formats.tables import Document
+from trectools_plus.formats.tables import CorpusDocument
 
 
 def write(folder: Path, data: str) -> Path:
@@ -32,8 +32,8 @@ def test_doc_id_and_text_compressed_and_one_by_one(tmp_path: Path) -> None:
     path = tmp_path / "c"
     path.write_bytes(gzip.compress(b'{"doc_id": "a", "text": "x"}\n{"doc_id": "b", "text": "y"}\n'))
     documents = iter_corpus(path)
-    assert next(documents) == Document("a", "", "x")
-    assert list(documents) == [Document("b", "", "y")]
+    assert next(documents) == CorpusDocument("a", "", "x")
+    assert list(documents) == [CorpusDocument("b", "", "y")]
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats.corpus import load_corpus
-from trectools_plus.formats.documents import StreamedDocuments, stream_documents, stream_file
+from trectools_plus.formats.collection import stream_documents
+from trectools_plus.formats.corpus import StreamedDocuments, load_corpus, stream_file
 from trectools_plus.formats.ir_datasets import CatalogueDataset
-from trectools_plus.formats.tables import Corpus, Document
+from trectools_plus.formats.tables import Corpus, CorpusDocument
 
 
 def corpus_of(*rows: tuple[str, str, str]) -> Corpus:
@@ -38,7 +38,7 @@ class Listed(StreamedDocuments):
 
     def _from_list(self):
         self.passes += 1
-        return iter([Document(*document) for document in self.documents])
+        return iter([CorpusDocument(*document) for document in self.documents])
 
 
 def survey(documents: StreamedDocuments | Corpus) -> tuple[int, str]:
@@ -118,7 +118,7 @@ def test_a_file_can_be_read_again_and_repeats_are_found_by_check(tmp_path: Path)
 
 def test_of_a_corpus_in_slices() -> None:
     corpus = Corpus.from_dict({f"d{number}": str(number) for number in range(20_000)})
-    assert list(corpus) == [Document(one, "", text) for one, text in corpus.to_dict().items()]
+    assert list(corpus) == [CorpusDocument(one, "", text) for one, text in corpus.to_dict().items()]
 
 
 @given(st.dictionaries(st.text(min_size=1), st.text(), min_size=1), st.randoms())
@@ -163,7 +163,7 @@ def test_streamed_documents_equal_a_corpus_in_memory(
 def test_it_reads_no_more_than_necessary() -> None:
     read = 0
 
-    def documents() -> Iterator[Document]:
+    def documents() -> Iterator[CorpusDocument]:
         nonlocal read
         for document in Corpus.from_dict({"a": "1", "b": "2", "c": "3"}):
             read += 1

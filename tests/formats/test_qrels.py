@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.qrels import read_qrels, write_qrels
 from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats.trec_files import read_qrels, write_qrels
 
 
 def write(folder: Path, data: str) -> Path:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.run import read_run, write_run
 from trectools_plus.formats.tables import Run
+from trectools_plus.formats.trec_files import read_run, write_run
 
 ROBUST = ["input.aplrob03a.gz", "input.humR03dc.gz", "input.oce03noXbmD.gz"]
 

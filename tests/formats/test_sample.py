@@ -14,8 +14,8 @@ from trectools_plus.formats.collection import (
     Collection,
     load_collection,
     sample_files,
+    stream_documents,
 )
-from trectools_plus.formats.documents import stream_documents
 from trectools_plus.formats.files.atomic import write_new
 from trectools_plus.retrieval.fetch.topics import hash_topics, stream_topics
 

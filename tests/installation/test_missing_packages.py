@@ -106,5 +106,5 @@ def test_missing_packages_and_their_extras() -> None:
 
 def test_other_import_errors_are_not_hidden(without: Any) -> None:
     """A missing module of this package is a defect, not a missing extra."""
-    done = without("trectools_plus.measures.registry", "", "eval q.txt a.run -m AP@3")
+    done = without("trectools_plus.measures.parser", "", "eval q.txt a.run -m AP@3")
     assert "ModuleNotFoundError" in done.stderr

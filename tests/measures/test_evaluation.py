@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 from trectools_plus.choices import Averaging
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.formats.qrels import read_qrels
-from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.formats.trec_files import read_qrels, read_run
 from trectools_plus.measures import DEFAULT_MEASURES, evaluate
 from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.measures.scoring.ranking import score_ranking
+from trectools_plus.measures.scoring.scores import score_ranking
 from trectools_plus.validation import load_qrels, load_run
 
 pytestmark = pytest.mark.installation

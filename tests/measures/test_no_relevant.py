@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from trectools_plus.choices import Averaging
 from trectools_plus.errors import MissingExtraError, UsageError
 from trectools_plus.formats import name_runs
-from trectools_plus.formats.qrels import write_qrels
-from trectools_plus.formats.run import write_run
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.measures import (
     evaluate,
     open_files,
@@ -22,8 +21,8 @@ from trectools_plus.measures import (
     parse_measures,
     score_runs,
 )
+from trectools_plus.measures.parser import ir_measures_labels, measure_labels
 from trectools_plus.measures.providers.user import BaseMeasure
-from trectools_plus.measures.registry import ir_measures_labels, measure_labels
 
 QRELS = [
     ("relevant", "1", "a", 1),

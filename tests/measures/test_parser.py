@@ -20,8 +20,7 @@ from trectools_plus.measures import (
     parse_measure,
     parse_measures,
 )
-from trectools_plus.measures.parser import ALIASES, split_names
-from trectools_plus.measures.registry import ir_measures_labels, measure_labels
+from trectools_plus.measures.parser import ALIASES, ir_measures_labels, measure_labels, split_names
 
 find_entry_points = importlib.metadata.entry_points
 

@@ -8,7 +8,7 @@ import pytest
 
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import definitions, evaluate, explain, parse_measure
-from trectools_plus.measures.registry import (
+from trectools_plus.measures.parser import (
     PROVIDERS,
     builtin_labels,
     ir_measures_labels,

@@ -11,7 +11,7 @@ import yaml
 from trectools_plus import Run, write_run
 from trectools_plus.benchmark.report import SourceFile
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.run import read_run
+from trectools_plus.formats.trec_files import read_run
 from trectools_plus.reporting import ir_metadata_header
 from trectools_plus.reporting.files import write_annotated_runs
 

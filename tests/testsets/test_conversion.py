@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from trectools_plus.choices import TestSetForm
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.formats.topics import read_topics
+from trectools_plus.formats.trec_files import read_qrels
 from trectools_plus.testsets.conversion import (
     convert_test_set,
     form_of_output,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.topic_schema import DOC_ID_KEYS, GRADE_KEYS, GRADED_KEYS
+from trectools_plus.formats.topic_records.schema import DOC_ID_KEYS, GRADE_KEYS, GRADED_KEYS
 from trectools_plus.testsets.loading import (
     load_test_set,
     read_test_set,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.topic_schema import (
+from trectools_plus.formats.topic_records.schema import (
     DOC_ID_KEYS,
     GRADE_KEYS,
     GRADED_KEYS,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.trec_eval.arguments import parse_arguments
+from trectools_plus.trec_eval.inputs import read_input
 from trectools_plus.trec_eval.output import output_lines
-from trectools_plus.trec_eval.reading import read_input
 from trectools_plus.trec_eval.scoring import score
 
 

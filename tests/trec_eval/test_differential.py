@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.trec_eval_measures import measures_of
 from trectools_plus.trec_eval.arguments import parse_arguments
+from trectools_plus.trec_eval.inputs import Input
 from trectools_plus.trec_eval.output import MIN_GEO_MEAN, summarise
-from trectools_plus.trec_eval.reading import Input
 from trectools_plus.trec_eval.scoring import score
 
 DOC_IDS = ["d1", "d10", "d2", "D2", "é", "中", "👍", "\ue000", "a", "b", "0", "z"]

@@ -10,7 +10,7 @@ from tests.measures.scoring.test_files import collections, large, only_as_a_whol
 from trectools_plus.distributed import copies
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import query_chunks
-from trectools_plus.trec_eval import files
+from trectools_plus.trec_eval import scoring as files
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.output import output_lines
 from trectools_plus.validation import parts

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from trectools_plus.errors import CheckFailedError, TrectoolsPlusError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.trec_eval.arguments import parse_arguments
+from trectools_plus.trec_eval.inputs import Input, read_input
 from trectools_plus.trec_eval.output import output_lines
-from trectools_plus.trec_eval.reading import Input, read_input
 from trectools_plus.trec_eval.scoring import score
 from trectools_plus.validation.findings import FindingsError
 

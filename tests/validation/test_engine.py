@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.columns import scan_columns
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.validation import (
     check_pair,
@@ -59,8 +59,8 @@ FILES = st.one_of(
 def test_any_bytes_give_findings_and_no_exception(run_bytes: bytes, qrels_bytes: bytes) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run = RunView.of_file(scan_columns(Source("run", run_bytes), 6), max_depth=2)
-        qrels = QrelsView.of_file(scan_columns(Source("qrels", qrels_bytes), 4))
+        run = RunView.of_file(scan_columns(FileContent("run", run_bytes), 6), max_depth=2)
+        qrels = QrelsView.of_file(scan_columns(FileContent("qrels", qrels_bytes), 4))
         findings = check_view(run) + check_view(qrels)
         if run.n_rows and qrels.n_rows:
             findings += check_pair_view(PairView(run, qrels, ["1", "9"]))
@@ -77,7 +77,7 @@ def test_findings_agree_with_a_look_at_each_row(rows: list[bytes]) -> None:
     data = b"".join(row + b"\n" for row in rows)
     found = {
         finding.code: finding
-        for finding in check_view(RunView.of_file(scan_columns(Source("run", data), 6)))
+        for finding in check_view(RunView.of_file(scan_columns(FileContent("run", data), 6)))
     }
     fields = [row.decode().split() for row in rows]
     pairs = [(row[0], row[2]) for row in fields]

@@ -33,7 +33,7 @@ PATTERNS = {hook["id"].removeprefix("trectools-plus-"): hook["files"] for hook i
         ("testset.yaml", {"topics"}),
         ("test-set_v1.json", {"topics"}),
         ("testsets/german.yml", {"topics"}),
-        ("trectools_plus/formats/qrels.py", set()),
+        ("trectools_plus/formats/trec_files.py", set()),
         ("src/qrels_loader.cpp", set()),
         ("docs/qrels.md", set()),
         ("qrels.README", set()),

@@ -21,10 +21,9 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.source import read_source
-from trectools_plus.formats.qrels import read_qrels
-from trectools_plus.formats.run import read_run
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.topics import read_topics
+from trectools_plus.formats.trec_files import read_qrels, read_run
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
 from trectools_plus.validation.id_matching import near_matches
 
@@ -219,7 +218,7 @@ def test_what_fuzzing_found_stays_found(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "a"
     path.write_bytes(data)
     for n_fields in range(2, 8):
-        columns = scan_columns(read_source(path), n_fields)
+        columns = scan_columns(read_file(path), n_fields)
         assert columns.rows.height == columns.n_rows
     for read in (read_run, read_qrels, read_topics, load_corpus):
         with suppress(FormatError):

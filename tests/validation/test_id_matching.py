@@ -6,9 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns.words import Ids
+from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.text import listed, number, plural, visible
-from trectools_plus.validation.id_matching import common_affix, fold, folded, near_matches
+from trectools_plus.validation.id_matching import (
+    common_affix,
+    near_matches,
+    unify_spelling,
+    unify_spellings,
+)
 
 
 @pytest.mark.parametrize(
@@ -68,4 +73,4 @@ def test_wording() -> None:
 
 @given(st.lists(st.sampled_from(["a", "A", "É", "e\u0301", "x\u200b", "x", "ß" * 90, "Z" * 200])))
 def test_folded_ids_are_the_folds_of_each(texts: list[str]) -> None:
-    assert folded(Ids.of_texts(texts)).texts() == [fold(text) for text in texts]
+    assert unify_spellings(Ids.of_texts(texts)).texts() == [unify_spelling(text) for text in texts]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.errors import CheckFailedError, InputError
-from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.formats.topics import read_topics
+from trectools_plus.formats.trec_files import read_run
 from trectools_plus.validation import (
     FindingsError,
     load_qrels,

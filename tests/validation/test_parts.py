@@ -15,8 +15,7 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.content import BOM
-from trectools_plus.formats.files.source import source_of
+from trectools_plus.formats.files.content import BOM, content_of_chunk
 from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark, iter_query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.validation import CATALOGUE, Finding, Severity, parts
@@ -26,6 +25,7 @@ from trectools_plus.validation.parts import (
     NotInPartsError,
     SplitQueryError,
     ViewSettings,
+    has_common_documents,
     read_in_parts,
 )
 from trectools_plus.validation.registry import SCOPES, Rule
@@ -115,10 +115,8 @@ def in_parts(lines: list[bytes], n_queries: int, settings: ViewSettings) -> list
         view, _ = read_in_parts("run", chunks, settings, nothing)
     except NotInPartsError:
         return None
-    assert view.collected is not None
-    counts = view.collected.get("P105")
-    if counts is not None and not counts.has_common_documents:
-        return None  # P106 looks for prefixes and suffixes of all ids
+    if not has_common_documents(view, settings):
+        return None
     return [*check_view(view), *check_pair_view(settings.pair(view))]
 
 
@@ -128,7 +126,7 @@ def nothing(_: RunView) -> tuple[dict[str, Any], None]:
 
 def whole(lines: list[bytes], settings: ViewSettings) -> list[Finding]:
     data = b"".join(line + b"\n" for line in lines)
-    view = settings.view(scan_columns(source_of("run", data), RUN_FIELDS))
+    view = settings.view(scan_columns(content_of_chunk("run", data), RUN_FIELDS))
     return [*check_view(view), *check_pair_view(settings.pair(view))]
 
 

@@ -10,8 +10,7 @@ import pytest
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.validation import CATALOGUE, FileReport, Severity, validate_run
-from trectools_plus.validation.profiles import PROFILES, find_profile, resolve_choices
-from trectools_plus.validation.settings import Settings
+from trectools_plus.validation.settings import PROFILES, Settings, find_profile, resolve_choices
 
 TOPICS = Topics.from_dict({str(n): f"text {n}" for n in range(1, 6)})
 

@@ -48,8 +48,8 @@ from trectools_plus.benchmark.run.runner import BenchmarkInputs, BenchmarkResult
 from trectools_plus.errors import IncomparableError, TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, is_downloaded
-from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.formats.tables import Topics
+from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import (

@@ -36,7 +36,7 @@ Output = Annotated[
 
 
 def report_conversion(
-    converted: validation.Converted[formats.Run] | validation.Converted[formats.Qrels],
+    converted: validation.ConvertedTable[formats.Run] | validation.ConvertedTable[formats.Qrels],
     source: str,
     output: str,
 ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trectools_plus.errors import CheckFailedError, FormatError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.files.remote import is_address
+from trectools_plus.formats.files.opening import is_address
 
 _REMEDY = "make it available to them at the same path, or use an address like s3://…"
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError, raise_all
 from trectools_plus.extraction.predictions import Assertion, parse_assertion, strongest
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.text import plural
 
@@ -169,7 +169,7 @@ def _missing_layout_error(folder: Path) -> InputError:
 
 def _read_file(path: Path) -> _File:
     try:
-        return _File.model_validate_json(read_source(path).text)
+        return _File.model_validate_json(read_file(path).text)
     except ValidationError as error:
         raise _as_format_error(error, str(path)) from error
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.content import iter_lines
-from trectools_plus.formats.jsonl import get_id, get_text, iter_objects
+from trectools_plus.formats.jsonl import get_text, iter_objects
 from trectools_plus.ontology.ontology import Ontology
 
 Assertion = Literal["affirmed", "negated", "uncertain", "other_person"]
@@ -174,7 +174,7 @@ def read_predictions(
     """
     found: dict[str, dict[str, list[_Evidence]]] = {doc_id: {} for doc_id in doc_ids}
     for line, record in iter_objects(iter_lines(path), str(path)):
-        doc_id = get_id(record, "doc_id", str(path), line)
+        doc_id = get_text(record, "doc_id", str(path), line, is_id=True)
         if doc_id not in found:
             raise FormatError(
                 f"document '{doc_id}' is not in the dataset",

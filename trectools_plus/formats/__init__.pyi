@@ -6,22 +6,20 @@ from trectools_plus.formats.collection import SAMPLE_FOLDER as SAMPLE_FOLDER
 from trectools_plus.formats.collection import Collection as Collection
 from trectools_plus.formats.collection import load_collection as load_collection
 from trectools_plus.formats.collection import sample_files as sample_files
+from trectools_plus.formats.collection import stream_documents as stream_documents
+from trectools_plus.formats.corpus import DocumentCollection as DocumentCollection
+from trectools_plus.formats.corpus import StreamedDocuments as StreamedDocuments
 from trectools_plus.formats.corpus import load_corpus as load_corpus
-from trectools_plus.formats.documents import Documents as Documents
-from trectools_plus.formats.documents import StreamedDocuments as StreamedDocuments
-from trectools_plus.formats.documents import stream_documents as stream_documents
 from trectools_plus.formats.files.atomic import atomic_write as atomic_write
 from trectools_plus.formats.files.atomic import refuse_other_content as refuse_other_content
 from trectools_plus.formats.files.atomic import write_new as write_new
 from trectools_plus.formats.files.opening import check_readable as check_readable
-from trectools_plus.formats.files.remote import is_address as is_address
-from trectools_plus.formats.files.remote import is_catalogue_name as is_catalogue_name
+from trectools_plus.formats.files.opening import is_address as is_address
+from trectools_plus.formats.files.opening import is_catalogue_name as is_catalogue_name
 from trectools_plus.formats.interchange.names import ColumnNames as ColumnNames
 from trectools_plus.formats.interchange.names import column_names as column_names
 from trectools_plus.formats.interchange.names import columns_for_qrels as columns_for_qrels
 from trectools_plus.formats.interchange.names import columns_for_run as columns_for_run
-from trectools_plus.formats.qrels import write_qrels as write_qrels
-from trectools_plus.formats.run import write_run as write_run
 from trectools_plus.formats.run_names import NamedRun as NamedRun
 from trectools_plus.formats.run_names import name_of_file as name_of_file
 from trectools_plus.formats.run_names import name_runs as name_runs
@@ -33,6 +31,8 @@ from trectools_plus.formats.tables import Topics as Topics
 from trectools_plus.formats.topic_records.model import TopicOptions as TopicOptions
 from trectools_plus.formats.topics import read_topics as read_topics
 from trectools_plus.formats.topics import write_topics as write_topics
+from trectools_plus.formats.trec_files import write_qrels as write_qrels
+from trectools_plus.formats.trec_files import write_run as write_run
 
 __all__ = [
     "StreamedDocuments",

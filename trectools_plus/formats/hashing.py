@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from trectools_plus.formats.files.opening import unreadable
-from trectools_plus.formats.files.remote import RemoteFile, is_address
+from trectools_plus.formats.files.opening import RemoteFile, is_address, unreadable
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,10 +13,10 @@ import polars as pl
 
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.corpus import collect_corpus
-from trectools_plus.formats.files.remote import CATALOGUE_PREFIX
-from trectools_plus.formats.files.remote import is_catalogue_name as is_catalogue_name
+from trectools_plus.formats.files.opening import CATALOGUE_PREFIX
+from trectools_plus.formats.files.opening import is_catalogue_name as is_catalogue_name
 from trectools_plus.formats.jsonl import as_field_text
-from trectools_plus.formats.tables import Corpus, Document, Qrels, Topics
+from trectools_plus.formats.tables import Corpus, CorpusDocument, Qrels, Topics
 
 _T = TypeVar("_T")
 
@@ -96,7 +96,7 @@ class CatalogueDataset:
         """
         return self._read("documents", "docs", lambda: collect_corpus(self._documents(), self.name))
 
-    def iter_documents(self) -> Iterator[Document]:
+    def iter_documents(self) -> Iterator[CorpusDocument]:
         """Return an iterator over the documents of :meth:`read_corpus`.
 
         Raises:
@@ -154,14 +154,14 @@ class CatalogueDataset:
         except Exception as error:
             raise self._unreadable(what, error) from error
 
-    def _documents(self) -> Iterator[Document]:
+    def _documents(self) -> Iterator[CorpusDocument]:
         for document in self._dataset.docs_iter():
             text = getattr(document, "text", None)
             title = getattr(document, "title", None)
             if isinstance(text, str) and isinstance(title, str):
-                yield Document(document.doc_id, title, text)
+                yield CorpusDocument(document.doc_id, title, text)
             else:
-                yield Document(document.doc_id, "", document.default_text())
+                yield CorpusDocument(document.doc_id, "", document.default_text())
 
     def _topics(self) -> Topics:
         queries = list(self._dataset.queries_iter())

@@ -74,30 +74,6 @@ def find_key(record: dict[str, Any], keys: tuple[str, ...], what: str, path: str
     )
 
 
-def get_text(record: dict[str, Any], key: str, path: str, line: int) -> str:
-    """Return a field that must be text.
-
-    Raises:
-        FormatError: If it is missing or not text.
-    """
-    value = _get(record, key, path, line)
-    if not isinstance(value, str):
-        raise _wrong_type(key, "text", value, path, line)
-    return value
-
-
-def get_id(record: dict[str, Any], key: str, path: str, line: int) -> str:
-    """Return a field that must be an id: text, or an integer, which is converted to text.
-
-    Raises:
-        FormatError: If it is missing or something else.
-    """
-    value = _get(record, key, path, line)
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise _wrong_type(key, "an id (text or an integer)", value, path, line)
-    return str(value)
-
-
 def as_field_text(value: object) -> str | None:
     """Return text unchanged, numbers and booleans as JSON, and ``None`` for all other values."""
     if isinstance(value, str):
@@ -105,7 +81,12 @@ def as_field_text(value: object) -> str | None:
     return json.dumps(value) if isinstance(value, bool | int | float) else None
 
 
-def _get(record: dict[str, Any], key: str, path: str, line: int) -> Any:
+def get_text(record: dict[str, Any], key: str, path: str, line: int, *, is_id: bool = False) -> str:
+    """Return a field that must be text or, if it is an id, text or an integer.
+
+    Raises:
+        FormatError: If it is missing or something else.
+    """
     if key not in record:
         raise FormatError(
             f"field '{key}' is missing",
@@ -113,12 +94,12 @@ def _get(record: dict[str, Any], key: str, path: str, line: int) -> Any:
             line=line,
             remedy="give every line the same fields as the first line",
         )
-    return record[key]
-
-
-def _wrong_type(key: str, expected: str, value: Any, path: str, line: int) -> FormatError:
-    what = f"expected {expected} in field '{key}' but got {_TYPE_NAMES[type(value)]}"
-    return FormatError(what, path=path, line=line)
+    value = record[key]
+    if isinstance(value, bool) or not isinstance(value, (str, int) if is_id else str):
+        expected = "an id (text or an integer)" if is_id else "text"
+        what = f"expected {expected} in field '{key}' but got {_TYPE_NAMES[type(value)]}"
+        raise FormatError(what, path=path, line=line)
+    return str(value)
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

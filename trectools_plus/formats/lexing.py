@@ -7,15 +7,14 @@ from typing import Literal
 
 from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS
-from trectools_plus.formats.files.content import BOM
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import BOM, FileContent
 from trectools_plus.formats.interchange.names import QUERY_IDS, ColumnNames, normalize
 
 _QUERY_NAMES = frozenset(map(normalize, QUERY_IDS))
 _BLANKS = " \t\v\f\r"
 
 
-def lex_run(source: Source, columns: ColumnNames | None = None) -> Columns:
+def lex_run(source: FileContent, columns: ColumnNames | None = None) -> Columns:
     """Split a run into its six columns; tables and JSON are arranged as such.
 
     A file in another format is split at blanks, which leaves lines that are not rows.
@@ -31,17 +30,17 @@ def lex_run(source: Source, columns: ColumnNames | None = None) -> Columns:
     return _lex(source, "run", RUN_FIELDS, columns)
 
 
-def lex_qrels(source: Source, columns: ColumnNames | None = None) -> Columns:
+def lex_qrels(source: FileContent, columns: ColumnNames | None = None) -> Columns:
     """Split qrels into their four columns; see :func:`lex_run`."""
     return _lex(source, "qrels", QRELS_FIELDS, columns)
 
 
 def _lex(
-    source: Source, kind: Literal["run", "qrels"], n_fields: int, columns: ColumnNames | None
+    source: FileContent, kind: Literal["run", "qrels"], n_fields: int, columns: ColumnNames | None
 ) -> Columns:
     if columns is not None or source.is_parquet or _may_be_arranged(source.head):
         # Only these files need the other formats, which load Polars.
-        from trectools_plus.formats.interchange.reading import read_direct
+        from trectools_plus.formats.interchange.detection import read_direct
 
         found = read_direct(source, kind, columns)
         if found is not None:

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns.line_shapes import CR, LineShapes
-from trectools_plus.formats.columns.words import Ids, Rows, Text
+from trectools_plus.formats.columns.ids import Ids, Rows, Text
+from trectools_plus.formats.columns.lexer import CR, LineShapes
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM, iter_content
 from trectools_plus.formats.files.opening import is_plain_file

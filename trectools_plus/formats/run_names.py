@@ -15,7 +15,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.files.remote import is_address
+from trectools_plus.formats.files.opening import is_address
 
 _ENDING = re.compile(
     r"(\.(run|txt|trec|res|results|tsv|csv|json|jsonl|ndjson|parquet))?(\.(gz|bz2|xz|zst|lz4))?$",

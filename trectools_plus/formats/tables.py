@@ -17,8 +17,8 @@ import polars as pl
 from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable, as_cell
 from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.decimals import Decimals, WholeNumbers
+from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.columns.rows import QueryBlocks, RunRows
-from trectools_plus.formats.columns.words import Ids
 from trectools_plus.formats.hashing import ROWS_PER_STEP, MultisetHash
 from trectools_plus.formats.interchange.frames import frame_of, require_columns, to_pandas
 from trectools_plus.formats.interchange.names import CORPUS, QRELS, RUN, TOPICS
@@ -60,7 +60,7 @@ ROWS_PER_FRAME = 1 << 17
 """The number of rows of a run that are made a frame at a time."""
 
 
-class Document(NamedTuple):
+class CorpusDocument(NamedTuple):
     """One document; ``title`` is empty if there is none."""
 
     doc_id: str
@@ -351,9 +351,9 @@ class Corpus(_Table):
     def __len__(self) -> int:
         return self.frame.height
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[CorpusDocument]:
         for part in self.frame.iter_slices(ROWS_PER_STEP):
-            yield from map(Document._make, part.iter_rows())
+            yield from map(CorpusDocument._make, part.iter_rows())
 
     @property
     def doc_ids(self) -> list[str]:

@@ -10,21 +10,25 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.files.content import decode_lines, decode_text, iter_lines
-from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.files.content import (
+    FileContent,
+    decode_lines,
+    decode_text,
+    iter_lines,
+    read_file,
+)
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Topics
-from trectools_plus.formats.topic_records.forms import form_of
+from trectools_plus.formats.topic_records.forms import STREAMED, form_of, read_lines, read_text
 from trectools_plus.formats.topic_records.model import (
     DEFAULTS,
     Note,
-    Problem,
     Topic,
     TopicOptions,
+    TopicProblem,
     refuse,
+    report_empty_text,
 )
-from trectools_plus.formats.topic_records.reading import STREAMED, read_lines, read_text
-from trectools_plus.formats.topic_records.values import report_empty_text
 from trectools_plus.formats.writing import id_problem, refuse_unwritable, write_rows
 from trectools_plus.text import shortened
 
@@ -61,7 +65,7 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
     """
     if is_catalogue_name(path):
         return open_catalogue(str(path)).read_topics()
-    source = read_source(path)
+    source = read_file(path)
     _refuse_bare_cr(source)
     notes: list[str] = []
     found = _iter_usable(source.lines(), source.path, options, notes.append, lambda: source)
@@ -89,7 +93,7 @@ def iter_topics(
         yield from open_catalogue(shown).iter_queries()
         return
     found = _iter_usable(
-        iter_lines(path), shown, options, note or _ignore, lambda: read_source(path)
+        iter_lines(path), shown, options, note or (lambda _: None), lambda: read_file(path)
     )
     for _, query_id, text in found:
         yield query_id, text
@@ -119,7 +123,7 @@ def write_topics(topics: Topics, path: str | Path) -> None:
     write_rows([rows], path, separator="\t")
 
 
-def _refuse_bare_cr(source: Source) -> None:
+def _refuse_bare_cr(source: FileContent) -> None:
     """Refuse CRs without LF, which some tools read as line ends and others as white space."""
     if source.data.count(b"\r") == source.data.count(b"\r\n"):
         return
@@ -138,16 +142,12 @@ def _bare_cr(path: str, line: int, before: bytes) -> FormatError:
     )
 
 
-def _ignore(_: str) -> None:
-    """Ignore a note."""
-
-
 def _iter_usable(
     lines: Iterator[bytes],
     path: str,
     options: TopicOptions,
     note: Note,
-    read_all: Callable[[], Source],
+    read_all: Callable[[], FileContent],
 ) -> Iterator[tuple[Topic, str, str]]:
     """Yield each topic with its id and text.
 
@@ -169,7 +169,7 @@ def _iter_usable(
         if problem:
             code = "T113" if query_id.strip(" ") else "T105"
             remedy = "Change the id: a run cannot contain it"
-            report(Problem(code, topic.line, problem, remedy=remedy))
+            report(TopicProblem(code, topic.line, problem, remedy=remedy))
         report_empty_text(topic, report)
         yield topic, query_id, text
     if topic is None:
@@ -182,7 +182,7 @@ def _iter_topics(
     path: str,
     options: TopicOptions,
     note: Note,
-    read_all: Callable[[], Source],
+    read_all: Callable[[], FileContent],
 ) -> Iterator[Topic]:
     report = refuse(path)
     head = _up_to_first_text(lines)

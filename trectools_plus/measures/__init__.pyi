@@ -13,16 +13,16 @@ from trectools_plus.measures.evaluation import score_runs as score_runs
 from trectools_plus.measures.judged import Grades as Grades
 from trectools_plus.measures.parser import ALIASES as ALIASES
 from trectools_plus.measures.parser import explain as explain
+from trectools_plus.measures.parser import measure_labels as measure_labels
 from trectools_plus.measures.parser import parse_measure as parse_measure
 from trectools_plus.measures.parser import parse_measures as parse_measures
 from trectools_plus.measures.parser import split_names as split_names
 from trectools_plus.measures.providers.ir_measures import UNDEFINED as UNDEFINED
 from trectools_plus.measures.providers.user import BaseMeasure as BaseMeasure
 from trectools_plus.measures.providers.user import BaseMetric as BaseMetric
-from trectools_plus.measures.registry import measure_labels as measure_labels
 from trectools_plus.measures.scoring.bounds import residual_bounds as residual_bounds
 from trectools_plus.measures.scoring.bounds import tie_bounds as tie_bounds
-from trectools_plus.measures.scoring.files import open_files as open_files
+from trectools_plus.measures.scoring.scored_files import open_files as open_files
 
 __all__ = [
     "Definition",

@@ -19,16 +19,23 @@ from trectools_plus.choices import NoRelevant as NoRelevant
 from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable, as_cell, text_table
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.formats.interchange.names import (
+    column_names,
+    columns_for_qrels,
+    columns_for_run,
+)
 from trectools_plus.lazy_names import render
 from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
     Definition,
+    FloatArray,
     Measure,
     ScoredQueries,
 )
 from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import listed, plural
+from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,10 +43,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trectools_plus.formats.tables import Qrels, Run
-    from trectools_plus.measures.definitions.base import FloatArray
     from trectools_plus.measures.judged import Grades, JudgedQueries
-    from trectools_plus.measures.scoring.parts import ScoredFile
-    from trectools_plus.validation.findings import Finding
+    from trectools_plus.measures.scoring.scores import ScoredFile
 
 
 AnyName = str | Measure
@@ -474,17 +479,10 @@ def evaluate(
             same name.
     """
     averaging = check_averaging(missing, no_relevant)
-    from trectools_plus.formats.interchange.names import (
-        column_names,
-        columns_for_qrels,
-        columns_for_run,
-    )
-    from trectools_plus.validation.findings import notes_on_findings
     from trectools_plus.validation.inputs import as_qrels, as_runs
     from trectools_plus.validation.loading import (
         RunLoader,
         load_qrels_with_findings,
-        load_runs_with_findings,
     )
     from trectools_plus.validation.views.qrels import QrelsView
 
@@ -509,7 +507,7 @@ def evaluate(
     )
 
     def load_results(path: str) -> list[Run]:
-        loaded = load_runs_with_findings(path, loader, of_run_tables)
+        loaded = loader.load_file(path, of_run_tables)
         of_runs.extend(finding for _, findings in loaded for finding in findings)
         return [run for run, _ in loaded]
 
@@ -622,20 +620,17 @@ def refuse_unscorable(
     Raises:
         CheckFailedError: If there are errors that prevent scoring; it lists them.
     """
-    from trectools_plus.validation import check_pair, check_qrels, check_run, refuse_errors
-    from trectools_plus.validation.findings import NOTHING_JUDGED
+    from trectools_plus.validation.engine import check_view
+    from trectools_plus.validation.loading import RunLoader
+    from trectools_plus.validation.views.qrels import QrelsView
+    from trectools_plus.validation.views.runs import RunView
 
-    of_qrels = check_qrels(qrels)
+    view = QrelsView.of_table(qrels)
+    of_qrels = check_view(view)
     refuse_errors(of_qrels, strict_input=strict_input)
-    of_runs = []
-    for run in runs:
-        findings = check_run(run)
-        refuse_errors(findings, strict_input=strict_input)
-        pair = check_pair(run, qrels)
-        if _accept_unjudged(measures):
-            pair = [one for one in pair if one.code != NOTHING_JUDGED]
-        refuse_errors(pair, strict_input=strict_input)
-        of_runs += findings + pair
+    accepts_unjudged = _accept_unjudged(measures)
+    loader = RunLoader(view, accepts_unjudged=accepts_unjudged, strict_input=strict_input)
+    of_runs = [finding for run in runs for finding in loader.check(RunView.of_table(run))]
     return of_runs, of_qrels
 
 
@@ -651,7 +646,7 @@ def _score_each(
     progress: Progress,
 ) -> Iterator[tuple[FloatArray, list[str]]]:
     """Score the runs one after the other, or in parallel on the workers of a scheduler."""
-    from trectools_plus.measures.scoring.parts import ScoredFile
+    from trectools_plus.measures.scoring.scores import ScoredFile
 
     workers = current_workers()
     if workers is None or all(isinstance(run, ScoredFile) for run in runs.values()):
@@ -671,8 +666,8 @@ def _score(
 ) -> tuple[FloatArray, list[str]]:
     """Return values of shape (queries, measures), and notes on the run."""
     from trectools_plus.measures.judged import JudgedQueries
-    from trectools_plus.measures.scoring.parts import ScoredFile
-    from trectools_plus.measures.scoring.ranking import (
+    from trectools_plus.measures.scoring.scores import (
+        ScoredFile,
         depend_on_grades_only,
         score_judged,
         score_ranking,

@@ -13,18 +13,103 @@ import ast
 import copy
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import chain
 from typing import Any, NamedTuple
 
 from trectools_plus.errors import UsageError
-from trectools_plus.measures import registry
-from trectools_plus.measures.definitions.base import Definition, Measure
+from trectools_plus.measures.definitions.base import Definition, Measure, Provider
 from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
     measures_of,
 )
 from trectools_plus.text import split_list
+
+USER, IR_MEASURES = "user", "ir_measures"
+BUILTIN = ("standard", "builtin")
+PROVIDERS = (*BUILTIN, USER, IR_MEASURES)
+"""The modules of all providers."""
+
+
+def load_provider(name: str) -> Provider:
+    """Import a provider; most commands need only that of the standard measures."""
+    found: Provider = import_module(f"trectools_plus.measures.providers.{name}").PROVIDER
+    return found
+
+
+def construct_measure(label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
+    """Construct the measure with a label.
+
+    Args:
+        label: The name without parameters and cutoff, in any case.
+        parameters: The values in brackets.
+        at: The value after ``@``; ``None`` without one.
+
+    Returns:
+        The measure; ``None`` if no provider supports the label.
+
+    Raises:
+        UsageError: If a parameter is unknown or out of range, or installed packages define two
+            measures that the label may stand for.
+    """
+    for provider in PROVIDERS:
+        canonical = find_label(label, (provider,))
+        if canonical is not None:
+            return load_provider(provider).construct(canonical, parameters, at)
+    return None
+
+
+def find_label(label: str, providers: Sequence[str] = PROVIDERS) -> str | None:
+    """Return a label as its provider writes it; ``None`` if no provider supports it.
+
+    Args:
+        label: The label, in any case.
+        providers: The providers to search, in this order.
+
+    Raises:
+        UsageError: If two labels of a provider differ only in case, and neither is the given one.
+    """
+    for provider in providers:
+        found = []
+        for one in load_provider(provider).labels():
+            if one == label:
+                return label
+            if one.casefold() == label.casefold():
+                found.append(one)
+        if len(found) > 1:
+            raise UsageError(
+                f"{label} stands for several measures", remedy=f"use one of {', '.join(found)}"
+            )
+        if found:
+            return found[0]
+    return None
+
+
+def builtin_labels() -> list[str]:
+    """Return the labels of the measures of pytrec_eval and of this package."""
+    return [label for provider in BUILTIN for label in load_provider(provider).labels()]
+
+
+def measure_labels() -> list[str]:
+    """Return all labels except those that only ``ir_measures`` supports."""
+    return [*builtin_labels(), *load_provider(USER).labels()]
+
+
+def ir_measures_labels() -> list[str]:
+    """Return every label in the registry of ``ir_measures``."""
+    return [*load_provider(IR_MEASURES).labels()]
+
+
+def plain_name(label: str) -> str | None:
+    """Return the name that the service uses for a measure; ``None`` for the canonical name."""
+    from trectools_plus.measures.providers.builtin import iter_measures
+
+    for measure in chain(STANDARD_MEASURES, iter_measures()):
+        if measure.label == label:
+            return measure.plain_name
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,13 +362,13 @@ def _is_label(text: str, name: str) -> bool:
     After an alias, only users' labels can be: the other libraries, which are slow to import, have
     no such labels.
     """
-    providers = (registry.USER,) if name.casefold() in _ALIASES else registry.PROVIDERS
-    return registry.find_label(text, providers) is not None
+    providers = (USER,) if name.casefold() in _ALIASES else PROVIDERS
+    return find_label(text, providers) is not None
 
 
 def _refuse_trec_eval_only(text: str, name: str) -> None:
     if name in measures_of(10) and name.casefold() not in _ALIASES:
-        if registry.find_label(name) is not None:
+        if find_label(name) is not None:
             return
         raise UsageError(
             f"there is no measure {text!r}",
@@ -298,7 +383,7 @@ def _alias_with_values(match: re.Match[str]) -> Alias | None:
         return _PERSISTENCE
     alias = _ALIASES.get(label.casefold())
     if alias is None:
-        canonical = registry.find_label(label, registry.BUILTIN)
+        canonical = find_label(label, BUILTIN)
         return None if canonical is None else Alias(canonical)
     return alias
 
@@ -352,10 +437,10 @@ def _is_standard(name: str) -> bool:
     """Return whether readers would think that the name is that of a standard measure."""
     label = _HEAD.match(name)[0].strip()  # type: ignore[index]
     match = _WITH_VALUES.fullmatch(name)
-    providers = (*registry.BUILTIN, registry.IR_MEASURES)
+    providers = (*BUILTIN, IR_MEASURES)
     return (
         label.casefold() in _ALIASES
-        or registry.find_label(label, providers) is not None
+        or find_label(label, providers) is not None
         or (match is not None and _alias_with_values(match) is not None)
     )
 
@@ -387,7 +472,7 @@ def _build(parts: NameParts, text: str) -> Measure:
     alias = _ALIASES.get(label.casefold())
     if alias is not None:
         label, parameters = alias.label, {**alias.parameters, **parameters}
-    measure = registry.construct(label, parameters, at)
+    measure = construct_measure(label, parameters, at)
     if measure is None:
         raise _unknown(text, label)
     return measure
@@ -399,10 +484,10 @@ def _unknown(text: str, label: str) -> UsageError:
     if label.casefold() in _NO_MEASURES:
         message, remedy = _NO_MEASURES[label.casefold()]
         return UsageError(message.format(text=text), remedy=remedy.format(rest=rest))
-    labels = registry.measure_labels()
+    labels = measure_labels()
     in_trec_eval = {name for name, one in ALIASES.items() if one.trec_eval} - {*labels}
     common = [name for name, one in ALIASES.items() if not one.trec_eval]
-    names = [*registry.ir_measures_labels(), *in_trec_eval, *common, *labels]
+    names = [*ir_measures_labels(), *in_trec_eval, *common, *labels]
     folded = {name.casefold(): name for name in names}
     near = difflib.get_close_matches(label.casefold(), folded, 3, 0.5)
     offered = [f"{name}{'' if name in in_trec_eval else rest}" for name in map(folded.get, near)]

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import InputError, MissingExtraError
-from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.index_cache import IndexRecipe, load_array, open_index
 from trectools_plus.ontology.hierarchy import Hierarchy
@@ -59,7 +59,7 @@ def open_ontology(path: str | Path) -> Ontology:
         InputError: If the file cannot be read.
         FormatError: If it is not OBO, or its terms do not form a hierarchy.
     """
-    source = read_source(path)
+    source = read_file(path)
     if len(source.data) < MIN_BYTES:
         return Ontology(parse_obo(source))
     facts = {"obo": hashlib.sha256(source.data).hexdigest(), "code": _hash_code()}
@@ -78,7 +78,7 @@ def _hash_code() -> str:
     return ",".join(sha256_file(Path(__file__).with_name(name))[:16] for name in modules)
 
 
-def _build(source: Source, folder: Path) -> None:
+def _build(source: FileContent, folder: Path) -> None:
     write_index(Ontology(parse_obo(source)), folder)
 
 

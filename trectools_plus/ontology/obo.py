@@ -13,7 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.files.content import FileContent, read_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +92,10 @@ def read_obo(path: str | Path) -> OboFile:
         InputError: If the file cannot be read.
         FormatError: If a line is not OBO, a term has no id, or there are no terms.
     """
-    return parse_obo(read_source(path))
+    return parse_obo(read_file(path))
 
 
-def parse_obo(source: Source) -> OboFile:
+def parse_obo(source: FileContent) -> OboFile:
     """Parse the content of an OBO file.
 
     Raises:

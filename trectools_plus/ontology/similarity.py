@@ -34,7 +34,7 @@ import polars as pl
 
 from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import FormatError, UsageError
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.ontology.hierarchy import FloatArray, Hierarchy, IntArray, ragged_ranges
 from trectools_plus.ontology.ids import TermIds
 from trectools_plus.text import listed
@@ -131,7 +131,7 @@ def read_annotations(path: str | Path) -> Annotations:
         FormatError: If it has no header with ``database_id`` and ``hpo_id``, a row lacks one of
             them, or there are no rows.
     """
-    source = read_source(path)
+    source = read_file(path)
     text = source.text
     header, begin, line = _find_header(text, source.path)
     rows = _read_rows(text[begin:], header, source.path, line + 1)

@@ -24,7 +24,7 @@ import polars as pl
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.progress import Progress, no_progress
@@ -286,7 +286,7 @@ class BackendRequest:
             query's id is dropped; a source that merges rankings drops it before merging.
     """
 
-    corpus: Documents | None
+    corpus: DocumentCollection | None
     modes: Sequence[str]
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     progress: Progress = no_progress

@@ -9,7 +9,7 @@ import polars as pl
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.formats.topic_records.forms import form_of
 from trectools_plus.statistics.agreement import WEIGHTS, Agreement, cohens_kappa
@@ -149,7 +149,7 @@ def read_grades(name_or_path: str | Path) -> Qrels:
         FindingsError: If the qrels contain errors, for example two grades for one pair.
     """
     path = find_test_set(name_or_path)
-    source = read_source(path)
+    source = read_file(path)
     if form_of(source.path, source.head.decode("utf-8", "replace")) in ("json", "yaml"):
         return qrels_of(load_test_set(name_or_path), str(name_or_path))
     return load_qrels(str(path))

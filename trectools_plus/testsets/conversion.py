@@ -17,10 +17,10 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.jsonl import iter_objects
-from trectools_plus.formats.qrels import read_qrels, write_qrels
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
 from trectools_plus.formats.topics import read_topics, write_topics
+from trectools_plus.formats.trec_files import read_qrels, write_qrels
 from trectools_plus.formats.writing import open_output, refuse_unwritable
 from trectools_plus.testsets.model import (
     QUERY_FIELDS,
@@ -216,7 +216,7 @@ def read_parts(
 
     Args:
         topics: Topics in any format; see :func:`trectools_plus.formats.topics.read_topics`.
-        qrels: Qrels in any format; see :func:`trectools_plus.formats.qrels.read_qrels`.
+        qrels: Qrels in any format; see :func:`trectools_plus.formats.trec_files.read_qrels`.
         metadata: The metadata; by default the set is named after the file of topics.
         where: The name of the set in error messages.
         options: The fields and the language of the topics.

@@ -14,17 +14,16 @@ from pydantic import ValidationError
 from trectools_plus.arguments import show
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats.files.source import Source, read_source
-from trectools_plus.formats.nodes.documents import Syntax, load_value
+from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.nodes.model import TreeError
+from trectools_plus.formats.nodes.parsing import Syntax, load_value
 from trectools_plus.formats.topic_records.forms import form_of
 from trectools_plus.testsets.languages import TextField, with_text_field
 from trectools_plus.testsets.model import TestSet, format_error
 from trectools_plus.validation.findings import Severity
 from trectools_plus.validation.topics.cases import number_of_case
-from trectools_plus.validation.topics.engine import check_topics
-from trectools_plus.validation.topics.loading import read_view
-from trectools_plus.validation.topics.view import Cases, TopicsView
+from trectools_plus.validation.topics.engine import check_topics, read_view
+from trectools_plus.validation.views.topics import Cases, TopicsView
 
 DEFAULT_TEST_SET = "hpo-en-standard"
 """The default test set of ``--dataset hpo``."""
@@ -210,7 +209,7 @@ def _read(path: str | Path, *, implied: bool = True) -> tuple[TestSet, list[str]
         path: The file.
         implied: Use the language that the folder is named after, if the file declares none.
     """
-    source = read_source(path)
+    source = read_file(path)
     form = _form_of(source)
     view = read_view(source, form)
     _refuse_errors(view)
@@ -233,7 +232,7 @@ def _read(path: str | Path, *, implied: bool = True) -> tuple[TestSet, list[str]
         raise FormatError(f"not valid JSON or YAML: {what}", path=source.path) from None
 
 
-def _form_of(source: Source) -> Literal["json", "yaml", "csv"]:
+def _form_of(source: FileContent) -> Literal["json", "yaml", "csv"]:
     """Return the format of a test set, by its file name and first characters."""
     start = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
     form = form_of(source.path, start)

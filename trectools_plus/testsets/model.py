@@ -19,7 +19,7 @@ from pydantic import (
 from trectools_plus.display import MAX_TABLE_ROWS, TextTable
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels, Topics
-from trectools_plus.formats.topic_schema import (
+from trectools_plus.formats.topic_records.schema import (
     DOC_ID_KEYS,
     GRADE_KEYS,
     GRADED_KEYS,

@@ -10,7 +10,7 @@ from typing import get_args
 
 from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import FormatError, MissingExtraError, UsageError
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.testsets.loading import find_test_set
@@ -20,9 +20,8 @@ from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding
 from trectools_plus.validation.registry import Hit
-from trectools_plus.validation.topics.engine import check_topics
-from trectools_plus.validation.topics.loading import read_view
-from trectools_plus.validation.views.testsets import TestSetView
+from trectools_plus.validation.topics.engine import check_topics, read_view
+from trectools_plus.validation.views.topics import TestSetView
 
 HPO_PREFIX = "HP:"
 
@@ -76,7 +75,7 @@ class TestSetChecker:
         """
         shown = str(name_or_path)
         try:
-            source = read_source(find_test_set(name_or_path), partial=True)
+            source = read_file(find_test_set(name_or_path), partial=True)
         except FormatError as error:
             return damaged_report(error, "testset")
         topics = read_view(source)

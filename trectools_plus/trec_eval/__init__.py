@@ -3,8 +3,8 @@
 ::
 
     arguments.py    flags and parameters of measures, parsed as by getopt and trec_eval
-    files.py        scores of files in chunks; other files are left to the next two
-    reading.py      reading and validation of the files, and ranking
+    command.py      scores of the files of a command line
+    inputs.py       reading and validation of the files
     scoring.py      values of each query and measure, from pytrec_eval or builtin.py
     judges.py       grades and preferences of several judges, and their scores
     preferences.py  measures of preferences

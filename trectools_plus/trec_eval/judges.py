@@ -21,14 +21,14 @@ from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.decimals import Decimals
 from trectools_plus.formats.columns.rows import QRELS_FIELDS
-from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.measures.definitions.trec_eval_measures import measures_of
 from trectools_plus.measures.judged import JudgedRun
-from trectools_plus.measures.scoring.parts import judge_view
+from trectools_plus.measures.scoring.scores import judge_view
 from trectools_plus.trec_eval.arguments import Arguments
+from trectools_plus.trec_eval.inputs import Input, read_run, restore_bytes
 from trectools_plus.trec_eval.output import Scores
 from trectools_plus.trec_eval.preferences import Preference, score_preferences
-from trectools_plus.trec_eval.reading import Input, read_run, restore_bytes
 from trectools_plus.trec_eval.scoring import QueryScores, score_queries, summarise_queries
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -82,17 +82,18 @@ def score_judges(arguments: Arguments) -> tuple[Scores, list[str]]:
             trec_eval stops.
         InputError: If a file cannot be read.
     """
-    source = read_source(arguments.files[0])
+    source = read_file(arguments.files[0])
     rows = sorted(_read_rows(source, arguments.judgments))
     data = read_run(arguments, _judged_pairs(source, rows), [])
     queries = _rank(data, rows, arguments)
     score = _score_grades if arguments.judgments == "qrels_jg" else _score_preferences
     found = score(queries, arguments, source.path)
-    run_id = restore_bytes(data.run_id) if data.is_escaped else data.run_id
+    run_id = data.run.last_tag
+    run_id = restore_bytes(run_id) if data.is_escaped else run_id
     return summarise_queries([found], arguments, run_id, (len(queries), 0)), data.notes
 
 
-def _read_rows(source: Source, judgments: str) -> Iterator[_Row]:
+def _read_rows(source: FileContent, judgments: str) -> Iterator[_Row]:
     """Yield the rows; lines that begin with # and blank lines are skipped."""
     n_columns = len(_COLUMNS[judgments].split())
     for number, line in enumerate(source.lines(), 1):
@@ -114,11 +115,11 @@ def _read_rows(source: Source, judgments: str) -> Iterator[_Row]:
         yield _Row(query_id, doc_id, judge, b"".join(middle), grade)
 
 
-def _judged_pairs(source: Source, rows: Sequence[_Row]) -> QrelsView:
+def _judged_pairs(source: FileContent, rows: Sequence[_Row]) -> QrelsView:
     """Return qrels with each query and document once, in the order of the rows."""
     pairs = dict.fromkeys((row.query_id, row.doc_id) for row in rows)
     data = b"".join(b"%b 0 %b 1\n" % pair for pair in pairs)
-    return QrelsView.of_file(scan_columns(Source(source.path, data), QRELS_FIELDS))
+    return QrelsView.of_file(scan_columns(FileContent(source.path, data), QRELS_FIELDS))
 
 
 def _rank(data: Input, rows: Sequence[_Row], arguments: Arguments) -> list[_Query]:

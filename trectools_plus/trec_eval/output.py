@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trectools_plus.display import Displayed
 from trectools_plus.trec_eval.arguments import Arguments, Requested
+from trectools_plus.validation.findings import Finding
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from trectools_plus.validation.findings import Finding
 
 Table: TypeAlias = "npt.NDArray[Any]"
 """Values of shape (queries, lines): numbers, or the texts of relstring."""

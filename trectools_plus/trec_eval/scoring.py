@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,76 @@ import numpy.typing as npt
 
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import RELEVANT, FloatArray
-from trectools_plus.measures.judged import JudgedRun
+from trectools_plus.measures.judged import JudgedRun, Judgments
 from trectools_plus.measures.providers.pytrec_eval import Request, score_requests
+from trectools_plus.measures.scoring.scored_files import has_errors
+from trectools_plus.measures.scoring.scores import (
+    JudgedPart,
+    PartJudge,
+    judge_file,
+    judge_view,
+)
 from trectools_plus.trec_eval.arguments import Arguments, Requested
-from trectools_plus.trec_eval.output import Scores, Table
+from trectools_plus.trec_eval.inputs import (
+    Input,
+    as_judgments,
+    escape_bytes,
+    has_other_bytes,
+    read_qrels,
+    read_run,
+    restore_bytes,
+)
+from trectools_plus.trec_eval.output import Scores, Table, notes_on_files
+from trectools_plus.validation.findings import Finding
+from trectools_plus.validation.parts import NotInPartsError
+from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     from trectools_plus.trec_eval.builtin import Scorer
-    from trectools_plus.trec_eval.reading import Input
+
+
+def score_graded_files(arguments: Arguments) -> tuple[Scores, list[str]]:
+    """Score a run file with qrels.
+
+    Args:
+        arguments: The command line.
+
+    Returns:
+        The values to print; and notes, see
+        :func:`~trectools_plus.trec_eval.output.notes_on_files`.
+
+    Raises:
+        FindingsError: If a file has errors at which trec_eval stops or that it misreads.
+        CheckFailedError: If no query has both results and judgments, as in trec_eval.
+        InputError: If a file cannot be read.
+    """
+    qrels, of_qrels = read_qrels(arguments)
+    if not has_other_bytes(qrels):
+        scored = _score_in_chunks(arguments, as_judgments(qrels), of_qrels)
+        if scored is not None:
+            return scored
+    data = read_run(arguments, qrels, of_qrels)
+    return score(data, arguments), data.notes
+
+
+def _score_in_chunks(
+    arguments: Arguments, qrels: Judgments, of_qrels: Sequence[Finding]
+) -> tuple[Scores, list[str]] | None:
+    """Score a run in chunks; return ``None`` if it must be read as a whole."""
+    judge = PartJudge(qrels, partial(_score_part, qrels, arguments), precision=arguments.precision)
+    try:
+        run, findings, parts = judge_file(str(arguments.files[1]), judge)
+    except NotInPartsError:
+        return None
+    # trec_eval reads a header like any other line.
+    if (
+        not parts
+        or run.shape.header is not None
+        or (arguments.strict_input and has_errors(findings))
+    ):
+        return None
+    scores = _summarise(parts, qrels, arguments, run)
+    return scores, notes_on_files(findings, of_qrels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,26 +111,44 @@ def score(data: Input, arguments: Arguments) -> Scores:
     Raises:
         CheckFailedError: If no query has both results and judgments, as in trec_eval.
     """
-    from trectools_plus.trec_eval.reading import escape_bytes, judge_input, restore_bytes
-
-    query_ids, run = judge_input(data, arguments)
-    counts = len(query_ids), int((data.qrels.relevance > 0).sum())
     if data.is_escaped and arguments.only_query is not None:
         only_query = escape_bytes(arguments.only_query.encode("utf-8", "surrogateescape"))
         arguments = replace(arguments, only_query=only_query)
-    found = score_queries(query_ids, run, arguments)
-    scores = summarise_queries([found], arguments, data.run_id, counts)
+    judged = judge_view(data.run, data.qrels, precision=arguments.precision)
+    part = _score_part(data.qrels, arguments, judged)
+    scores = _summarise([part], data.qrels, arguments, data.run)
     if not data.is_escaped:
         return scores
     restored = list(map(restore_bytes, scores.query_ids))
     return replace(scores, query_ids=restored, run_id=restore_bytes(scores.run_id))
 
 
+def _score_part(qrels: Judgments, arguments: Arguments, judged: JudgedPart) -> QueryScores:
+    """Score the judged queries of a run, or of a part of one."""
+    numbers, run = judged.judged_run(qrels)
+    return score_queries(qrels.ids_of(numbers), run, arguments)
+
+
+def _summarise(
+    parts: list[QueryScores], qrels: Judgments, arguments: Arguments, run: RunView
+) -> Scores:
+    """Return the values to print, given those of the queries of a run.
+
+    Raises:
+        CheckFailedError: If no query has both results and judgments, as in trec_eval.
+    """
+    if arguments.complete:
+        in_run = set(run.query_ids)
+        missing = [at for at, one in enumerate(qrels.query_ids) if one not in in_run]
+        numbers, none = np.array(missing, np.int64), np.zeros(0, np.int64)
+        run_without = qrels.judged_run(numbers, np.zeros_like(numbers), none, none)
+        parts = [*parts, score_queries(qrels.ids_of(numbers), run_without, arguments)]
+    counts = len(qrels.query_ids), int((qrels.relevance > 0).sum())
+    return summarise_queries(parts, arguments, run.last_tag, counts)
+
+
 def summarise_queries(
-    parts: Sequence[QueryScores],
-    arguments: Arguments,
-    run_id: str,
-    counts: tuple[int, int],
+    parts: Sequence[QueryScores], arguments: Arguments, run_id: str, counts: tuple[int, int]
 ) -> Scores:
     """Return the values to print, given those of all queries.
 

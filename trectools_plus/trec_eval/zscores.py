@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from trectools_plus.errors import CheckFailedError
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.trec_eval.output import Scores, Table
 
 MISSING = -1_000_000.0
@@ -48,7 +48,7 @@ def standardise(scores: Scores, path: str) -> Scores:
 
 def _read_means(path: str) -> dict[tuple[str, str], tuple[float, float]]:
     means = {}
-    for number, line in enumerate(read_source(path).lines(), 1):
+    for number, line in enumerate(read_file(path).lines(), 1):
         words = line.decode("utf-8", "surrogateescape").split()
         try:
             query_id, name, mean, deviation = words

@@ -2,12 +2,11 @@
 # __all__.
 
 from trectools_plus.validation.catalogue import CATALOGUE as CATALOGUE
-from trectools_plus.validation.conversion import Converted as Converted
+from trectools_plus.validation.conversion import ConvertedTable as ConvertedTable
 from trectools_plus.validation.conversion import convert_qrels as convert_qrels
 from trectools_plus.validation.conversion import convert_run as convert_run
 from trectools_plus.validation.conversion import convert_runs as convert_runs
 from trectools_plus.validation.description import describe_file as describe_file
-from trectools_plus.validation.draft import FixOptions as FixOptions
 from trectools_plus.validation.engine import check_pair as check_pair
 from trectools_plus.validation.engine import check_qrels as check_qrels
 from trectools_plus.validation.engine import check_run as check_run
@@ -26,14 +25,13 @@ from trectools_plus.validation.fixes.engine import fix_qrels as fix_qrels
 from trectools_plus.validation.fixes.engine import fix_run as fix_run
 from trectools_plus.validation.fixes.engine import refuse_overwriting as refuse_overwriting
 from trectools_plus.validation.fixes.engine import split_fix_values as split_fix_values
+from trectools_plus.validation.fixes.session import FixOptions as FixOptions
 from trectools_plus.validation.fixes.summary import FixSummary as FixSummary
 from trectools_plus.validation.fixes.topics import fix_topics as fix_topics
 from trectools_plus.validation.inputs import validate as validate
 from trectools_plus.validation.loading import load_qrels as load_qrels
 from trectools_plus.validation.loading import load_run as load_run
 from trectools_plus.validation.loading import load_topics as load_topics
-from trectools_plus.validation.profiles import Choices as Choices
-from trectools_plus.validation.profiles import resolve_choices as resolve_choices
 from trectools_plus.validation.registry import Rule as Rule
 from trectools_plus.validation.rendering import RENDERERS as RENDERERS
 from trectools_plus.validation.rendering.rules_page import fix_of as fix_of
@@ -41,9 +39,11 @@ from trectools_plus.validation.rendering.rules_page import (
     render_rules_markdown as render_rules_markdown,
 )
 from trectools_plus.validation.rendering.text import print_text as print_text
+from trectools_plus.validation.settings import Choices as Choices
 from trectools_plus.validation.settings import Settings as Settings
 from trectools_plus.validation.settings import find_settings as find_settings
 from trectools_plus.validation.settings import read_settings as read_settings
+from trectools_plus.validation.settings import resolve_choices as resolve_choices
 from trectools_plus.validation.topics.engine import validate_topics as validate_topics
 from trectools_plus.validation.views.pairs import DocumentIds as DocumentIds
 from trectools_plus.validation.views.pairs import read_document_ids as read_document_ids

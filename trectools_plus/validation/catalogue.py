@@ -32,7 +32,7 @@ CATALOGUE: Registry
 
 @cache
 def _catalogue() -> Registry:
-    return Registry.of_modules(_modules((*_PACKAGES, "topics", "testset")))
+    return Registry.of_modules(_modules((*_PACKAGES, "topics")))
 
 
 def find_rule(code: str) -> Rule:

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-import polars as pl
-
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
+from trectools_plus.formats.interchange.detection import convert_columns
 from trectools_plus.formats.interchange.names import ColumnNames, KindName
-from trectools_plus.formats.interchange.reading import convert_columns
-from trectools_plus.formats.tables import RUN_SCHEMA, Qrels, Run
+from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.text import listed
 from trectools_plus.validation.engine import check_view, damaged_report
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
@@ -30,7 +28,7 @@ _FORM_CODES = frozenset({"R103", "R105", "Q101", "Q103"})
 
 
 @dataclass(frozen=True)
-class Converted(Generic[_Content]):
+class ConvertedTable(Generic[_Content]):
     """A run or qrels in another format.
 
     Attributes:
@@ -51,7 +49,7 @@ def convert_run(
     source_format: str | None = None,
     tag: str | None = None,
     columns: ColumnNames | None = None,
-) -> Converted[Run]:
+) -> ConvertedTable[Run]:
     """Read a run in any supported format.
 
     Args:
@@ -76,7 +74,7 @@ def convert_run(
 
 def convert_runs(
     path: str | Path, *, source_format: str | None = None, columns: ColumnNames | None = None
-) -> dict[str, Converted[Run]]:
+) -> dict[str, ConvertedTable[Run]]:
     """Read a run in any supported format, or the runs of a table of several systems.
 
     Returns:
@@ -93,23 +91,22 @@ def convert_runs(
     return {name: _convert_run(system, None) for name, system in view.systems.items()}
 
 
-def _convert_run(view: RunView, tag: str | None) -> Converted[Run]:
+def _convert_run(view: RunView, tag: str | None) -> ConvertedTable[Run]:
     findings = _check(view)
-    columns, path = view.columns, view.path
+    columns = view.columns
     assert columns is not None
-    frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
     tags = view.rows.tags.texts(view.rows.tags.numbered()[1])
-    name = tags[0] if tag is None else tag_for(tag, path)
+    name = tags[0] if tag is None else tag_for(tag, view.path)
     source_name, notes = _describe(columns)
     if len(tags) > 1:
         notes = (*notes, f"the tag {name} replaces the tags {listed(tags)}")
     notes = (*notes, *notes_on_findings(findings))
-    return Converted(Run(frame, name, path), source_name, notes)
+    return ConvertedTable(view.table(name), source_name, notes)
 
 
 def convert_qrels(
     path: str | Path, *, source_format: str | None = None, columns: ColumnNames | None = None
-) -> Converted[Qrels]:
+) -> ConvertedTable[Qrels]:
     """Read qrels in any supported format; see :func:`convert_run`.
 
     Args:
@@ -130,14 +127,14 @@ def convert_qrels(
     assert view.columns is not None
     source_name, notes = _describe(view.columns)
     notes = (*notes, *notes_on_findings((), findings))
-    return Converted(view.table(str(path)), source_name, notes)
+    return ConvertedTable(view.table(str(path)), source_name, notes)
 
 
 def _read(
     path: str | Path, kind: KindName, source_format: str | None, columns: ColumnNames | None
 ) -> Columns:
     try:
-        source = read_source(path, partial=True, tables=True)
+        source = read_file(path, partial=True, tables=True)
     except FormatError as error:
         refuse_errors(damaged_report(error, kind).findings)
         raise

@@ -11,9 +11,9 @@ import numpy as np
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.query_chunks import iter_query_chunks
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
-from trectools_plus.validation.loading import RunLoader, open_valid_run
+from trectools_plus.validation.loading import RunLoader, open_single_run
 from trectools_plus.validation.parts import NotInPartsError, ViewSettings, read_in_parts
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.views.runs import RunView
 
 
@@ -69,7 +69,9 @@ def describe_file(path: str | Path) -> dict[str, Any]:
     try:
         return _describe_in_parts(str(path))
     except NotInPartsError:
-        return describe_view(open_valid_run(path))
+        view = open_single_run(path)
+        RunLoader().check(view)
+        return describe_view(view)
 
 
 def _describe_in_parts(path: str) -> dict[str, Any]:

@@ -12,25 +12,31 @@ from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.files.binary import BinaryFileError
-from trectools_plus.formats.files.remote import is_catalogue_name
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import read_file
+from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.text import visible
 from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.findings import FileReport, Finding, Fix
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
-from trectools_plus.validation.registry import SCOPES, FixName, Hit, Rule, Scope, Subject
+from trectools_plus.validation.registry import (
+    DEFAULT_MAX_DEPTH,
+    SCOPES,
+    FixName,
+    Hit,
+    Rule,
+    Scope,
+    Subject,
+)
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import Shape
-from trectools_plus.validation.views.tables import TableView
+from trectools_plus.validation.views.tables import Shape, TableView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run, Topics
-    from trectools_plus.validation.views.testsets import TestSetView
+    from trectools_plus.validation.views.topics import TestSetView
 
 
 def validate_run(
@@ -191,7 +197,7 @@ def open_run(
         FormatError: If a Parquet file cannot be read as a run, or a column does not exist.
     """
     try:
-        source = read_source(path, partial=True, tables=True)
+        source = read_file(path, partial=True, tables=True)
     except FormatError as error:
         return damaged_report(error, "run")
     make = RunView.for_scoring if for_scoring else RunView.of_file
@@ -210,7 +216,7 @@ def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsVie
 
         return QrelsView.of_table(open_catalogue(str(path)).read_qrels())
     try:
-        source = read_source(path, partial=True, tables=True)
+        source = read_file(path, partial=True, tables=True)
     except FormatError as error:
         return damaged_report(error, "qrels")
     return QrelsView.of_file(lex_qrels(source, columns))

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trectools_plus.formats.columns.words import Ids
+    from trectools_plus.formats.columns.ids import Ids
 
 INVISIBLE = "[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]"
 """Characters without width, removed before two ids are compared."""
@@ -114,15 +114,15 @@ def _pair(
                 found[text] = (other, cause)
 
 
-def fold(doc_id: str) -> str:
+def unify_spelling(doc_id: str) -> str:
     """Return a document id in lower case and NFC, without invisible characters."""
     if doc_id.isascii():
         return doc_id.lower()
     return unicodedata.normalize("NFC", _without_invisible(doc_id)).lower()
 
 
-def folded(doc_ids: Ids) -> Ids:
-    """Apply :func:`fold` to all document ids."""
+def unify_spellings(doc_ids: Ids) -> Ids:
+    """Apply :func:`unify_spelling` to all document ids."""
     if doc_ids.is_ascii:
         return doc_ids.lower() if doc_ids.has_upper else doc_ids
     import numpy as np  # only this function needs NumPy
@@ -130,7 +130,7 @@ def folded(doc_ids: Ids) -> Ids:
     others = doc_ids.rows_beyond_ascii()
     plain = np.setdiff1d(np.arange(len(doc_ids)), others)
     number, first = doc_ids.take(others).numbered()
-    folds = [fold(text) for text in doc_ids.take(others).texts(first)]
+    folds = [unify_spelling(text) for text in doc_ids.take(others).texts(first)]
     of_others = type(doc_ids).of_texts(folds).take(number)
     parts = type(doc_ids).joined([doc_ids.take(plain).lower(), of_others])
     return parts.take(np.argsort(np.concatenate([plain, others])))

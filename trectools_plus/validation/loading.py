@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.interchange.names import ColumnNames, column_names
@@ -16,15 +16,15 @@ from trectools_plus.validation.engine import (
     open_run,
 )
 from trectools_plus.validation.findings import NOTHING_JUDGED, FileReport, Finding, refuse_errors
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from trectools_plus.formats.tables import Qrels, Run, Topics
+
+_View = TypeVar("_View", RunView, QrelsView)
 
 
 def load_run(
@@ -66,8 +66,6 @@ def load_run_with_findings(
     *,
     qrels: Qrels | None = None,
     max_depth: int | None = DEFAULT_MAX_DEPTH,
-    inspect: Callable[[Run], None] | None = None,
-    accepts_unjudged: bool = False,
     strict_input: bool = False,
     columns: ColumnNames | None = None,
 ) -> tuple[Run, tuple[Finding, ...]]:
@@ -78,36 +76,12 @@ def load_run_with_findings(
         qrels: The qrels for scoring; if given, the ids must match.
         max_depth: Results allowed per query; ``None`` for no limit. Deeper queries do not block
             scoring.
-        inspect: Called with the run before its ids are compared with the qrels; may raise an error.
-        accepts_unjudged: Accept a run without judged documents.
         strict_input: Reject every error, also those that change no figure.
         columns: The columns of some fields in a table.
     """
-    view = _open_for_scoring(path, max_depth, columns)
-    refuse_several_systems(view)
+    view = open_single_run(path, max_depth, columns)
     judged = None if qrels is None else QrelsView.of_table(qrels)
-    loader = RunLoader(judged, inspect, accepts_unjudged, strict_input)
-    return loader.load(view, view.tag)
-
-
-def load_runs_with_findings(
-    path: str | Path, loader: RunLoader, columns: ColumnNames | None = None
-) -> list[tuple[Run, tuple[Finding, ...]]]:
-    """Read a run, or each run of a table of several systems, with their findings.
-
-    Args:
-        path: The file; ``-`` is standard input.
-        loader: Checks and loads each run.
-        columns: The columns of some fields in a table.
-
-    Returns:
-        One run with its tag as its name, or several with the names of their systems.
-
-    Raises:
-        FindingsError: If a run has an error that blocks scoring.
-        InputError: If the file cannot be read at all.
-    """
-    return [loader.load(view, name) for name, view in open_runs(path, columns)]
+    return RunLoader(judged, strict_input=strict_input).load(view, view.tag)
 
 
 def open_runs(path: str | Path, columns: ColumnNames | None = None) -> list[tuple[str, RunView]]:
@@ -120,32 +94,33 @@ def open_runs(path: str | Path, columns: ColumnNames | None = None) -> list[tupl
     return list(view.systems.items()) or [(view.tag, view)]
 
 
-def open_valid_run(path: str | Path) -> RunView:
-    """Read a run, and refuse it like :func:`load_run`."""
-    view = _open_for_scoring(path, DEFAULT_MAX_DEPTH, None)
+def open_single_run(
+    path: str | Path,
+    max_depth: int | None = DEFAULT_MAX_DEPTH,
+    columns: ColumnNames | None = None,
+) -> RunView:
+    """Read a run without checking it, and refuse a table of several systems."""
+    view = _open_for_scoring(path, max_depth, columns)
     refuse_several_systems(view)
-    RunLoader().check(view)
     return view
 
 
 def load_runs(path: str | Path, columns: ColumnNames | None = None) -> list[Run]:
-    """Return the runs of a file, without findings; see :func:`load_runs_with_findings`."""
-    return [run for run, _ in load_runs_with_findings(path, RunLoader(), columns)]
+    """Return the runs of a file, without findings; see :meth:`RunLoader.load_file`."""
+    return [run for run, _ in RunLoader().load_file(path, columns)]
 
 
 @dataclass(frozen=True, slots=True)
 class RunLoader:
-    """Checks and loads views of runs.
+    """Checks and loads runs.
 
     Attributes:
         qrels: The qrels for scoring; if given, the ids must match.
-        inspect: Called with the run before its ids are compared with the qrels; may raise an error.
         accepts_unjudged: Accept a run without judged documents.
         strict_input: Reject every error, also those that change no figure.
     """
 
     qrels: QrelsView | None = None
-    inspect: Callable[[Run], None] | None = None
     accepts_unjudged: bool = False
     strict_input: bool = False
 
@@ -156,25 +131,6 @@ class RunLoader:
             FindingsError: If it has an error that blocks scoring.
             FormatError: If it has no rows.
         """
-        findings = self._check_alone(view)
-        return (*findings, *self._check_ids(view))
-
-    def load(self, view: RunView, name: str) -> tuple[Run, tuple[Finding, ...]]:
-        """Return a run, and its findings that do not block scoring.
-
-        Raises:
-            FindingsError: If it has an error that blocks scoring.
-            FormatError: If it has no rows.
-        """
-        from trectools_plus.formats.tables import Run
-
-        findings = self._check_alone(view)
-        run = Run(_run_frame(view), name=name, path=view.path)
-        if self.inspect is not None:
-            self.inspect(run)
-        return run, (*findings, *self._check_ids(view))
-
-    def _check_alone(self, view: RunView) -> list[Finding]:
         if self.qrels is not None:
             view.other_query_ids = frozenset(self.qrels.query_ids)
         findings = check_view(view)
@@ -185,28 +141,53 @@ class RunLoader:
                 path=view.path,
                 remedy="check whether the job stopped before writing",
             )
-        return findings
-
-    def _check_ids(self, view: RunView) -> list[Finding]:
         if self.qrels is None:
-            return []
-        findings = check_pair_view(PairView(view, self.qrels))
+            return tuple(findings)
+        on_ids = check_pair_view(PairView(view, self.qrels))
         if self.accepts_unjudged:
-            findings = [finding for finding in findings if finding.code != NOTHING_JUDGED]
-        refuse_errors(findings, strict_input=self.strict_input)
-        return findings
+            on_ids = [finding for finding in on_ids if finding.code != NOTHING_JUDGED]
+        refuse_errors(on_ids, strict_input=self.strict_input)
+        return (*findings, *on_ids)
+
+    def load(self, view: RunView, name: str) -> tuple[Run, tuple[Finding, ...]]:
+        """Return a run, and its findings that do not block scoring; raises like :meth:`check`."""
+        findings = self.check(view)
+        return view.table(name), findings
+
+    def load_file(
+        self, path: str | Path, columns: ColumnNames | None = None
+    ) -> list[tuple[Run, tuple[Finding, ...]]]:
+        """Read a run, or each run of a table of several systems, with their findings.
+
+        Args:
+            path: The file; ``-`` is standard input.
+            columns: The columns of some fields in a table.
+
+        Returns:
+            One run with its tag as its name, or several with the names of their systems.
+
+        Raises:
+            FindingsError: If a run has an error that blocks scoring.
+            InputError: If the file cannot be read at all.
+        """
+        return [self.load(view, name) for name, view in open_runs(path, columns)]
 
 
 def _open_for_scoring(
     path: str | Path, max_depth: int | None, columns: ColumnNames | None
 ) -> RunView:
-    view = open_run(path, max_depth, for_scoring=True, columns=columns)
-    if isinstance(view, FileReport):
-        refuse_errors(view.findings)
-        raise AssertionError("a report without a view must contain an error")
+    view = refuse_report(open_run(path, max_depth, for_scoring=True, columns=columns))
     if not view.systems:
         refuse_several_systems(view)
     return view
+
+
+def refuse_report(opened: _View | FileReport) -> _View:
+    """Return a view, or refuse a file of which there is only a report."""
+    if isinstance(opened, FileReport):
+        refuse_errors(opened.findings)
+        raise AssertionError("a report without a view must contain an error")
+    return opened
 
 
 def refuse_several_systems(view: RunView) -> None:
@@ -220,16 +201,6 @@ def refuse_several_systems(view: RunView) -> None:
         from trectools_plus.formats.interchange.systems import refuse_systems
 
         raise refuse_systems(origin.systems, view.path)
-
-
-def _run_frame(view: RunView) -> pl.DataFrame:
-    """Return the rows; if a rank is not a whole number, ranks are positions in the file."""
-    import polars as pl
-
-    from trectools_plus.formats.tables import RUN_SCHEMA
-
-    frame = view.frame.with_columns(rank=pl.Series(view.usable_ranks))
-    return frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
 
 
 def load_qrels(
@@ -278,10 +249,7 @@ def open_valid_qrels(
     path: str | Path, *, strict_input: bool = False, columns: ColumnNames | None = None
 ) -> tuple[QrelsView, tuple[Finding, ...]]:
     """Read qrels like :func:`load_qrels_with_findings`, as a view."""
-    view = open_qrels(path, columns)
-    if isinstance(view, FileReport):
-        refuse_errors(view.findings)
-        raise AssertionError("a report without a view must contain an error")
+    view = refuse_report(open_qrels(path, columns))
     findings = check_view(view)
     refuse_errors(findings, strict_input=strict_input)
     return view, tuple(findings)

@@ -20,24 +20,23 @@ from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.distributed.copies import ProcessCopies
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.columns.columns import Columns, scan_columns
-from trectools_plus.formats.columns.odd_lines import OddLines
+from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.rows import RUN_FIELDS, QueryBlocks, RunRows
 from trectools_plus.formats.files.binary import find_binary
-from trectools_plus.formats.files.content import BOM
+from trectools_plus.formats.files.content import BOM, content_of_chunk
 from trectools_plus.formats.files.opening import (
     can_be_read_twice,
     compression_of,
     file_size,
     is_plain_file,
 )
-from trectools_plus.formats.files.source import source_of
 from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks, regroup_queries
 from trectools_plus.validation.catalogue import RULES
-from trectools_plus.validation.views.pairs import DocumentIds, PairView
+from trectools_plus.validation.views.pairs import DocumentIds, JudgedCounts, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import DocumentSwapSigns, RunView, ScoreSwapSigns
-from trectools_plus.validation.views.shape import SNIFFED_BYTES, Shape, wide_encoding
+from trectools_plus.validation.views.tables import SNIFFED_BYTES, Shape, wide_encoding
 
 _BYTES_PER_PROCESS = 4 << 20
 """The smallest share of a file for which starting a process saves time."""
@@ -56,106 +55,6 @@ class NotInPartsError(Exception):
 
 class SplitQueryError(NotInPartsError):
     """A query is in two parts, or its rows are not together in one."""
-
-
-@dataclass(frozen=True, eq=False)
-class RunPart:
-    """The facts about a part of a run, or about all parts together, that rules need.
-
-    Attributes:
-        columns: The lines that are not rows, and the facts; of the first part also its content.
-        words_after_tag: As in the view.
-        blocks: The queries.
-        tags: The tags of the first and the last row; empty without rows.
-        document_swap_signs: As in the view.
-        score_swap_signs: As in the view.
-        has_unreadable_scores: As in the view.
-        collected: What the rules collected, by code.
-    """
-
-    columns: Columns
-    words_after_tag: OddLines
-    blocks: QueryBlocks
-    tags: Sequence[str]
-    document_swap_signs: DocumentSwapSigns
-    score_swap_signs: ScoreSwapSigns
-    has_unreadable_scores: bool
-    collected: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, pair: PairView, *, is_first: bool = True) -> RunPart:
-        """Return what a view shows; if it is not that of the first part, without its content."""
-        view = pair.run
-        assert view.columns is not None
-        subjects = {"file": view, "run": view, "pair": pair}
-        collected = {
-            rule.code: rule.collect(subjects[rule.on])
-            for rule in RULES
-            if rule.collect is not None and rule.on in subjects
-        }
-        return cls(
-            view.columns.without_rows(keep_content=is_first),
-            view.words_after_tag,
-            view.blocks,
-            view.rows.tags.texts(np.array([0, -1])) if view.n_rows else (),
-            view.document_swap_signs,
-            view.score_swap_signs,
-            view.has_unreadable_scores,
-            {code: found for code, found in collected.items() if found.count},
-        )
-
-    @property
-    def query_ids(self) -> list[str]:
-        """The distinct query ids, in the order of their first rows."""
-        return self.blocks.query_ids
-
-    @classmethod
-    def joined(cls, parts: Sequence[RunPart]) -> RunPart:
-        """Return what some parts show together, given in the order of the file.
-
-        Raises:
-            SplitQueryError: If a query is in two parts.
-        """
-        if len(parts) == 1:
-            return parts[0]
-        blocks = QueryBlocks.joined([part.blocks for part in parts])
-        if len(blocks.query_ids) < sum(len(part.query_ids) for part in parts):
-            raise SplitQueryError
-        n_lines = [part.columns.facts.n_lines for part in parts]
-        lines_before = list(itertools.accumulate(n_lines[:-1], initial=0))
-        collected: dict[str, Any] = {}
-        for part, before in zip(parts, lines_before, strict=True):
-            for code, found in part.collected.items():
-                moved = found.moved(before)
-                collected[code] = collected[code] + moved if code in collected else moved
-        return cls(
-            Columns.joined([part.columns for part in parts]),
-            OddLines.joined([part.words_after_tag for part in parts], lines_before),
-            blocks,
-            [tag for part in parts for tag in part.tags],
-            functools.reduce(operator.add, (part.document_swap_signs for part in parts)),
-            functools.reduce(operator.add, (part.score_swap_signs for part in parts)),
-            any(part.has_unreadable_scores for part in parts),
-            collected,
-        )
-
-    def view(self, shape: Shape, max_depth: int | None) -> RunView:
-        """Return the view of a run of which only this is known.
-
-        Args:
-            shape: The shape of the file.
-            max_depth: Results allowed per query; ``None`` for no limit.
-        """
-        path, rows = self.columns.source.path, RunRows.of_blocks(self.blocks)
-        view = RunView(path, self.columns, shape, rows, max_depth)
-        view.collected = self.collected
-        view.words_after_tag = self.words_after_tag
-        view.document_swap_signs = self.document_swap_signs
-        view.score_swap_signs = self.score_swap_signs
-        view.swapped_columns = self.score_swap_signs.are_swapped
-        view.has_unreadable_scores = self.has_unreadable_scores
-        view.tag, view.last_tag = (self.tags[0], self.tags[-1]) if self.tags else ("", "")
-        return view
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +108,7 @@ def view_part(path: str, data: bytes, settings: ViewSettings, *, is_first: bool)
     Raises:
         NotInPartsError: If the whole file must be read.
     """
-    source = source_of(path, data)
+    source = content_of_chunk(path, data)
     if source.overlong is not None:
         raise NotInPartsError
     if not is_first:
@@ -232,17 +131,57 @@ def view_part(path: str, data: bytes, settings: ViewSettings, *, is_first: bool)
 
 @dataclass(frozen=True, eq=False)
 class ReadPart(Generic[_T]):
-    """A part of a run that was read.
+    """A part of a run that was read: the facts about it that rules need, without its rows.
 
     Attributes:
-        part: What it shows.
+        columns: The lines that are not rows, and the facts; of the first part also its content.
         shape: The shape of the file, known from the first part.
+        words_after_tag: As in the view.
+        blocks: The queries.
+        tags: The tags of the first and the last row; empty without rows.
+        document_swap_signs: As in the view.
+        score_swap_signs: As in the view.
+        has_unreadable_scores: As in the view.
+        collected: What the rules and the work on it collected, by code.
         result: The result of the work on it.
     """
 
-    part: RunPart
+    columns: Columns
     shape: Shape
+    words_after_tag: OddLines
+    blocks: QueryBlocks
+    tags: Sequence[str]
+    document_swap_signs: DocumentSwapSigns
+    score_swap_signs: ScoreSwapSigns
+    has_unreadable_scores: bool
+    collected: Mapping[str, Any]
     result: _T
+
+    @classmethod
+    def of(
+        cls, view: RunView, settings: ViewSettings, work: Work[_T], *, is_first: bool = True
+    ) -> ReadPart[_T]:
+        """Return what a view shows; if it is not that of the first part, without its content."""
+        assert view.columns is not None
+        subjects = {"file": view, "run": view, "pair": settings.pair(view)}
+        collected = {
+            rule.code: rule.collect(subjects[rule.on])
+            for rule in RULES
+            if rule.collect is not None and rule.on in subjects
+        }
+        further, result = work(view)
+        return cls(
+            view.columns.without_rows(keep_content=is_first),
+            view.shape,
+            view.words_after_tag,
+            view.blocks,
+            view.rows.tags.texts(np.array([0, -1])) if view.n_rows else (),
+            view.document_swap_signs,
+            view.score_swap_signs,
+            view.has_unreadable_scores,
+            {**{code: found for code, found in collected.items() if found.count}, **further},
+            result,
+        )
 
 
 def read_part(
@@ -269,16 +208,7 @@ def read_part(
     view = view_part(path, chunk(), settings, is_first=is_first)
     if view.blocks.interleaved:
         raise SplitQueryError
-    return _read_view(view, settings, work, is_first=is_first)
-
-
-def _read_view(
-    view: RunView, settings: ViewSettings, work: Work[_T], *, is_first: bool
-) -> ReadPart[_T]:
-    part = RunPart.of(settings.pair(view), is_first=is_first)
-    collected, result = work(view)
-    part = replace(part, collected={**part.collected, **collected})
-    return ReadPart(part, view.shape, result)
+    return ReadPart.of(view, settings, work, is_first=is_first)
 
 
 def join_parts(parts: Sequence[ReadPart[Any]], settings: ViewSettings) -> RunView:
@@ -289,11 +219,35 @@ def join_parts(parts: Sequence[ReadPart[Any]], settings: ViewSettings) -> RunVie
         NotInPartsError: If the rows of only some parts have words after the tag, so that an id of
             the others may contain a blank.
     """
-    joined = RunPart.joined([one.part for one in parts])
-    view = settings.apply_to(joined.view(parts[0].shape, settings.max_depth))
+    blocks = QueryBlocks.joined([part.blocks for part in parts])
+    if len(blocks.query_ids) < sum(len(part.blocks.query_ids) for part in parts):
+        raise SplitQueryError
+    columns = Columns.joined([part.columns for part in parts])
+    n_lines = [part.columns.facts.n_lines for part in parts]
+    lines_before = list(itertools.accumulate(n_lines[:-1], initial=0))
+    collected: dict[str, Any] = {}
+    for part, before in zip(parts, lines_before, strict=True):
+        for code, found in part.collected.items():
+            moved = found.moved(before)
+            collected[code] = collected[code] + moved if code in collected else moved
+    rows = RunRows.of_blocks(blocks)
+    view = RunView(columns.source.path, columns, parts[0].shape, rows, settings.max_depth)
+    view.collected = collected
+    words_after_tag = [part.words_after_tag for part in parts]
+    view.words_after_tag = OddLines.joined(words_after_tag, lines_before)
+    view.document_swap_signs = functools.reduce(
+        operator.add, (part.document_swap_signs for part in parts)
+    )
+    view.score_swap_signs = functools.reduce(
+        operator.add, (part.score_swap_signs for part in parts)
+    )
+    view.swapped_columns = view.score_swap_signs.are_swapped
+    view.has_unreadable_scores = any(part.has_unreadable_scores for part in parts)
+    tags = [tag for part in parts for tag in part.tags]
+    view.tag, view.last_tag = (tags[0], tags[-1]) if tags else ("", "")
     if len(view.words_after_tag) and (view.misshapen.n_fields > RUN_FIELDS).any():
         raise NotInPartsError
-    return view
+    return settings.apply_to(view)
 
 
 def read_in_parts(
@@ -344,11 +298,11 @@ def read_regrouped(
 
     def read(chunk: Chunk) -> ReadPart[_T]:
         view = view_part(path, chunk(), settings, is_first=False)
-        return _read_view(view, settings, work, is_first=False)
+        return ReadPart.of(view, settings, work, is_first=False)
 
     parts = _map_chunks(read, path, regroup_queries(path, folder, start=len(head)))
-    view_of_head = settings.view(scan_columns(source_of(path, head), RUN_FIELDS), shape)
-    first = ReadPart(RunPart.of(settings.pair(view_of_head)), shape, None)
+    view_of_head = settings.view(scan_columns(content_of_chunk(path, head), RUN_FIELDS), shape)
+    first = ReadPart.of(view_of_head, settings, lambda _: ({}, None))
     return join_parts([first, *parts], settings), [one.result for one in parts]
 
 
@@ -370,9 +324,16 @@ def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
         view, _ = read_in_parts(path, iter_query_chunks(path), settings, lambda _: ({}, None))
     except (NotInPartsError, TrectoolsPlusError):
         return None
-    counts = (view.collected or {}).get("P105")
-    # Rule P106 looks for a prefix or suffix of all ids.
-    return None if counts is not None and not counts.has_common_documents else view
+    return view if has_common_documents(view, settings) else None
+
+
+def has_common_documents(view: RunView, settings: ViewSettings) -> bool:
+    """Return whether the parts of a run share documents with the qrels, if there are any.
+
+    Otherwise the run is read as a whole: P101 and P106 compare all ids with those of the qrels.
+    """
+    counts = (view.collected or {}).get("P105", JudgedCounts())
+    return settings.qrels is None or counts.has_common_documents
 
 
 def _map_chunks(read: Callable[[_T], _R], path: str, items: Iterable[_T]) -> list[_R]:

@@ -1,33 +1,136 @@
-"""Rules, and the registry that collects them and rejects duplicate codes.
-
-A rule is a check function with a decorator::
-
-    @rule(
-        "R107", "second-column", on="run", scope="row", severity="warning",
-        fix=RuleFix("safe", "wrote Q0 in column 2"),
-        checks="column 2 is not 'Q0'",
-        rationale="…", example="…", remedy="…",
-    )
-    def second_column(run: RunView) -> Hit | None: ...
-
-    @fix_step("R107", order=70)
-    def write_q0(draft: Draft, job: Job) -> Draft: ...
-
-The check inspects a view (:mod:`trectools_plus.validation.views`) and returns a :class:`Hit` if the
-file breaks the rule, or ``None``. The decorator declares what is the same for each hit. ``--fix``
-applies the fix steps; one step may fix several rules.
-"""
+"""Rules, the places where files break them, and the registry that rejects duplicate codes."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, Literal, get_args
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import DropIn, Finding, Fix, Severity
+
+DEFAULT_MAX_DEPTH = 100
+"""Default limit of results per query."""
+
+TREC_MAX_DEPTH = 1000
+"""Limit of results per query in the profile ``trec``."""
+
+JUDGED_CUTOFF = 10
+"""The number of first results of a query among which the share of judged ones is counted."""
+
+MIN_JUDGED = 0.2
+"""Minimum share of judged documents in the first ``JUDGED_CUTOFF``; scores with fewer are
+unreliable."""
+
+
+Value = str | int | float
+
+
+class LineNumber(int):
+    """The number of a line, from 1, which depends on the lines before a part of the file."""
+
+    def __str__(self) -> str:
+        return f"line {int(self)}"
+
+
+class RowNumber(int):
+    """The number of a row of a table, from 1."""
+
+    def __str__(self) -> str:
+        return f"row {int(self)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The places of a file, or of a part of one, that break a rule.
+
+    Attributes:
+        count: The number of places.
+        lines: Their lines, or the first few; empty for a table.
+        column: The character column of the first place, from 1.
+        query_id: The query of the first place.
+        doc_id: The document of the first place.
+        first: What the message says about the first place.
+        sums: Further numbers of places, by what they count.
+    """
+
+    count: int = 0
+    lines: Sequence[int] = ()
+    column: int | None = None
+    query_id: str | None = None
+    doc_id: str | None = None
+    first: Mapping[str, Value] = field(default_factory=dict)
+    sums: Mapping[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Value:
+        return self.first[name]
+
+    def __add__(self, later: Places) -> Places:
+        """Return the places of two parts of a file, given in the order of the file."""
+        sums = {
+            name: self.sums.get(name, 0) + later.sums.get(name, 0)
+            for name in {**self.sums, **later.sums}
+        }
+        first = self if self.count else later
+        lines = (*self.lines, *later.lines)[:LINES_KEPT]
+        return replace(first, count=self.count + later.count, lines=lines, sums=sums)
+
+    def moved(self, n_lines: int) -> Places:
+        """Return the places in a file with ``n_lines`` lines before this part."""
+        if not n_lines or not (self.lines or self.first):
+            return self
+        first = {
+            name: LineNumber(value + n_lines) if isinstance(value, LineNumber) else value
+            for name, value in self.first.items()
+        }
+        lines = tuple(line + n_lines for line in self.lines)
+        return replace(self, lines=lines, first=first)
+
+    def hit(self, message: str, **further: Any) -> Hit:
+        """Return the hit at these places; ``further`` are attributes of :class:`Hit`."""
+        given: dict[str, Any] = {
+            "lines": self.lines,
+            "count": self.count,
+            "column": self.column,
+            "query_id": self.query_id,
+            "doc_id": self.doc_id,
+        }
+        return Hit(message, **given | further)
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Places of several kinds, for a rule whose finding depends on more than one.
+
+    Attributes:
+        places: The places of each kind.
+    """
+
+    places: Mapping[str, Places]
+
+    @classmethod
+    def of(cls, **places: Places) -> Kinds:
+        """Return the kinds that have places."""
+        return cls({kind: one for kind, one in places.items() if one.count})
+
+    def __getitem__(self, kind: str) -> Places:
+        return self.places.get(kind, Places())
+
+    @property
+    def count(self) -> int:
+        """The number of places."""
+        return sum(one.count for one in self.places.values())
+
+    def __add__(self, later: Kinds) -> Kinds:
+        """Return the places of two parts of a file, given in the order of the file."""
+        return Kinds({kind: self[kind] + later[kind] for kind in {**self.places, **later.places}})
+
+    def moved(self, n_lines: int) -> Kinds:
+        """Return the places in a file with ``n_lines`` lines before this part."""
+        return Kinds({kind: one.moved(n_lines) for kind, one in self.places.items()})
+
 
 Subject = Literal["file", "run", "qrels", "topics", "testset", "pair"]
 Scope = Literal["row", "query", "file", "pair"]
@@ -128,7 +231,7 @@ class FixStep:
             earlier one necessary again.
         phase: When it runs, and on what: first on the bytes of a file (``bytes``), then on a draft
             that may be in another format (``format``), last on a draft with rows (``rows``).
-        apply: The function of the input and the job.
+        apply: The function of the input and the session.
     """
 
     codes: tuple[str, ...]
@@ -243,11 +346,6 @@ class Rule:
     def can_block_scoring(self) -> bool:
         """Return whether some findings of this rule block scoring."""
         return self.blocks_scoring and (self.severity is Severity.ERROR or self.may_be_error)
-
-    @property
-    def deletes_or_rewrites(self) -> bool:
-        """Return whether its fix can delete rows, or rewrite scores or grades."""
-        return self.rule_fix is not None and bool(self.rule_fix.effect)
 
     def finding(self, hit: Hit, path: str, *, every_line: bool = False) -> Finding:
         """Return the finding for a hit in the file ``path``.

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from trectools_plus.formats.files.remote import is_address
+from trectools_plus.formats.files.opening import is_address
 
 MIN_SIMILARITY = 0.75
 """Minimum Jaccard similarity of the character trigrams of near-duplicate texts."""

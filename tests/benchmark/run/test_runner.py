@@ -32,8 +32,8 @@ from trectools_plus.errors import (
     TrectoolsPlusError,
     UsageError,
 )
-from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.tables import Run
+from trectools_plus.formats.trec_files import read_qrels
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.validation import FindingsError

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from trectools_plus.formats.columns import columns as columns_module
 from trectools_plus.formats.columns import lexer
 from trectools_plus.formats.columns.columns import Columns, scan_columns
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import FileContent
 
 
 def scan(data: bytes, n_fields: int = 3) -> Columns:
-    return scan_columns(Source("a.txt", data), n_fields)
+    return scan_columns(FileContent("a.txt", data), n_fields)
 
 
 @dataclass
@@ -74,7 +74,7 @@ def assert_same(data: bytes, n_fields: int = 3) -> None:
     assert facts.bare_cr.count == plain.bare_cr
     assert facts.nul.count == data.count(b"\0")
     for line, _, text in plain.misshapen:
-        assert columns.line_text(line) == text
+        assert columns.line_index.text(line) == text
 
 
 ODD = "\x1c\x1d\x85\xa0\u2028\u200b\u3000\ufeff\r\0\"'#,x\x01\x08\x1f"
@@ -199,7 +199,7 @@ def test_long_lines_are_noted_and_still_lexed() -> None:
 
 def test_field_columns_count_characters() -> None:
     columns = scan("\ufeff é\t\u00a0x  c\n".encode())
-    assert [columns.field_column(1, number) for number in (1, 2, 3)] == [2, 4, 8]
+    assert [columns.column_of_field(1, number) for number in (1, 2, 3)] == [2, 4, 8]
 
 
 def test_large_files_go_through_the_threads() -> None:
@@ -211,4 +211,4 @@ def test_large_files_go_through_the_threads() -> None:
     assert columns.misshapen.rows() == [(600_001, 1, "short")]
     assert columns.rows["c3"][-2] == "d599999"
     assert columns.lines[-1] == 600_002
-    assert columns.line_text(600_001) == "short"
+    assert columns.line_index.text(600_001) == "short"

@@ -15,7 +15,7 @@ from trectools_plus.formats.columns.decimals import (
     parse_decimals,
     parse_whole_numbers,
 )
-from trectools_plus.formats.columns.words import Text
+from trectools_plus.formats.columns.ids import Text
 
 DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 OTHER = [

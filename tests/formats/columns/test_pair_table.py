@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns import pair_table
-from trectools_plus.formats.columns.pair_table import number_pairs
-from trectools_plus.formats.columns.words import Ids
+from trectools_plus.formats.columns import ids as pair_table
+from trectools_plus.formats.columns.ids import Ids, number_pairs
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", "é", "d" * 70, "d" * 71])))
 

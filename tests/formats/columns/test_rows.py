@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.formats.columns.test_columns import split_plainly
-from trectools_plus.formats.columns import fields
+from trectools_plus.formats.columns import columns as columns_module
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.decimals import parse_decimal
 from trectools_plus.formats.columns.rows import RunRows
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import FileContent
 
 QUERY = st.sampled_from(["1", "q10", "é", "x" * 130, "1\0"])
 WORD = st.sampled_from(["Q0", "Q0", "Q0", "0", "\x01"])
@@ -42,9 +42,9 @@ def test_columns_are_those_of_a_plain_splitter(
     expected = [row[1:] for row in split_plainly(data, 6).rows]
     has_header = has_header and bool(expected)
     expected = expected[int(has_header) :]
-    columns = scan_columns(Source("run", data), 6)
+    columns = scan_columns(FileContent("run", data), 6)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fields, "CHUNK_BYTES", chunk_bytes)
+        patch.setattr(columns_module, "CHUNK_BYTES", chunk_bytes)
         rows = RunRows.of(columns, has_header=has_header)
         for number in (1, 3, 5):
             found = columns.texts(number, _reversed(len(expected)) + int(has_header))

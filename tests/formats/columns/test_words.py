@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns.pair_table import PairTable
-from trectools_plus.formats.columns.words import MARGIN, Ids
+from trectools_plus.formats.columns.ids import MARGIN, Ids, PairTable
 
 TEXT = st.one_of(
     st.sampled_from(["", "a", "A", "b", "12345678", "123456789", "é", "中文", "a\0", "a\0b", "\0"]),

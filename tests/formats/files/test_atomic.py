@@ -17,8 +17,8 @@ import pytest
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
-from trectools_plus.formats.run import write_run
 from trectools_plus.formats.tables import Run
+from trectools_plus.formats.trec_files import write_run
 from trectools_plus.formats.writing import write_parquet
 
 

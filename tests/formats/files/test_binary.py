@@ -13,12 +13,11 @@ import pytest
 
 from trectools_plus.errors import FormatError, TrectoolsPlusError
 from trectools_plus.formats.files.binary import BinaryFileError, find_binary
-from trectools_plus.formats.files.content import iter_content
+from trectools_plus.formats.files.content import iter_content, read_file
 from trectools_plus.formats.files.opening import is_plain_file
-from trectools_plus.formats.files.source import read_source
 from trectools_plus.measures import open_files, parse_measures
 from trectools_plus.trec_eval.arguments import parse_arguments
-from trectools_plus.trec_eval.files import score_files
+from trectools_plus.trec_eval.command import score_files
 from trectools_plus.validation import fix_run, validate_qrels, validate_run, validate_topics
 
 RUN = "1 Q0 d1 1 2.0 tag\n"
@@ -91,7 +90,7 @@ def test_compressed_archives_are_named(tmp_path: Path, compress) -> None:
     path.write_bytes(compress(BINARY["a tar archive"]))
     assert not is_plain_file(path)
     with pytest.raises(BinaryFileError, match="a tar archive"):
-        read_source(path)
+        read_file(path)
     with pytest.raises(FormatError, match="a tar archive"):
         next(iter(iter_content(path)))
 

@@ -22,12 +22,10 @@ from trectools_plus.formats.corpus import iter_corpus, load_corpus
 from trectools_plus.formats.files import content as content_module
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.compression import MAX_CHUNK_BYTES, Compression, decompress
-from trectools_plus.formats.files.content import iter_lines
+from trectools_plus.formats.files.content import FileContent, iter_lines, read_file
 from trectools_plus.formats.files.limits import find_overlong
-from trectools_plus.formats.files.source import Source, read_source
-from trectools_plus.formats.qrels import read_qrels
-from trectools_plus.formats.run import read_run
 from trectools_plus.formats.topics import read_topics
+from trectools_plus.formats.trec_files import read_qrels, read_run
 
 ROW = b"1 Q0 d1 1 9.5 base\n"
 READERS: list[Callable[[Path], object]] = [read_run, read_qrels, read_topics, load_corpus]
@@ -76,7 +74,7 @@ def test_reading_stops_at_a_line_that_is_too_long(
     whole = ROW * 3 + b"#" + b"x" * (short_lines - 1) + b"\n"
     rest = b"y" * (short_lines + 1) + b"\n" + ROW
     path = _write(tmp_path, pack(whole + rest))
-    source = read_source(path, partial=True)
+    source = read_file(path, partial=True)
     assert source.data == whole
     assert source.overlong is not None
     assert (source.overlong.line, source.overlong.head) == (5, rest)
@@ -85,11 +83,11 @@ def test_reading_stops_at_a_line_that_is_too_long(
     facts = columns.facts
     assert (facts.stopped_at, facts.longest_line_at, facts.longest_line) == (5, 5, 1001)
     assert facts.long_lines.lines.tolist() == [5]
-    for read in (read_source, read_run):
+    for read in (read_file, read_run):
         with pytest.raises(FormatError, match="line of over 1,000 bytes") as caught:
             read(path)
         assert caught.value.line == 5
-    assert read_source(_write(tmp_path, pack(whole))).overlong is None
+    assert read_file(_write(tmp_path, pack(whole))).overlong is None
 
 
 @pytest.mark.usefixtures("short_lines")
@@ -128,7 +126,7 @@ def test_a_line_within_a_chunk_is_never_too_long() -> None:
 
 def test_a_long_line_is_placed() -> None:
     data = ROW + b"x" * 70_000 + b"\n" + b"y" * 80_000 + b"\n" + ROW
-    facts = scan_columns(Source("a", data), 6).facts
+    facts = scan_columns(FileContent("a", data), 6).facts
     assert facts.long_lines.lines.tolist() == [2, 3]
     assert (facts.longest_line, facts.longest_line_at, facts.stopped_at) == (80_000, 3, None)
 
@@ -143,7 +141,7 @@ def test_a_line_of_17_mebibytes_is_too_long(tmp_path: Path, read: Callable[[Path
 def test_line_numbers_stay_within_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lexer, "MAX_LINES", 150)
     monkeypatch.setattr(lexer, "CHUNK_BYTES", 100)
-    columns = scan_columns(Source("a", ROW * 100), 6)
+    columns = scan_columns(FileContent("a", ROW * 100), 6)
     assert columns.facts.stopped_at == columns.n_rows + 1
     assert 0 < columns.n_rows < 100
 
@@ -154,7 +152,7 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(
 ) -> None:
     monkeypatch.setattr(limits, "EXPANSION_FREE_BYTES", 1 << 20)
     path = _write(tmp_path, PACK[name](ROW * 150_000))
-    for read in (read_source, lambda path: sum(1 for _ in iter_lines(path))):
+    for read in (read_file, lambda path: sum(1 for _ in iter_lines(path))):
         with pytest.raises(FormatError, match=f"{name} stream expands more than 200 times"):
             read(path)
 
@@ -171,14 +169,14 @@ def test_streams_are_decompressed_in_small_chunks(name: Compression) -> None:
 def test_very_many_members_are_read(tmp_path: Path, name: Compression) -> None:
     member = PACK[name](b"1\n")
     n_members = 200_000 // len(member)
-    assert read_source(_write(tmp_path, member * n_members)).data == b"1\n" * n_members
+    assert read_file(_write(tmp_path, member * n_members)).data == b"1\n" * n_members
 
 
 @pytest.mark.parametrize("name", PACK)
 def test_doubly_compressed_files_are_decompressed_once(tmp_path: Path, name: Compression) -> None:
     within = PACK[name](ROW * 1000)
     path = _write(tmp_path, PACK[name](within))
-    assert read_source(path).data == within
+    assert read_file(path).data == within
     with pytest.raises(FormatError):
         read_run(path)
 
@@ -202,7 +200,7 @@ def test_surrogates_and_floods_of_nul_are_refused(
 
 
 def test_only_nul_bytes_are_not_a_wide_encoding() -> None:
-    assert scan_columns(Source("a", bytes(5000)), 6).facts.encoding_guess is None
+    assert scan_columns(FileContent("a", bytes(5000)), 6).facts.encoding_guess is None
 
 
 def test_a_window_that_is_too_large_is_refused(tmp_path: Path) -> None:
@@ -213,7 +211,7 @@ def test_a_window_that_is_too_large_is_refused(tmp_path: Path) -> None:
     ) as stream:
         stream.write(ROW)
     with pytest.raises(FormatError, match="zstd stream is damaged"):
-        read_source(_write(tmp_path, packed.getvalue()))
+        read_file(_write(tmp_path, packed.getvalue()))
 
 
 @pytest.mark.parametrize("pack", [bytes, *PACK.values()])
@@ -224,10 +222,10 @@ def test_more_content_than_the_limit_is_not_read(
     monkeypatch.setattr(content_module, "CHUNK_BYTES", 1 << 16)
     monkeypatch.setenv(limits.LIMIT_VARIABLE, "0.0001")
     with pytest.raises(InputError, match=r"more than the limit of .* GiB on this") as caught:
-        read_source(path)
+        read_file(path)
     assert limits.LIMIT_VARIABLE in str(caught.value)
     monkeypatch.setenv(limits.LIMIT_VARIABLE, "1")
-    assert len(read_source(path).data) == (1 << 18) + 1
+    assert len(read_file(path).data) == (1 << 18) + 1
 
 
 def test_the_limit_is_a_number_of_gibibytes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,10 +21,8 @@ from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.cli.app import app
 from trectools_plus.cli.options.runs import name_files, parse_runs
 from trectools_plus.errors import FormatError, InputError, MissingExtraError
-from trectools_plus.formats.files.content import iter_lines
-from trectools_plus.formats.files.opening import can_be_read_twice
-from trectools_plus.formats.files.remote import is_address
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import iter_lines, read_file
+from trectools_plus.formats.files.opening import can_be_read_twice, is_address
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.query_chunks import iter_query_chunks
 
@@ -113,8 +111,8 @@ def test_addresses_are_recognised(path: str, expected: bool) -> None:
 
 def test_content_lines_and_hash(memory: str, tmp_path: Path) -> None:
     (tmp_path / "b.run.gz").write_bytes(PACKED)
-    assert read_source(f"{memory}/a.run").data == RUN
-    packed = read_source(f"{memory}/b.run.gz")
+    assert read_file(f"{memory}/a.run").data == RUN
+    packed = read_file(f"{memory}/b.run.gz")
     assert (packed.data, packed.compression) == (RUN, "gzip")
     assert packed.path == f"{memory}/b.run.gz"
     assert list(iter_lines(f"{memory}/cut")) == RUN[:-3].split(b"\n")
@@ -130,7 +128,7 @@ def sha256_file_of(folder: Path, content: bytes) -> str:
 
 def test_a_damaged_stream_is_placed(memory: str) -> None:
     with pytest.raises(FormatError, match=rf"gzip.*{memory}/cut\.gz"):
-        read_source(f"{memory}/cut.gz")
+        read_file(f"{memory}/cut.gz")
 
 
 @pytest.mark.parametrize("store", ["memory", "web"])
@@ -185,14 +183,14 @@ def test_names_of_addresses() -> None:
 def test_missing_files(memory: str, web: str) -> None:
     for base in (memory, web):
         with pytest.raises(InputError, match=f"no such file — {base}/none — check the address"):
-            read_source(f"{base}/none")
+            read_file(f"{base}/none")
 
 
 def test_servers_that_refuse_or_do_not_answer(web: str) -> None:
     with pytest.raises(InputError, match=rf"cannot read: 403.* — {web}/secret\.run"):
-        read_source(f"{web}/secret.run")
+        read_file(f"{web}/secret.run")
     with pytest.raises(InputError, match=r"cannot read: .*connect.* — http://127\.0\.0\.1:1/a"):
-        read_source("http://127.0.0.1:1/a")
+        read_file("http://127.0.0.1:1/a")
 
 
 def test_a_store_that_fails_while_it_is_read(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +202,7 @@ def test_a_store_that_fails_while_it_is_read(memory: str, monkeypatch: pytest.Mo
 
     opened = SimpleNamespace(open=Failing)
     monkeypatch.setattr(fsspec, "open", lambda *_: opened)
-    for read in (read_source, sha256_file):
+    for read in (read_file, sha256_file):
         with pytest.raises(InputError, match=f"cannot read: token expired — {memory}/a.run"):
             read(f"{memory}/a.run")
 
@@ -214,18 +212,18 @@ def test_missing_packages_are_named(memory: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "gcsfs", None)
     for address, extra in (("s3://bucket/a.run", "s3"), ("gs://bucket/a.run", "gcs")):
         with pytest.raises(MissingExtraError, match=f"addresses needs the extra '{extra}'") as one:
-            read_source(address)
+            read_file(address)
         assert one.value.exit_code == 2
     monkeypatch.setitem(sys.modules, "paramiko", None)
     with pytest.raises(InputError, match=r"sftp:// addresses need another package — .*paramiko"):
-        read_source("sftp://host/a.run")
+        read_file("sftp://host/a.run")
     with pytest.raises(InputError, match=r"unknown protocol — nope://a — use s3://"):
-        read_source("nope://a")
+        read_file("nope://a")
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(
         MissingExtraError, match=r"reading memory:// addresses needs the extra 'distributed'"
     ):
-        read_source(f"{memory}/a.run")
+        read_file(f"{memory}/a.run")
 
 
 @pytest.mark.parametrize(
@@ -240,7 +238,7 @@ def test_secrets_do_not_get_into_reports(
     address: str, shown: str, program: Program, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="written to reports") as error:
-        read_source(address)
+        read_file(address)
     assert "hush" not in str(error.value)
     assert f" — {shown} — " in str(error.value)
     for words in (["runs", "validate", address], ["eval", address, address]):
@@ -251,7 +249,7 @@ def test_secrets_do_not_get_into_reports(
 
 def test_the_target_of_a_redirect_is_not_shown(web: str) -> None:
     with pytest.raises(InputError, match=r"cannot read: 403.*secret\.run\?\*\*\*") as error:
-        read_source(f"{web}/moved.run")
+        read_file(f"{web}/moved.run")
     assert "hush" not in str(error.value)
     assert str(error.value).endswith(
         f" — {web}/moved.run — check the credentials and their permissions"
@@ -262,9 +260,9 @@ def test_a_large_file_of_a_server_without_ranges(web: str, tmp_path: Path) -> No
     content = RUN * 200_000
     (tmp_path / "web" / "large.run").write_bytes(content)
     assert sha256_file(f"{web}/large.run") == sha256_file_of(tmp_path, content)
-    assert read_source(f"{web}/large.run").data == content
+    assert read_file(f"{web}/large.run").data == content
 
 
 def test_a_lost_connection_is_an_error(web: str) -> None:
     with pytest.raises(InputError, match=rf"cannot read: .* — {web}/broken\.run"):
-        read_source(f"{web}/broken.run")
+        read_file(f"{web}/broken.run")

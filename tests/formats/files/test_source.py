@@ -15,8 +15,7 @@ import zstandard
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files import content
-from trectools_plus.formats.files.content import iter_lines
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.content import iter_lines, read_file
 
 DATA = b"".join(b"line %d of the file\n" % number for number in range(5000))
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -38,7 +37,7 @@ def chunk_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 def test_decompresses_by_magic_bytes_and_any_number_of_members(tmp_path: Path, name: str) -> None:
     path = tmp_path / "misnamed.txt"
     path.write_bytes(PACK[name](DATA[:1000]) + PACK[name](b"") + PACK[name](DATA[1000:]))
-    source = read_source(path)
+    source = read_file(path)
     assert (source.data, source.compression, source.path) == (DATA, name, str(path))
     assert list(iter_lines(path)) == DATA.split(b"\n")[:-1]
 
@@ -47,8 +46,8 @@ def test_decompresses_by_magic_bytes_and_any_number_of_members(tmp_path: Path, n
 def test_plain_bytes_are_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "plain.gz"
     path.write_bytes(DATA)
-    assert read_source(path).data == DATA
-    assert read_source(path).compression is None
+    assert read_file(path).data == DATA
+    assert read_file(path).compression is None
     assert list(iter_lines(path)) == DATA.split(b"\n")[:-1]
 
 
@@ -67,7 +66,7 @@ def test_lines_end_in_lf_alone(tmp_path: Path, data: bytes, lines: list[bytes]) 
 def test_zero_padding_is_allowed(tmp_path: Path, name: str, padding: bytes) -> None:
     path = tmp_path / "a"
     path.write_bytes(PACK[name](DATA) + padding)
-    assert read_source(path).data == DATA
+    assert read_file(path).data == DATA
 
 
 @pytest.mark.parametrize("name", PACK)
@@ -77,7 +76,7 @@ def test_a_cut_stream_is_an_error_wherever_it_is_cut(tmp_path: Path, name: str) 
     for length in (12, len(packed) // 2, len(packed) - 1):
         path.write_bytes(packed[:length])
         with pytest.raises(FormatError, match=f"{name} stream ends early, after [0-9,]+ whole"):
-            read_source(path)
+            read_file(path)
         with pytest.raises(FormatError, match="ends early"):
             list(iter_lines(path))
 
@@ -90,7 +89,7 @@ def test_a_damaged_stream_is_an_error(tmp_path: Path, name: str) -> None:
         packed[at] ^= 0xFF
     path.write_bytes(packed)
     with pytest.raises(FormatError, match=f"{name} stream"):
-        read_source(path)
+        read_file(path)
 
 
 @pytest.mark.parametrize("name", PACK)
@@ -98,14 +97,14 @@ def test_data_after_the_stream_is_an_error(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a"
     path.write_bytes(PACK[name](DATA) + b"1 Q0 d1 1 9.5 base\n")
     with pytest.raises(FormatError, match=f"{name} stream"):
-        read_source(path)
+        read_file(path)
 
 
 def test_text_that_starts_like_magic_bytes_is_text(tmp_path: Path) -> None:
     path = tmp_path / "a"
     for text in (b"BZh1 Q0 d1 1 9.5 base\n", b"B", b"\x1f"):
         path.write_bytes(text)
-        assert read_source(path).data == text
+        assert read_file(path).data == text
 
 
 class Dribble(io.RawIOBase):
@@ -123,19 +122,19 @@ class Dribble(io.RawIOBase):
 
 @pytest.mark.parametrize("packed", [DATA, gzip.compress(DATA)])
 def test_reads_standard_input(monkeypatch: pytest.MonkeyPatch, packed: bytes) -> None:
-    for read in (lambda: read_source("-").data, lambda: b"\n".join(iter_lines("-")) + b"\n"):
+    for read in (lambda: read_file("-").data, lambda: b"\n".join(iter_lines("-")) + b"\n"):
         monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Dribble(packed)))
         assert read() == DATA
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no such file — .*gone — check the path"):
-        read_source(tmp_path / "gone")
+        read_file(tmp_path / "gone")
     with pytest.raises(InputError, match="is a folder, not a file"):
-        read_source(tmp_path)
+        read_file(tmp_path)
     with pytest.raises(InputError, match="cannot read"):
-        read_source("a\0b")
+        read_file("a\0b")
     with pytest.raises(InputError, match="cannot read"):
-        read_source("x" * 5000)
+        read_file("x" * 5000)
     with pytest.raises(InputError, match="no such file"):
         list(iter_lines(tmp_path / "gone"))

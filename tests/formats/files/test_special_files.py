@@ -14,13 +14,11 @@ import pytest
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.corpus import load_corpus
+from trectools_plus.formats.files import content as source_module
 from trectools_plus.formats.files import limits, opening
-from trectools_plus.formats.files import source as source_module
-from trectools_plus.formats.files.content import iter_lines
-from trectools_plus.formats.files.source import read_source
-from trectools_plus.formats.qrels import read_qrels
-from trectools_plus.formats.run import read_run
+from trectools_plus.formats.files.content import iter_lines, read_file
 from trectools_plus.formats.topics import read_topics
+from trectools_plus.formats.trec_files import read_qrels, read_run
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
 
 ROW = b"1 Q0 d1 1 9.5 base\n"
@@ -37,7 +35,7 @@ def test_reading_endless_input_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(limits.LIMIT_VARIABLE, "0.01")
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Endless()))
     with pytest.raises(InputError, match=r"more than the limit of 0\.0 GiB"):
-        read_source("-")
+        read_file("-")
 
 
 @needs_unix
@@ -73,7 +71,7 @@ def test_a_named_pipe_is_read_to_its_end(tmp_path: Path) -> None:
     writer = threading.Thread(target=path.write_bytes, args=[ROW * 100_000])
     writer.start()
     try:
-        assert read_source(path).data == ROW * 100_000
+        assert read_file(path).data == ROW * 100_000
     finally:
         writer.join()
 
@@ -93,7 +91,7 @@ def test_standard_input_closed_meanwhile_is_refused(monkeypatch: pytest.MonkeyPa
     stream.close()
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=stream))
     with pytest.raises(InputError, match="cannot read"):
-        read_source("-")
+        read_file("-")
 
 
 class Part(io.FileIO):
@@ -114,7 +112,7 @@ def test_the_content_above_an_overlong_line_is_read_in_parts(
     monkeypatch.setattr(opening, "_open_file", Part)
     path = tmp_path / "file"
     path.write_bytes(ROW * 500 + b"x" * 2000 + b"\n")
-    source = read_source(path, partial=True)
+    source = read_file(path, partial=True)
     assert source.data == ROW * 500
     assert source.overlong is not None
     assert source.overlong.line == 501
@@ -133,7 +131,7 @@ def test_a_file_that_shrinks_while_it_is_read_gives_what_is_left(
         return find_overlong(read_at, size)
 
     monkeypatch.setattr(source_module, "find_overlong", shrink_first)
-    assert read_source(path).data == (ROW * 100_000)[:left]
+    assert read_file(path).data == (ROW * 100_000)[:left]
 
 
 @needs_unix
@@ -145,4 +143,4 @@ def test_a_file_that_vanishes_while_it_is_read_is_read_to_its_end(tmp_path: Path
     path.unlink()
     assert sum(1 for _ in lines) == 199_999
     with pytest.raises(InputError, match="no such file"):
-        read_source(path)
+        read_file(path)

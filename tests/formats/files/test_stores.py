@@ -196,7 +196,7 @@ def test_a_file_that_changes_while_it_is_read(store: Store) -> None:
     store.put("large.run", large)
     code = (
         "import sys, httpx\n"
-        "from trectools_plus.formats.files.remote import RemoteFile\n"
+        "from trectools_plus.formats.files.opening import RemoteFile\n"
         "from trectools_plus.errors import InputError\n"
         "address, method, url = sys.argv[1:]\n"
         "def read(change):\n"

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.interchange import delimited
-from trectools_plus.formats.interchange.delimited import Table, find_header, read_table
+from trectools_plus.formats.interchange import table_files
 from trectools_plus.formats.interchange.names import QRELS, RUN, TOPIC_FIELDS, find_fields
+from trectools_plus.formats.interchange.table_files import HeadedTable, find_header, read_table
 
 
-def table_of(text: str) -> Table:
+def table_of(text: str) -> HeadedTable:
     text = text.removeprefix("\ufeff")
     header = find_header(text, lambda names: "query_id" in find_fields(names, TOPIC_FIELDS))
     assert header is not None
@@ -74,7 +74,7 @@ def test_the_fast_path_equals_the_module_csv(rows: list[tuple[str, ...]], separa
     text = f"qid{separator}text{separator}note\n{body}\n"
     header = find_header(text, lambda names: "qid" in names)
     assert header is not None
-    fast, slow = delimited._split(body, header), delimited._read_quoted(body, header)
+    fast, slow = table_files._split(body, header), table_files._read_quoted(body, header)
     assert fast.rows.rows() == slow.rows.rows()
     assert not len(fast.misshapen)
     assert not len(slow.misshapen)
@@ -91,8 +91,8 @@ def test_regular_quotes_equal_the_module_csv(
     writer.writerows(kept)
     header = find_header(f"qid{separator}text{separator}note\n", lambda names: "qid" in names)
     assert header is not None
-    fast = delimited._split_regular_quotes(stream.getvalue(), header)
-    slow = delimited._read_quoted(stream.getvalue(), header)
+    fast = table_files._split_regular_quotes(stream.getvalue(), header)
+    slow = table_files._read_quoted(stream.getvalue(), header)
     if fast is not None:
         assert fast.rows.rows() == slow.rows.rows()
     assert fast is not None or any("\r" in value or "#" in value for row in kept for value in row)

@@ -10,7 +10,7 @@ import pytest
 
 from trectools_plus import load_qrels, load_run
 from trectools_plus.errors import FormatError, UsageError
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import (
     column_names,
     columns_for_qrels,
@@ -263,6 +263,6 @@ def test_columns_are_those_of_runs_or_qrels() -> None:
 
 
 def test_positions_need_no_header() -> None:
-    source = Source("a", b"1,d1,2\n1,d2,1\n")
+    source = FileContent("a", b"1,d1,2\n1,d2,1\n")
     columns = lex_run(source, {"query_id": "1", "doc_id": "2", "score": "3"})
     assert columns.lines.tolist() == [1, 2]

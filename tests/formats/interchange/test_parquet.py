@@ -9,7 +9,7 @@ import pytest
 
 from trectools_plus import evaluate, load_qrels, load_run, validate
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.interchange import parquet
+from trectools_plus.formats.interchange import table_files
 from trectools_plus.validation.conversion import convert_qrels, convert_run
 
 RUN_ROWS = [("q1", "d1", 0.1), ("q1", "d2", 1e-7), ("q2", "d1", 3.0)]
@@ -82,19 +82,19 @@ def test_missing_values_are_errors_with_a_rule(tmp_path: Path) -> None:
 
 def test_the_schema_refuses_hostile_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = tmp_path / "wide"
-    names = [f"c{number}" for number in range(parquet.MAX_COLUMNS + 1)]
+    names = [f"c{number}" for number in range(table_files.MAX_COLUMNS + 1)]
     pl.DataFrame({name: ["x"] for name in names}).write_parquet(wide)
     run = write(tmp_path / "run", RUN_ROWS, "q_id", "doc_id", "score")
 
     def never(*_args: object, **_options: object) -> None:
         raise AssertionError("the rows were read")
 
-    monkeypatch.setattr(parquet.pl, "scan_parquet", never)
+    monkeypatch.setattr(table_files.pl, "scan_parquet", never)
     for read in (load_run, load_qrels):
         with pytest.raises(FormatError, match="it has 1,001 columns"):
             read(wide)
-    monkeypatch.setattr(parquet.pl, "read_parquet_schema", never)
-    monkeypatch.setattr(parquet, "MAX_FOOTER_BYTES", 100)
+    monkeypatch.setattr(table_files.pl, "read_parquet_schema", never)
+    monkeypatch.setattr(table_files, "MAX_FOOTER_BYTES", 100)
     with pytest.raises(FormatError, match=r"its schema takes .* MB"):
         load_run(run)
 
@@ -107,7 +107,7 @@ def test_files_that_need_too_much_memory_are_refused(
     pl.select(
         q_id=pl.repeat("q", n_rows), doc_id=pl.repeat("d", n_rows), score=pl.repeat(1.0, n_rows)
     ).write_parquet(path)
-    monkeypatch.setattr(parquet.limits, "max_content_bytes", lambda: 1_000_000)
+    monkeypatch.setattr(table_files.limits, "max_content_bytes", lambda: 1_000_000)
     with pytest.raises(FormatError, match="100,000 rows"):
         load_run(path)
 

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from trectools_plus.choices import QrelsFormat, RunFormat
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.files.source import Source
-from trectools_plus.formats.interchange.reading import FORMATS, find_convertible
+from trectools_plus.formats.files.content import FileContent
+from trectools_plus.formats.interchange.detection import FORMATS, find_convertible
 from trectools_plus.formats.lexing import lex_qrels, lex_run
-from trectools_plus.formats.qrels import read_qrels, write_qrels
-from trectools_plus.formats.run import read_run, write_run
+from trectools_plus.formats.trec_files import read_qrels, read_run, write_qrels, write_run
 from trectools_plus.validation.conversion import convert_qrels, convert_run
 from trectools_plus.validation.findings import FindingsError
 
@@ -27,11 +26,11 @@ Rows = list[tuple[str, ...]]
 
 
 def run_rows(text: str) -> Rows:
-    return lex_run(Source("base.csv", text.encode())).rows.drop("line").rows()
+    return lex_run(FileContent("base.csv", text.encode())).rows.drop("line").rows()
 
 
 def qrels_rows(text: str) -> Rows:
-    return lex_qrels(Source("q.csv", text.encode())).rows.drop("line").rows()
+    return lex_qrels(FileContent("q.csv", text.encode())).rows.drop("line").rows()
 
 
 RUN_ROWS = [
@@ -103,7 +102,7 @@ def test_qrels_that_every_command_reads(text: str) -> None:
     ],
 )
 def test_other_files_are_split_at_blanks(text: str) -> None:
-    assert lex_run(Source("f", text.encode())).origin is None
+    assert lex_run(FileContent("f", text.encode())).origin is None
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -151,7 +150,7 @@ def test_runs_that_are_converted(
         converted = convert_run(path, source_format=source_format)
         assert converted.table.frame.select("query_id", "doc_id", "score").rows() == rows
         assert converted.table.name == "base"
-    found = find_convertible(Source("f", text.encode()), "run")
+    found = find_convertible(FileContent("f", text.encode()), "run")
     assert (found is None) == (name == "trec")
     assert convert_run(path, tag="mine").table.name == "mine"
 

@@ -12,14 +12,14 @@ import pytest
 
 from trectools_plus import Run, evaluate, fuse
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.systems import Systems
 from trectools_plus.formats.lexing import lex_qrels, lex_run
-from trectools_plus.formats.run import read_run
+from trectools_plus.formats.trec_files import read_run
 from trectools_plus.measures import open_files, parse_measures
 from trectools_plus.validation import load_run, validate_qrels, validate_run
 from trectools_plus.validation.conversion import convert_run, convert_runs
-from trectools_plus.validation.fixes import fix_run
+from trectools_plus.validation.fixes.engine import fix_run
 
 QUERIES = [f"q{number}" for number in range(6)]
 Row = tuple[str, str, str, float]
@@ -44,7 +44,7 @@ def table(rows: Sequence[Sequence[object]], header: str = "model,qid,docno,score
 
 
 def find(text: str) -> Systems | None:
-    origin = lex_run(Source("t.csv", text.encode())).origin
+    origin = lex_run(FileContent("t.csv", text.encode())).origin
     assert origin is not None
     return origin.systems
 
@@ -231,7 +231,7 @@ def test_each_system_is_converted(files: Path) -> None:
 
 def test_trec_form_is_not_concerned() -> None:
     lines = [f"{query} Q0 {doc} 1 {score} {system}" for system, query, doc, score in ROWS]
-    assert lex_run(Source("a.run", "\n".join(lines).encode())).origin is None
+    assert lex_run(FileContent("a.run", "\n".join(lines).encode())).origin is None
 
 
 def test_types_of_judgment_are_named(tmp_path: Path) -> None:
@@ -246,6 +246,8 @@ def test_types_of_judgment_are_named(tmp_path: Path) -> None:
     assert "column 'type' (relevance, credibility)" in errors[0].message
     assert errors[0].fix == "no"
     agreeing = [(q, d, kind, 1) for q, d, kind, _ in rows]
-    origin = lex_qrels(Source("q", table(agreeing, "query,document,type,grade").encode())).origin
+    origin = lex_qrels(
+        FileContent("q", table(agreeing, "query,document,type,grade").encode())
+    ).origin
     assert origin is not None
     assert origin.systems is None

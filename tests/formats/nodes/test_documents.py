@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from trectools_plus.formats.nodes.documents import (
+from trectools_plus.formats.nodes.model import TreeError
+from trectools_plus.formats.nodes.parsing import (
     find_line,
     load_texts,
     load_value,
     parse_document,
     refuse_repeats,
 )
-from trectools_plus.formats.nodes.model import TreeError
 
 
 def read_texts(text: str) -> object:

@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Items, Mapping, Node, Scalar, TreeError
+from trectools_plus.formats.nodes.parsing import parse_json
 from trectools_plus.formats.nodes.yaml import parse_yaml
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -8,7 +8,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.definitions.builtin import MEASURES
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.scoring.ranking import score_ranking
+from trectools_plus.measures.scoring.scores import score_ranking
 
 GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-2, 3), min_size=1)
 RANKINGS = st.permutations("abcdefghxyz").flatmap(
@@ -48,6 +48,7 @@ def test_by_hand():
         "F1@10": 2 * (2 / 10 * 2 / 3) / (2 / 10 + 2 / 3),
         "F1(rel=2)@1": 0.0,
         "F1": 2 * (2 / 5 * 2 / 3) / (2 / 5 + 2 / 3),
+        "ERR@5": 3 / 16 / 2 + 13 / 16 * 1 / 16 / 5,
     }
     np.testing.assert_allclose(score(expected, "abcde", grades), list(expected.values()))
     assert {name.split("@")[0].split("(")[0] for name in expected} == {

@@ -7,7 +7,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import evaluate, explain
 from trectools_plus.trec_eval.arguments import parse_arguments
-from trectools_plus.trec_eval.reading import Input
+from trectools_plus.trec_eval.inputs import Input
 from trectools_plus.trec_eval.scoring import score
 
 GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-2, 3), min_size=1)

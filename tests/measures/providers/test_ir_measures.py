@@ -13,7 +13,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import evaluate, parse_measure, parse_measures
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.providers.ir_measures import IrMeasure
-from trectools_plus.measures.scoring.ranking import score_ranking
+from trectools_plus.measures.scoring.scores import score_ranking
 
 DOCUMENTS = st.permutations("abcdefgh").flatmap(lambda d: st.integers(1, 8).map(lambda n: d[:n]))
 GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_size=1)

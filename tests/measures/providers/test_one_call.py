@@ -27,12 +27,12 @@ from trectools_plus.measures.definitions.trec_eval_measures import (
     sets_of,
 )
 from trectools_plus.measures.providers import pytrec_eval
-from trectools_plus.measures.scoring.parts import ScoredFile
+from trectools_plus.measures.scoring.scores import ScoredFile
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.builtin import SCORERS
-from trectools_plus.trec_eval.files import score_files
+from trectools_plus.trec_eval.command import score_files
+from trectools_plus.trec_eval.inputs import Input
 from trectools_plus.trec_eval.output import Scores, output_lines, summarise
-from trectools_plus.trec_eval.reading import Input
 from trectools_plus.trec_eval.scoring import score
 from trectools_plus.validation import parts
 
@@ -58,7 +58,7 @@ TEXTS = {one.name for one in TREC_EVAL_MEASURES if one.average == "text"}
 def halving(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """A function that starts halving what comes back, and forbids the code for other files."""
     monkeypatch.setitem(sys.modules, "trectools_plus.measures.scoring.reading", None)
-    monkeypatch.setitem(sys.modules, "trectools_plus.trec_eval.reading", None)
+    monkeypatch.setitem(sys.modules, "trectools_plus.trec_eval.inputs", None)
     return lambda: halve_results(monkeypatch, [])
 
 

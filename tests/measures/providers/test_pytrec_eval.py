@@ -15,7 +15,7 @@ from trectools_plus.measures import parse_measure, parse_measures
 from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.providers import pytrec_eval as provider
-from trectools_plus.measures.scoring.ranking import score_ranking
+from trectools_plus.measures.scoring.scores import score_ranking
 
 DOC_IDS = [
     "d1",

@@ -17,9 +17,9 @@ from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats import query_chunks
 from trectools_plus.measures import evaluate, parse_measures
 from trectools_plus.measures.evaluation import score_runs
-from trectools_plus.measures.scoring.files import open_files
+from trectools_plus.measures.scoring.scored_files import open_files
 from trectools_plus.trec_eval.arguments import parse_arguments
-from trectools_plus.trec_eval.files import score_files
+from trectools_plus.trec_eval.command import score_files
 from trectools_plus.validation import load_qrels, load_run, parts, validate_run
 
 NAMES = ["AP", "nDCG@10", "P@5", "R@100", "RR"]

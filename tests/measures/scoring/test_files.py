@@ -17,9 +17,10 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import name_runs, query_chunks
 from trectools_plus.measures import parse_measures, score_runs
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.scoring import files
-from trectools_plus.measures.scoring.judgments import Judgments
-from trectools_plus.measures.scoring.parts import ScoredFile, score_file
+from trectools_plus.measures.judged import Judgments
+from trectools_plus.measures.scoring import scored_files as files
+from trectools_plus.measures.scoring import scores
+from trectools_plus.measures.scoring.scores import ScoredFile, score_file
 from trectools_plus.validation import load_qrels, parts
 from trectools_plus.validation.parts import NotInPartsError
 
@@ -58,7 +59,7 @@ def outcome(qrels: Path, runs: list[Path], measures: list[Measure], **options):
 def whole_outcome(*given, **options):
     """Return the same for runs that are read as a whole."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "score_file", only_as_a_whole)
+        patch.setattr(scores, "score_file", only_as_a_whole)
         return outcome(*given, **options)
 
 

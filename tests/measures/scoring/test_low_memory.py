@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from trectools_plus.choices import Averaging
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats import query_chunks
-from trectools_plus.formats.columns.words import Ids
+from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.query_chunks import regroup_queries
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
-from trectools_plus.measures.scoring.files import open_files
+from trectools_plus.measures.scoring.scored_files import open_files
 from trectools_plus.validation import FindingsError, load_qrels, load_run, parts
 
 MEASURES = parse_measures([*DEFAULT_MEASURES, "AP", "Bpref", "nDCG"])

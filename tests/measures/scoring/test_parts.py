@@ -16,9 +16,9 @@ from trectools_plus.formats import query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
-from trectools_plus.measures.scoring.files import open_files
-from trectools_plus.measures.scoring.judgments import Judgments
-from trectools_plus.measures.scoring.parts import score_file
+from trectools_plus.measures.judged import Judgments
+from trectools_plus.measures.scoring.scored_files import open_files
+from trectools_plus.measures.scoring.scores import score_file
 from trectools_plus.validation import FindingsError, load_qrels, load_run, parts
 from trectools_plus.validation.parts import NotInPartsError
 

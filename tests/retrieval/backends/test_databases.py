@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.formats.collection import load_collection
-from trectools_plus.formats.run import read_run
+from trectools_plus.formats.trec_files import read_run
 from trectools_plus.retrieval.index.encoder import TextEncoder
 
 pytestmark = pytest.mark.slow("starts servers")

@@ -19,8 +19,8 @@ from ir_measures import ScoredDoc
 from trectools_plus import evaluate, load_collection, load_test_set
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import Collection
-from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
+from trectools_plus.formats.trec_files import read_run
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.backends.python import PythonBackend

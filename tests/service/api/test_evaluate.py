@@ -16,8 +16,8 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.formats.topics import write_topics
+from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.service.api.evaluation import choose_mode, components_of
 from trectools_plus.service.api.models import EvaluationAnswer
 from trectools_plus.service.api.settings import ServiceSettings

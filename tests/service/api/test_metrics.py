@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from trectools_plus.benchmark.report import BenchmarkReport, load_report
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.measures.registry import measure_labels
+from trectools_plus.measures.parser import measure_labels
 from trectools_plus.service.api.metrics import (
     BUCKETS,
     push,

@@ -13,7 +13,7 @@ from urllib.error import HTTPError
 import pytest
 from harness.program import Done, Program
 
-from trectools_plus.formats.qrels import read_qrels
+from trectools_plus.formats.trec_files import read_qrels
 from trectools_plus.service.review.judgments import find_annotator, read_all_judgments
 from trectools_plus.service.review.store import read_store
 

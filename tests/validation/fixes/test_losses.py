@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.draft import Draft, Job
-from trectools_plus.validation.fixes import FixOptions, fix_qrels, fix_run
-from trectools_plus.validation.fixes.losses import apply_step
+from trectools_plus.validation.fixes.engine import apply_step, fix_qrels, fix_run
+from trectools_plus.validation.fixes.session import FileDraft, FixOptions, FixSession
 from trectools_plus.validation.registry import FixStep
 
 INTERPRETING = {"Q101", "Q103", "Q135", "Q143", "R101", "R102", "R103", "R105", "R107", "R108"}
@@ -70,28 +69,31 @@ def test_every_fix_that_interprets_columns_is_guarded(
     kind = "run" if code.startswith("R") else "qrels"
     line = "1 Q0 d{0} {0} {1} t\n" if kind == "run" else "1 0 d{0} 1\n"
     text = "".join(line.format(n, 200 - n) for n in range(1, 101))
-    draft = Draft("a", kind, text.encode())
-    job = Job(CATALOGUE, kind, frozenset({code}), FixOptions())
-    done = apply_step(_deleting(code, n_lost), draft, job)
+    draft = FileDraft("a", kind, text.encode())
+    session = FixSession(CATALOGUE, kind, frozenset({code}), FixOptions())
+    done = apply_step(_deleting(code, n_lost), draft, session)
     assert done.view.n_rows == 100 - n_lost * is_applied
-    assert [one.code for one in job.applied] == [code] * is_applied
+    assert [one.code for one in session.applied] == [code] * is_applied
     if not is_applied:
-        assert job.notes[0].startswith(f"{code} not fixed: this would lose 3 of 100 rows")
+        assert session.notes[0].startswith(f"{code} not fixed: this would lose 3 of 100 rows")
 
 
 @pytest.mark.parametrize("code", ["R161", "R131"])
 def test_deleting_fixes_are_not_guarded(code: str) -> None:
     text = "".join(f"1 Q0 d{n} {n} {200 - n} t\n" for n in range(1, 101))
-    job = Job(CATALOGUE, "run", frozenset({code}), FixOptions())
-    assert apply_step(_deleting(code, 90), Draft("a", "run", text.encode()), job).view.n_rows == 10
-    assert job.applied[0].deleted == 90
+    session = FixSession(CATALOGUE, "run", frozenset({code}), FixOptions())
+    assert (
+        apply_step(_deleting(code, 90), FileDraft("a", "run", text.encode()), session).view.n_rows
+        == 10
+    )
+    assert session.applied[0].deleted == 90
 
 
 def _deleting(code: str, n_rows: int) -> FixStep:
     """A step that deletes rows in the name of a rule."""
 
-    def delete(draft: Draft, job: Job) -> Draft:
-        job.done(code, n_rows)
+    def delete(draft: FileDraft, session: FixSession) -> FileDraft:
+        session.done(code, n_rows)
         return replace(draft.with_rows(range(n_rows, draft.view.n_rows)))
 
     return FixStep((code,), 1, "rows", delete)

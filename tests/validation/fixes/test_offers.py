@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.validation import FileReport, Finding, validate_qrels, validate_run
-from trectools_plus.validation.fixes import FixSummary, fix_qrels, fix_run
+from trectools_plus.validation.fixes.engine import fix_qrels, fix_run
+from trectools_plus.validation.fixes.summary import FixSummary
 
 RUN = "1 Q0 d1 1 9.5 t\n1 Q0 d2 2 8.0 t\n2 Q0 d3 1 7.25 t\n"
 QRELS = "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n"

@@ -11,10 +11,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.formats.columns.columns import scan_columns
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.ranking import rank_documents
 from trectools_plus.validation import CATALOGUE, Severity, validate_qrels, validate_run
-from trectools_plus.validation.fixes import FixSummary, fix_qrels, fix_run, fix_topics
+from trectools_plus.validation.fixes.engine import fix_qrels, fix_run
+from trectools_plus.validation.fixes.summary import FixSummary
+from trectools_plus.validation.fixes.topics import fix_topics
 from trectools_plus.validation.views.runs import RunView
 
 OFFERS = {rule.code: rule.rule_fix for rule in CATALOGUE if rule.rule_fix is not None}
@@ -140,7 +142,7 @@ def test_fixing_topics_twice_changes_nothing(
 
 def _ranking(data: bytes) -> pl.DataFrame:
     """The run as trec_eval reads it; a document that is there twice with one score counts once."""
-    frame = RunView.of_file(scan_columns(Source("x", data), 6)).frame
+    frame = RunView.of_file(scan_columns(FileContent("x", data), 6)).frame
     frame = frame.select("query_id", "doc_id", "score").unique(maintain_order=True)
     return rank_documents(frame).sort("query_id", maintain_order=True)
 
@@ -170,7 +172,7 @@ def test_fixes_of_ties_and_tags_leave_the_order_by_score(
 
 def _by_pair(data: bytes) -> pl.DataFrame:
     """Scores of the documents that are in a query once, in queries of more than one score."""
-    frame = RunView.of_file(scan_columns(Source("x", data), 6)).frame
+    frame = RunView.of_file(scan_columns(FileContent("x", data), 6)).frame
     frame = frame.select("query_id", "doc_id", "score").unique(maintain_order=True)
     return frame.filter(pl.len().over("query_id", "doc_id") == 1)
 

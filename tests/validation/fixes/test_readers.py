@@ -20,7 +20,8 @@ from trectools_plus.validation import (
     validate_qrels,
     validate_run,
 )
-from trectools_plus.validation.fixes import FixOptions, fix_qrels, fix_run
+from trectools_plus.validation.fixes.engine import fix_qrels, fix_run
+from trectools_plus.validation.fixes.session import FixOptions
 
 OFFERS = {rule.code: rule.rule_fix for rule in CATALOGUE if rule.rule_fix is not None}
 

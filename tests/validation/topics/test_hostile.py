@@ -9,11 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.nodes import model as nodes
 from trectools_plus.validation import FileReport, validate_topics
-from trectools_plus.validation.topics.engine import check_topics
-from trectools_plus.validation.topics.loading import read_view
+from trectools_plus.validation.topics.engine import check_topics, read_view
 
 PIECES = st.sampled_from(
     [
@@ -61,7 +60,7 @@ NAMES = st.sampled_from(["a", "a.yaml", "a.json", "a.jsonl", "a.tsv", "a.xml", "
 def test_any_bytes_give_findings_and_no_exception(name: str, data: bytes) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        view = read_view(Source(name, data))
+        view = read_view(FileContent(name, data))
         findings = check_topics(view)
     n_lines = data.count(b"\n") + 1
     for finding in findings:

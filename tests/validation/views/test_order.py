@@ -7,8 +7,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.columns.rows import QueryBlocks, find_blocks
-from trectools_plus.formats.columns.words import Ids
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import rank_documents
 from trectools_plus.validation.views.order import find_repeats

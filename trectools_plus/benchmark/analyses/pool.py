@@ -15,7 +15,7 @@ from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.measures.judged import JudgedQueries, JudgedRun
 from trectools_plus.measures.scoring.bounds import bound_by_unjudged
-from trectools_plus.measures.scoring.ranking import depend_on_grades_only, score_judged
+from trectools_plus.measures.scoring.scores import depend_on_grades_only, score_judged
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.rankings import kendall_tau

@@ -11,8 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.benchmark.report.figures import Similarity
-from trectools_plus.formats.columns.pair_table import number_pairs
-from trectools_plus.formats.columns.words import Ids
+from trectools_plus.formats.columns.ids import Ids, number_pairs
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Averaging, Evaluation, score_runs

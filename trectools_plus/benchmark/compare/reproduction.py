@@ -28,7 +28,7 @@ from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.dataset import hash_qrels
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.formats.files.remote import is_address
+from trectools_plus.formats.files.opening import is_address
 from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray

@@ -29,7 +29,7 @@ from trectools_plus.benchmark.run.output_folder import (
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.collection import is_named_collection, load_collection
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.formats.tables import Document, Qrels, Run, Topics
+from trectools_plus.formats.tables import CorpusDocument, Qrels, Run, Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
@@ -273,9 +273,9 @@ class StoredDocuments:
     def __len__(self) -> int:
         return self._count
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[CorpusDocument]:
         for doc_id, title in self._titles.iter_rows():
-            yield Document(doc_id, title, "")
+            yield CorpusDocument(doc_id, title, "")
 
     @property
     def doc_ids(self) -> list[str]:

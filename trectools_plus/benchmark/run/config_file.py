@@ -24,15 +24,15 @@ from trectools_plus.benchmark.run.config import (
 from trectools_plus.benchmark.run.targets import Target
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import is_named_collection
-from trectools_plus.formats.files.remote import is_address
+from trectools_plus.formats.files.opening import is_address
 from trectools_plus.formats.ir_datasets import is_catalogue_name
-from trectools_plus.formats.nodes.documents import (
+from trectools_plus.formats.nodes.model import Node, TreeError
+from trectools_plus.formats.nodes.parsing import (
     find_line,
     load_texts,
     parse_document,
     refuse_repeats,
 )
-from trectools_plus.formats.nodes.model import Node, TreeError
 from trectools_plus.models import explain_problem
 from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.backends.selection import BackendSettings

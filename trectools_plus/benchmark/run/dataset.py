@@ -20,9 +20,9 @@ from trectools_plus.formats.collection import (
     find_collection_files,
     is_named_collection,
     load_collection,
+    stream_documents,
 )
-from trectools_plus.formats.corpus import load_corpus
-from trectools_plus.formats.documents import Documents, stream_documents
+from trectools_plus.formats.corpus import DocumentCollection, load_corpus
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
@@ -46,7 +46,7 @@ from trectools_plus.testsets.validation import ResolvedTerms, ontology_of, resol
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation import check_qrels, refuse_errors
 from trectools_plus.validation.findings import Finding
-from trectools_plus.validation.id_matching import common_affix, fold, near_matches
+from trectools_plus.validation.id_matching import common_affix, near_matches, unify_spelling
 from trectools_plus.validation.loading import load_qrels_with_findings
 
 
@@ -186,7 +186,7 @@ _SHOWN = 3
 
 
 def check_id_overlap(
-    corpus: Documents | None, topics: Topics | None, qrels: Qrels, dataset: str
+    corpus: DocumentCollection | None, topics: Topics | None, qrels: Qrels, dataset: str
 ) -> None:
     """Check that queries are judged and that judged documents exist.
 
@@ -231,7 +231,7 @@ def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
         )
 
 
-def _check_documents(corpus: Documents, qrels: Qrels, dataset: str) -> None:
+def _check_documents(corpus: DocumentCollection, qrels: Qrels, dataset: str) -> None:
     judged_ids = qrels.frame["doc_id"].unique(maintain_order=True)
     if corpus.has_any(judged_ids):
         return
@@ -247,7 +247,7 @@ def _check_documents(corpus: Documents, qrels: Qrels, dataset: str) -> None:
 
 def _explain(known: list[str], judged: list[str]) -> str | None:
     """Describe the difference in spelling of document ids that are otherwise equal."""
-    if not set(map(fold, judged)).isdisjoint(map(fold, known)):
+    if not set(map(unify_spelling, judged)).isdisjoint(map(unify_spelling, known)):
         return "they differ in case, Unicode normal form or invisible characters: use the same ids"
     for side, ours, theirs in (("corpus", known, judged), ("qrels", judged, known)):
         affix = common_affix(ours, theirs)
@@ -282,7 +282,7 @@ class Dataset:
     """
 
     id: str
-    corpus: Documents | None
+    corpus: DocumentCollection | None
     topics: Topics | None
     qrels: Qrels
     version: str | None = None
@@ -380,7 +380,7 @@ def hash_query_fields(topics: Topics) -> str | None:
 def _from_files(
     name: str,
     paths: tuple[str | None, str | None, str | None],
-    corpus: Documents | None,
+    corpus: DocumentCollection | None,
     topic_options: TopicOptions,
 ) -> Dataset:
     """Read the files of qrels, corpus and topics; the corpus is open already."""
@@ -399,7 +399,9 @@ def _from_files(
     )
 
 
-def _from_test_set(name: str, config: BenchmarkConfig, corpus: Documents | None) -> Dataset:
+def _from_test_set(
+    name: str, config: BenchmarkConfig, corpus: DocumentCollection | None
+) -> Dataset:
     """Return documents with the queries and judgments of a test set."""
     path = str(config.test_file)
     test_set, notes = load_with_notes(path)
@@ -435,7 +437,7 @@ def _files(given: Mapping[str, str | None]) -> dict[str, SourceFile]:
     }
 
 
-def _open_corpus(config: BenchmarkConfig, path: str | None) -> Documents | None:
+def _open_corpus(config: BenchmarkConfig, path: str | None) -> DocumentCollection | None:
     """Open the documents of a file: as a stream if the backend supports it, else in memory."""
     if path is None:
         return None
@@ -491,7 +493,7 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
 
 
 def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
-    corpus: Documents | None
+    corpus: DocumentCollection | None
     notes: list[str] = []
     changed: list[Finding] = []
     if config.runs is not None and spec != "hpo":

@@ -38,13 +38,12 @@ from trectools_plus.distributed import Executor, current_workers
 from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
 from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
 from trectools_plus.formats.columns.decimals import WholeNumbers
+from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.columns.rows import QueryBlocks
-from trectools_plus.formats.columns.words import Ids
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.formats.qrels import write_qrels
-from trectools_plus.formats.run import write_run_frames
 from trectools_plus.formats.tables import RUN_SCHEMA, CompactRun, Run
+from trectools_plus.formats.trec_files import write_qrels, write_run_frames
 from trectools_plus.measures.judged import IntArray, view_of
 from trectools_plus.measures.scoring.bounds import tie_counts
 from trectools_plus.progress import Progress
@@ -52,17 +51,17 @@ from trectools_plus.ranking import separate_scores
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
 from trectools_plus.validation.engine import check_pair_view, open_run
 from trectools_plus.validation.findings import FindingsError
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.loading import (
     RunLoader,
     load_run_with_findings,
     refuse_several_systems,
 )
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import Shape
+from trectools_plus.validation.views.tables import Shape
 
 _EXPECTED_OF_FETCHED_RUNS = frozenset({"P101", "P105", "P106"})
 """Rules that detect a run of another collection. A fetched run is always of this collection, so

@@ -9,6 +9,8 @@ field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,18 +20,167 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.facts import FileFacts
-from trectools_plus.formats.columns.fields import Fields, iter_fields
-from trectools_plus.formats.columns.lexer import CHUNK_BYTES, Lexer
-from trectools_plus.formats.columns.odd_lines import OddLines
-from trectools_plus.formats.columns.words import Ids, Rows
-from trectools_plus.formats.files.content import BOM
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.columns.facts import FileFacts, OddLines
+from trectools_plus.formats.columns.ids import MARGIN, Ids, Rows, Text
+from trectools_plus.formats.columns.lexer import Lexer
+from trectools_plus.formats.files.content import BOM, FileContent
 
 if TYPE_CHECKING:
     import polars as pl
 
     from trectools_plus.formats.interchange.systems import Systems
+
+CHUNK_BYTES = 1 << 20
+"""The approximate size of the parts in which rows are split, which fit the caches."""
+
+_SPACE = ord(" ")
+
+
+@dataclass(frozen=True, eq=False)
+class Fields:
+    """The places of fields in rows with one separator between two fields, and LF at the end.
+
+    Attributes:
+        text: The rows.
+        ends: The byte after each field, of shape (fields, rows).
+        first: The first byte of the first row.
+    """
+
+    text: Text
+    ends: Rows
+    first: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.ends[0])
+
+    def without_first(self) -> Fields:
+        """Return all rows but the first."""
+        return Fields(self.text, self.ends[:, 1:], int(self.ends[-1, 0]) + 1)
+
+    def starts(self, number: int) -> Rows:
+        """Return the first byte of a field, by its number from 1."""
+        starts: Rows
+        if number > 1:
+            starts = self.ends[number - 2] + 1
+            return starts
+        starts = np.empty_like(self.ends[0])
+        starts[:1] = self.first
+        np.add(self.ends[-1, :-1], 1, out=starts[1:])
+        return starts
+
+    def bounds(self, number: int) -> tuple[Rows, Rows]:
+        """Return the first byte of a field, and the byte after its last one."""
+        return self.starts(number), self.ends[number - 1]
+
+    def ids(self, number: int) -> Ids:
+        """Return a field of all rows."""
+        return Ids.of(self.text, *self.bounds(number))
+
+    def words(self, number: int) -> Ids:
+        """Return a field that often has the same text in all rows."""
+        starts, ends = self.bounds(number)
+        if not self.n_rows:
+            return Ids.constant("", 0)
+        first = self.text.cut(int(starts[0]), int(ends[0]))
+        after = self.text.cut(int(ends[0]), int(ends[0]) + 1)
+        if len(first) < MARGIN and self.text.has_everywhere(starts, first + after):
+            return Ids.constant(first.replace(b"\xff", b"\0").decode(), self.n_rows)
+        return Ids.of(self.text, starts, ends)
+
+    def texts(self, number: int, rows: Rows) -> list[str]:
+        """Return a field of some rows."""
+        starts, ends = self.bounds(number)
+        return Ids.of(self.text, starts[rows], ends[rows]).texts()
+
+
+def iter_fields(body: bytes, n_fields: int, separator: bytes) -> Iterator[Fields]:
+    """Split tidy rows into fields, a part at a time.
+
+    Args:
+        body: The rows: valid UTF-8, with ``separator`` between two fields and LF at the end.
+        n_fields: The number of fields of a row.
+        separator: A blank or a tab.
+    """
+    start = 0
+    while start < len(body):
+        end = body.find(b"\n", min(start + CHUNK_BYTES, len(body)) - 1) + 1 or len(body)
+        text = Text.of(body[start:end].replace(b"\0", b"\xff"))
+        breaks = np.flatnonzero(text.data <= _SPACE)
+        marks = text.data[breaks]
+        is_end = (marks == separator[0]) | (marks == ord("\n"))
+        if not is_end.all():  # control characters are part of fields
+            breaks = breaks[is_end]
+        yield Fields(text, np.ascontiguousarray(breaks.reshape(-1, n_fields).T))
+        start = end
+
+
+_BLANKS = " \t\v\f"
+_FIELD = re.compile(r"[^ \t\v\f]+")
+_LF = ord("\n")
+_BLOCK_BYTES = 1 << 18
+
+
+class LineIndex:
+    """Random access to the lines of a file; only the line ends up to a line are counted.
+
+    Args:
+        data: The content of the file.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._bytes = np.frombuffer(data, np.uint8)
+        self._start = len(BOM) if data.startswith(BOM) else 0
+        self._ends_before = [0]  # line ends before each block
+        self._block = -1
+        self._ends = np.empty(0, np.int64)
+
+    def text(self, line: int) -> str:
+        """Return a line (from 1) without its end; bytes that are not UTF-8 become U+FFFD."""
+        begin = self._end_of(line - 1) + 1 if line > 1 else self._start
+        end = self._end_of(line)
+        text = self._data[begin:end]
+        # Without an LF, a CR at the end of the file is part of the line.
+        text = text.removesuffix(b"\r") if end < len(self._data) else text
+        return text.decode("utf-8", "replace")
+
+    def field(self, line: int, field: int) -> str:
+        """Return a field (from 1) of a line (from 1), which must exist."""
+        found: list[str] = _FIELD.findall(self.text(line))
+        return found[field - 1]
+
+    def _end_of(self, line: int) -> int:
+        """Return the offset of the LF of a line; the size of the file if there is none."""
+        while self._ends_before[-1] < line:
+            begin = (len(self._ends_before) - 1) * _BLOCK_BYTES
+            if begin >= len(self._data):
+                return len(self._data)
+            block = self._bytes[begin : begin + _BLOCK_BYTES]
+            self._ends_before.append(self._ends_before[-1] + int(np.count_nonzero(block == _LF)))
+        number = bisect_left(self._ends_before, line) - 1
+        if number != self._block:
+            begin = number * _BLOCK_BYTES
+            self._block = number
+            self._ends = np.flatnonzero(self._bytes[begin : begin + _BLOCK_BYTES] == _LF) + begin
+        return int(self._ends[line - 1 - self._ends_before[number]])
+
+    def column_of_field(self, line: int, field: int) -> int:
+        """Return the character column, from 1, at which a field (from 1) of a line begins."""
+        seen, before = 0, " "
+        text = self.text(line)
+        for column, character in enumerate(text, 1):
+            if before in _BLANKS and character not in _BLANKS:
+                seen += 1
+                if seen == field:
+                    return column
+            before = character
+        return max(1, len(text))
+
+    def column_of_character(self, line: int, character: str) -> int | None:
+        """Return the column, from 1, of the first ``character`` on a line; ``None`` if missing."""
+        return self.text(line).find(character) + 1 or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +237,7 @@ class Columns:
         systems: The rows of each system, if a column names several; empty for a single run.
     """
 
-    source: Source
+    source: FileContent
     n_fields: int
     n_rows: int
     misshapen: OddLines
@@ -163,54 +314,38 @@ class Columns:
         """Yield the places of the fields of all rows, some rows at a time."""
         return iter_fields(self._body, self.n_fields, self._separator)
 
-    def line_text(self, line: int) -> str:
-        """Return the text of a line (from 1) without its end; U+FFFD replaces invalid bytes.
+    @cached_property
+    def line_index(self) -> LineIndex:
+        """Access to the lines of the file."""
+        return LineIndex(self.source.data)
 
-        The search begins at the start of the file: use it for messages, not in loops.
+    def column_of_field(self, line: int, number: int) -> int | None:
+        """Return the column in characters, from 1, at which a field of a line starts.
+
+        Args:
+            line: The number of the line, from 1.
+            number: The number of the field, from 1.
+
+        Returns:
+            The column; ``None`` if it is unknown, in a file in another form.
         """
-        data = self.source.data
-        start = len(BOM) if self.facts.has_bom else 0
-        n_to_skip = line - 1
-        while (n_lines := data.count(b"\n", start, start + CHUNK_BYTES)) < n_to_skip:
-            start += CHUNK_BYTES
-            n_to_skip -= n_lines
-        for _ in range(n_to_skip):
-            start = data.index(b"\n", start) + 1
-        end = data.find(b"\n", start)
-        text = data[start:] if end < 0 else data[start:end].removesuffix(b"\r")
-        return text.decode("utf-8", "replace")
-
-    def field_column(self, line: int, number: int) -> int:
-        """Return the column in characters, from 1, at which a field of a line starts."""
-        text = self.line_text(line)
-        if self.origin is not None:
-            return self.column_in(text, number) or 1
-        blank = " \t\v\f"
-        starts = [
-            at
-            for at, character in enumerate(text)
-            if character not in blank and (at == 0 or text[at - 1] in blank)
-        ]
-        return starts[number - 1] + 1
-
-    def column_in(self, text: str, number: int) -> int | None:
-        """Return the column of a field in a line of a file in another form, if it is known."""
-        assert self.origin is not None
+        if self.origin is None:
+            return self.line_index.column_of_field(line, number)
         place = self.origin.places.get(number)
         if place is None or self.origin.column_of is None:
             return None
-        return self.origin.column_of(text, place)
+        return self.origin.column_of(self.line_index.text(line), place)
 
 
-def scan_columns(source: Source, n_fields: int) -> Columns:
+def scan_columns(source: FileContent, n_fields: int) -> Columns:
     """Split a file into rows of ``n_fields`` fields (at least 2) and all other lines."""
     lexer = Lexer(source.data, n_fields, source.overlong)
     return Columns(
         source=source,
         n_fields=n_fields,
         n_rows=lexer.n_rows,
-        misshapen=lexer.misshapen.finish(),
-        comments=lexer.comments.finish(),
+        misshapen=lexer.misshapen,
+        comments=lexer.comments,
         facts=lexer.facts,
         _body=lexer.body,
         _separator=lexer.separator,

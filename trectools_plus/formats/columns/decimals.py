@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.words import Flags, Ids, Rows, Text, Word
+from trectools_plus.formats.columns.ids import Flags, Ids, Rows, Text, Word
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,10 +86,6 @@ class Decimals:
             np.concatenate([np.zeros(0, np.bool_), *(part.is_short for part in parts)]),
         )
 
-    def take(self, rows: slice) -> Decimals:
-        """Return the numbers of some rows."""
-        return Decimals(self.values[rows], self.is_short[rows])
-
 
 def parse_decimals(text: Text, starts: Rows, ends: Rows) -> Decimals:
     """Parse ``[+-]digits[.digits][e[+-]digits]``; one side of the point may be empty.
@@ -151,10 +147,6 @@ class WholeNumbers:
         """Return some numbers."""
         flags = (np.broadcast_to(np.bool_(flag), len(values)) for flag in (True, False))
         return cls(values, *flags)
-
-    def take(self, rows: slice) -> WholeNumbers:
-        """Return the numbers of some rows."""
-        return WholeNumbers(self.values[rows], self.is_number[rows], self.has_point[rows])
 
     @cached_property
     def are_numbers(self) -> bool:

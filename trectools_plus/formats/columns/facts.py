@@ -1,14 +1,17 @@
-"""Facts about a whole column file: line ends, encoding, spacing."""
+"""What a column file contains besides its rows: other lines, line ends, encoding, spacing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import polars as pl
 
 LONG_LINE_BYTES = 64 * 1024
 """Longer lines are reported as facts."""
@@ -30,6 +33,12 @@ class Occurrences:
 
     def __bool__(self) -> bool:
         return self.count > 0
+
+    @classmethod
+    def of(cls, per_line: npt.NDArray[np.integer | np.bool_]) -> Occurrences:
+        """Return the occurrences, given their number on each line."""
+        count = int(per_line.sum())
+        return cls(count, (np.flatnonzero(per_line) + 1).astype(np.uint32)) if count else cls()
 
     @classmethod
     def joined(cls, parts: Sequence[Occurrences], lines_before: Sequence[int]) -> Occurrences:
@@ -98,26 +107,26 @@ class FileFacts:
         has_controls: A line contains a byte from 1 to 31 that is not a blank, CR or LF.
     """
 
-    has_bom: bool
-    n_lines: int
-    n_lf: int
-    n_crlf: int
-    final_newline: bool
-    bare_cr: Occurrences
-    nul: Occurrences
-    bad_utf8: BadByte | None
-    encoding_guess: str | None
-    blank_lines: Occurrences
-    loose_rows: Occurrences
-    spaced_rows: int
-    tabbed_rows: int
-    form_feed_lines: Occurrences
-    long_lines: Occurrences
-    longest_line: int
+    has_bom: bool = False
+    n_lines: int = 0
+    n_lf: int = 0
+    n_crlf: int = 0
+    final_newline: bool = True
+    bare_cr: Occurrences = field(default_factory=Occurrences)
+    nul: Occurrences = field(default_factory=Occurrences)
+    bad_utf8: BadByte | None = None
+    encoding_guess: str | None = None
+    blank_lines: Occurrences = field(default_factory=Occurrences)
+    loose_rows: Occurrences = field(default_factory=Occurrences)
+    spaced_rows: int = 0
+    tabbed_rows: int = 0
+    form_feed_lines: Occurrences = field(default_factory=Occurrences)
+    long_lines: Occurrences = field(default_factory=Occurrences)
+    longest_line: int = 0
     longest_line_at: int | None = None
     stopped_at: int | None = None
     is_ascii: bool = False
-    has_controls: bool = True
+    has_controls: bool = False
 
     @classmethod
     def joined(cls, parts: Sequence[FileFacts]) -> FileFacts:
@@ -179,3 +188,84 @@ def guess_encoding(data: bytes, bad_utf8: bool) -> str | None:
         first, last = start[::width].count(0), start[width - 1 :: width].count(0)
         return name + ("be" if first > last else "le")
     return "latin-1" if bad_utf8 else None
+
+
+Lines = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True, eq=False)
+class OddLines:
+    """Lines that are not rows, in file order.
+
+    Attributes:
+        line: Their numbers, from 1.
+        n_fields: Their numbers of fields.
+        text: Their texts, without line ends; U+FFFD replaces bytes that are not UTF-8.
+    """
+
+    line: Lines
+    n_fields: Lines
+    text: Sequence[str]
+
+    @classmethod
+    def of(cls, lines: Iterable[tuple[int, int, str]] = ()) -> OddLines:
+        """Return some lines, each with its number, number of fields and text."""
+        numbers, n_fields, texts = zip(*lines, strict=True) if (lines := list(lines)) else ((),) * 3
+        return cls(np.array(numbers, np.uint32), np.array(n_fields, np.uint32), texts)
+
+    @classmethod
+    def of_frame(cls, frame: pl.DataFrame | None) -> OddLines:
+        """Return the lines of a table: ``line, text`` and, if known, ``n_fields``."""
+        if frame is None:
+            return cls.of()
+        n_fields = frame["n_fields"] if "n_fields" in frame.columns else [0] * frame.height
+        return cls.of(zip(frame["line"], n_fields, frame["text"], strict=True))
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def filter(self, kept: npt.NDArray[np.bool_] | Sequence[bool]) -> OddLines:
+        """Return some of the lines."""
+        rows = np.flatnonzero(np.asarray(kept, np.bool_))
+        if len(rows) == len(self):
+            return self
+        return OddLines(
+            self.line[rows], self.n_fields[rows], [self.text[row] for row in rows.tolist()]
+        )
+
+    def where(self, test: Callable[[str], object]) -> OddLines:
+        """Return the lines whose text passes a test."""
+        return self.filter([bool(test(text)) for text in self.text])
+
+    def without(self, line: int) -> OddLines:
+        """Return all lines but one."""
+        return self.filter(self.line != line)
+
+    def __add__(self, other: OddLines) -> OddLines:
+        """Return the lines of both, in file order."""
+        lines = np.concatenate([self.line, other.line])
+        order = np.argsort(lines, kind="stable")
+        texts = [*self.text, *other.text]
+        n_fields = np.concatenate([self.n_fields, other.n_fields])
+        return OddLines(lines[order], n_fields[order], [texts[at] for at in order.tolist()])
+
+    @classmethod
+    def joined(cls, parts: Sequence[OddLines], lines_before: Sequence[int]) -> OddLines:
+        """Return the lines in some parts of a file, each with the lines before it."""
+        moved = [part.line + np.uint32(n) for part, n in zip(parts, lines_before, strict=True)]
+        n_fields = np.concatenate([part.n_fields for part in parts])
+        return cls(np.concatenate(moved), n_fields, [text for part in parts for text in part.text])
+
+    def rows(self) -> list[tuple[int, int, str]]:
+        """Return the number, number of fields and text of each line."""
+        return list(zip(self.line.tolist(), self.n_fields.tolist(), self.text, strict=True))
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """``line, text`` as a table, for fixes."""
+        import polars as pl
+
+        return pl.DataFrame(
+            {"line": self.line, "text": list(self.text)},
+            schema={"line": pl.UInt32, "text": pl.String},
+        )

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,31 +21,193 @@ from trectools_plus.formats.columns.facts import (
     BadByte,
     FileFacts,
     Occurrences,
+    OddLines,
     guess_encoding,
 )
-from trectools_plus.formats.columns.line_shapes import (
-    CR,
-    FF,
-    HASH,
-    SPACE,
-    TAB,
-    VT,
-    Bytes,
-    Counts,
-    Flags,
-    Lines,
-    LineShapes,
-    count_if_tidy,
-)
-from trectools_plus.formats.columns.odd_lines import OddLines
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.limits import Overlong
+
+LF, CR, TAB, VT, FF, SPACE, HASH = 10, 13, 9, 11, 12, 32, 35
+_IS_BREAK = np.zeros(256, np.bool_)
+_IS_BREAK[[TAB, VT, FF, SPACE, LF]] = True
+
+Bytes = npt.NDArray[np.uint8]
+Flags = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int64]
+Lines = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LineShapes:
+    """Lines and fields of a chunk; a break is a blank or a line end.
+
+    Attributes:
+        text: The chunk, with LF at the end of each line.
+        breaks: The places of all breaks.
+        marks: The breaks.
+        starts: The first byte of each line.
+        ends: The LF of each line.
+        fields: The breaks after a field, as positions in ``breaks``.
+        line: The line of each field, from 0.
+        n_fields: The number of fields of each line.
+        n_breaks: The number of breaks of each line, with its end.
+        is_comment: Whether each line begins with ``#``.
+        has_controls: Whether there are control characters, except NUL and CR.
+    """
+
+    text: Bytes
+    breaks: Counts
+    marks: Bytes
+    starts: Counts
+    ends: Counts
+    fields: Counts
+    line: Counts
+    n_fields: Counts
+    n_breaks: Counts
+    is_comment: Flags
+    has_controls: bool
+
+    @classmethod
+    def of(cls, chunk: bytes) -> LineShapes:
+        """Find the lines and fields of a chunk of complete lines, at least one byte.
+
+        Args:
+            chunk: The lines, which end in LF alone; the last line end may be missing.
+        """
+        text: Bytes = np.frombuffer(chunk if chunk.endswith(b"\n") else chunk + b"\n", np.uint8)
+        breaks = np.flatnonzero(text <= SPACE)
+        marks = text[breaks]
+        is_break = _IS_BREAK[marks]
+        has_controls = False
+        if not is_break.all():
+            others = marks[~is_break]
+            has_controls = bool(((others != 0) & (others != CR)).any())
+            breaks, marks = breaks[is_break], marks[is_break]
+        last = np.flatnonzero(marks == LF)  # of each line
+        ends = breaks[last]
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        fields = np.flatnonzero(np.diff(breaks, prepend=-1) > 1)
+        n_fields = np.diff(np.searchsorted(fields, last, "right"), prepend=0)
+        return cls(
+            text=text,
+            breaks=breaks,
+            marks=marks,
+            starts=starts,
+            ends=ends,
+            fields=fields,
+            line=np.repeat(np.arange(len(ends)), n_fields),
+            n_fields=n_fields,
+            n_breaks=np.diff(last, prepend=-1),
+            is_comment=text[starts] == HASH,
+            has_controls=has_controls,
+        )
+
+    @property
+    def lengths(self) -> Counts:
+        """The number of bytes of each line without its end."""
+        return self.ends - self.starts
+
+    def has(self, *marks: int) -> Flags:
+        """Flag the lines with one of some blanks."""
+        flags = np.zeros(len(self.ends), np.bool_)
+        for mark in marks:
+            places = self.breaks[self.marks == mark]
+            if len(places):
+                flags[np.searchsorted(self.ends, places)] = True
+        return flags
+
+    def count_with_between(self, which: Flags, *marks: int) -> list[int]:
+        """Count the flagged lines with each of ``marks`` right before a field, except the first."""
+        is_later = self.line[1:] == self.line[:-1]
+        blanks = self.marks[self.fields[1:] - 1][is_later]
+        line = self.line[1:][is_later]
+        counts = []
+        for mark in marks:
+            flags = np.zeros(len(self.ends), np.bool_)
+            flags[line[blanks == mark]] = True
+            counts.append(int(np.count_nonzero(flags & which)))
+        return counts
+
+    def count(self, byte: int) -> Counts:
+        """Count the occurrences of a byte on each line."""
+        places = np.flatnonzero(self.text == byte)
+        return np.bincount(np.searchsorted(self.ends, places), minlength=len(self.ends))
+
+    def odd_lines(self, which: Flags) -> OddLines:
+        """Return the flagged lines with their texts."""
+        at = np.flatnonzero(which)
+        bounds = zip(self.starts[at].tolist(), self.ends[at].tolist(), strict=True)
+        texts = [self.text[start:end].tobytes().decode() for start, end in bounds]
+        return OddLines((at + 1).astype(np.uint32), self.n_fields[at].astype(np.uint32), texts)
+
+    def tidy_rows(self, row: Flags, separator: bytes) -> bytes:
+        """Return the flagged lines with one separator after each field and LF at the end."""
+        fields, line = self.fields, self.line
+        kept = np.ones(len(self.text), np.bool_)
+        kept[self.breaks] = False
+        if not row.all():
+            kept &= np.repeat(row, self.lengths + 1)
+            is_kept = row[line]
+            fields, line = fields[is_kept], line[is_kept]
+        ends = self.breaks[fields]
+        is_last = np.ones(len(fields), np.bool_)
+        is_last[:-1] = line[1:] > line[:-1]
+        tidy = self.text.copy()
+        tidy[ends] = np.where(is_last, np.uint8(LF), np.uint8(separator[0]))
+        kept[ends] = True
+        return tidy[kept].tobytes()
+
+
+def count_if_tidy(text: Bytes, n_fields: int, separator: bytes) -> int | None:
+    """Count the rows of a chunk if all its lines are tidy rows; return ``None`` otherwise.
+
+    A tidy row has ``n_fields`` fields with a single separator between them, an LF at the end, no
+    other byte up to 0x20, and is not long. ``#`` at the start of a line and invalid UTF-8 are not
+    checked.
+
+    Args:
+        text: The chunk, which consists of complete lines.
+        n_fields: The number of fields of a row.
+        separator: The byte between two fields.
+    """
+    breaks = np.flatnonzero(text <= SPACE)
+    if len(breaks) == 0 or len(breaks) % n_fields or breaks[0] == 0 or breaks[-1] != len(text) - 1:
+        return None
+    if (breaks[1:] - breaks[:-1]).min() < 2:
+        return None
+    rows = breaks.reshape(-1, n_fields)
+    pattern = np.frombuffer(separator * (n_fields - 1) + b"\n", np.uint8)
+    if not (text.take(rows) == pattern).all():
+        return None
+    if np.diff(rows[:, -1], prepend=-1).max() > LONG_LINE_BYTES:
+        return None
+    return len(rows)
+
 
 CHUNK_BYTES = 1 << 19
 _CHUNKS_WORTH_THREADS = 16
 # Line numbers have 32 bits; no real run has as many lines.
 MAX_LINES = (1 << 32) - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LexedChunk:
+    """A chunk of complete lines that was lexed; lines are numbered from 1.
+
+    Attributes:
+        rows: The rows as tidy rows, in valid UTF-8.
+        facts: Facts about the chunk.
+        row_lines: The line of each row.
+        misshapen: Lines with another number of fields.
+        comments: Lines that start with ``#``.
+    """
+
+    rows: bytes | memoryview = b""
+    facts: FileFacts = field(default_factory=FileFacts)
+    row_lines: Lines = field(default_factory=lambda: np.zeros(0, np.uint32))
+    misshapen: OddLines = field(default_factory=OddLines.of)
+    comments: OddLines = field(default_factory=OddLines.of)
 
 
 class Lexer:
@@ -65,204 +229,140 @@ class Lexer:
     """
 
     def __init__(self, data: bytes, n_fields: int, overlong: Overlong | None = None) -> None:
-        self.n_fields = n_fields
-        self._overlong = overlong
-        self.n_rows = 0
-        self.misshapen = CollectedLines()
-        self.comments = CollectedLines()
-        self._data = data
-        self._start = len(BOM) if data.startswith(BOM) else 0
         self.separator = _first_separator(data)
+        self._n_fields = n_fields
+        self._data = data
         self._is_ascii = data.isascii()
         self._has_hash = b"#" in data
-        self._controls = False
-        self._parts: list[bytes | memoryview] | None = None
-        self._row_lines: list[Lines] = []
-        self._stopped_at: int | None = None
-        self._n_lines = 0
-        self._n_crlf = 0
-        self._bare_cr = OccurrenceCollector()
-        self._nul = OccurrenceCollector()
-        self._blank = OccurrenceCollector()
-        self._loose = OccurrenceCollector()
-        self._form_feeds = OccurrenceCollector()
-        self._long = OccurrenceCollector()
-        self._longest = self._spaced = self._tabbed = 0
-        self._longest_at: int | None = None
-        self._bad_utf8: BadByte | None = None
-        self._run()
-
-    def _run(self) -> None:
-        chunks = list(_line_chunks(self._data, self._start, len(self._data), CHUNK_BYTES))
+        start = len(BOM) if data.startswith(BOM) else 0
+        chunks = list(_line_chunks(data, start, len(data), CHUNK_BYTES))
+        lexed, n_lines, is_tidy = [LexedChunk()], 0, True
         for (begin, end), n_rows in zip(chunks, self._check_all(chunks), strict=True):
-            if self._n_lines + end - begin > MAX_LINES:
-                self._data = self._data[:begin]
-                self._stopped_at = self._n_lines + 1
+            if n_lines + end - begin > MAX_LINES:
+                data = data[:begin]
+                lexed.append(LexedChunk(facts=FileFacts(stopped_at=1)))
                 break
-            if n_rows is not None:
-                self._add_rows(n_rows)
-                if self._parts is not None:
-                    self._parts.append(memoryview(self._data)[begin:end])
-                continue
-            if self._parts is None:
-                self._parts = [memoryview(self._data)[self._start : begin]]
-                self._row_lines = [np.arange(1, self._n_lines + 1, dtype=np.uint32)]
-            self._parts.append(self._tidy(self._data[begin:end], begin))
-        self.body = self._join_body()
-        self.row_lines = None if self.n_rows == self._n_lines else join_lines(self._row_lines)
-        if self._overlong is not None:
-            self._record_overlong(self._overlong)
-        self.facts = self._facts()
-
-    def _record_overlong(self, overlong: Overlong) -> None:
-        self._stopped_at = self._n_lines + 1
-        self._long.add(np.ones(1, np.bool_), self._stopped_at)
-        self._longest, self._longest_at = limits.MAX_LINE_BYTES + 1, self._stopped_at
-        n_cr = overlong.head.count(b"\r")
-        if n_cr and self._n_lines == 0:  # CR may be the line end of this file
-            self._bare_cr.add(np.array([n_cr]), 1)
-
-    def _facts(self) -> FileFacts:
-        head = self._data or (self._overlong.head if self._overlong else b"")
-        return FileFacts(
-            has_bom=self._start > 0,
-            n_lines=self._n_lines,
-            n_lf=self._n_lines - (not self._final_newline) - self._n_crlf,
-            n_crlf=self._n_crlf,
-            final_newline=self._final_newline,
-            bare_cr=self._bare_cr.finish(),
-            nul=self._nul.finish(),
-            bad_utf8=self._bad_utf8,
-            encoding_guess=guess_encoding(head, self._bad_utf8 is not None),
-            blank_lines=self._blank.finish(),
-            loose_rows=self._loose.finish(),
-            spaced_rows=self._spaced,
-            tabbed_rows=self._tabbed,
-            form_feed_lines=self._form_feeds.finish(),
-            long_lines=self._long.finish(),
-            longest_line=self._longest,
-            longest_line_at=self._longest_at,
-            stopped_at=self._stopped_at,
+            if n_rows is None:
+                is_tidy = False
+                lexed.append(self._lex(data[begin:end], begin))
+            else:
+                lexed.append(self._tidy_chunk(memoryview(data)[begin:end], n_rows))
+            n_lines += lexed[-1].facts.n_lines
+        if overlong is not None:
+            lexed.append(LexedChunk(facts=_facts_of_overlong(overlong, is_first=not n_lines)))
+        before = [0, *accumulate(one.facts.n_lines for one in lexed[:-1])]
+        self.n_rows = sum(len(one.row_lines) for one in lexed)
+        self.row_lines: Lines | None = None
+        if self.n_rows < n_lines:
+            moved = zip(lexed, before, strict=True)
+            self.row_lines = np.concatenate([one.row_lines + np.uint32(n) for one, n in moved])
+        self.misshapen = OddLines.joined([one.misshapen for one in lexed], before)
+        self.comments = OddLines.joined([one.comments for one in lexed], before)
+        self.body = data[start:] if is_tidy else b"".join([one.rows for one in lexed])
+        facts = FileFacts.joined([one.facts for one in lexed])
+        has_final_newline = len(data) == start or data.endswith(b"\n")
+        head = data or (overlong.head if overlong else b"")
+        self.facts = replace(
+            facts,
+            has_bom=start > 0,
+            n_lf=n_lines - (not has_final_newline) - facts.n_crlf,
+            final_newline=has_final_newline,
+            encoding_guess=guess_encoding(head, facts.bad_utf8 is not None),
             is_ascii=self._is_ascii,
-            has_controls=self._controls,
         )
 
     def _check_all(self, chunks: list[tuple[int, int]]) -> Iterable[int | None]:
         """Check chunks for tidy rows, in threads because NumPy releases the interpreter lock."""
-        whole: Bytes = np.frombuffer(self._data, np.uint8)
 
         def check(chunk: tuple[int, int]) -> int | None:
-            begin, end = chunk
-            if self._must_be_lexed(begin, end):
-                return None
-            return count_if_tidy(whole[begin:end], self.n_fields, self.separator)
+            return self._count_tidy_rows(self._data, *chunk)
 
         if len(chunks) < _CHUNKS_WORTH_THREADS:
             return [check(chunk) for chunk in chunks]
         with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
             return list(pool.map(check, chunks))
 
-    def _must_be_lexed(self, begin: int, end: int) -> bool:
-        """Return true if a chunk cannot be tidy: it has comments or is not UTF-8."""
-        data = self._data
+    def _count_tidy_rows(self, data: bytes, begin: int, end: int) -> int | None:
+        """Count the rows of a chunk if all its lines are tidy rows in UTF-8; else ``None``."""
         if self._has_hash and (data[begin] == HASH or data.find(b"\n#", begin, end) >= 0):
-            return True
+            return None
         if not self._is_ascii:
             try:
                 data[begin:end].decode()
             except UnicodeDecodeError:
-                return True
-        return False
+                return None
+        text: Bytes = np.frombuffer(data, np.uint8)[begin:end]
+        return count_if_tidy(text, self._n_fields, self.separator)
 
-    @property
-    def _final_newline(self) -> bool:
-        return len(self._data) == self._start or self._data.endswith(b"\n")
+    def _tidy_chunk(self, rows: bytes | memoryview, n_rows: int, **facts: Any) -> LexedChunk:
+        """Return a chunk of tidy rows."""
+        n_tabbed = n_rows if self.separator == b"\t" else 0
+        found = FileFacts(
+            n_lines=n_rows, tabbed_rows=n_tabbed, spaced_rows=n_rows - n_tabbed, **facts
+        )
+        return LexedChunk(rows, found, np.arange(1, n_rows + 1, dtype=np.uint32))
 
-    def _join_body(self) -> bytes:
-        if self._parts is not None:
-            return b"".join(self._parts)
-        return self._data[self._start :] if self._start else self._data
-
-    def _add_rows(self, n_rows: int) -> None:
-        """Count the rows of a chunk of tidy rows."""
-        if self._parts is not None:
-            first_line = self._n_lines + 1
-            self._row_lines.append(np.arange(first_line, first_line + n_rows, dtype=np.uint32))
-        self.n_rows += n_rows
-        self._n_lines += n_rows
-        if self.separator == b"\t":
-            self._tabbed += n_rows
-        else:
-            self._spaced += n_rows
-
-    def _tidy(self, chunk: bytes, begin: int) -> bytes:
-        """Return a chunk's rows as tidy rows, and record everything else."""
-        chunk = self._as_utf8(chunk, begin)
-        n_crlf = chunk.count(b"\r\n") if b"\r" in chunk else 0  # a single byte is found fast
-        if n_crlf:
-            self._n_crlf += n_crlf
-            chunk = chunk.replace(b"\r\n", b"\n")
-            n_rows = self._count_if_tidy(chunk)
-            if n_rows is not None:
-                self._add_rows(n_rows)
-                return chunk
-        return self._lex(chunk)
-
-    def _count_if_tidy(self, chunk: bytes) -> int | None:
-        if self._has_hash and (chunk.startswith(b"#") or b"\n#" in chunk):
-            return None
-        text: Bytes = np.frombuffer(chunk, np.uint8)
-        return count_if_tidy(text, self.n_fields, self.separator)
-
-    def _as_utf8(self, chunk: bytes, begin: int) -> bytes:
+    def _lex(self, chunk: bytes, begin: int) -> LexedChunk:
+        """Split a chunk with arrays into its rows, as tidy rows, and everything else."""
+        bad = None
         try:
             chunk.decode()
         except UnicodeDecodeError as error:
-            if self._bad_utf8 is None:
-                line_start = chunk.rfind(b"\n", 0, error.start) + 1
-                self._bad_utf8 = BadByte(
-                    offset=begin + error.start,
-                    line=self._n_lines + chunk.count(b"\n", 0, error.start) + 1,
-                    column=len(chunk[line_start : error.start].decode()) + 1,
-                    value=chunk[error.start],
-                )
-            return chunk.decode("utf-8", "replace").encode()
-        return chunk
-
-    def _lex(self, chunk: bytes) -> bytes:
-        """Split a chunk with arrays, record facts and lines that are not rows, return its rows."""
+            line_start = chunk.rfind(b"\n", 0, error.start) + 1
+            bad = BadByte(
+                offset=begin + error.start,
+                line=chunk.count(b"\n", 0, error.start) + 1,
+                column=len(chunk[line_start : error.start].decode()) + 1,
+                value=chunk[error.start],
+            )
+            chunk = chunk.decode("utf-8", "replace").encode()
+        n_crlf = chunk.count(b"\r\n") if b"\r" in chunk else 0  # a single byte is found fast
+        if n_crlf:
+            chunk = chunk.replace(b"\r\n", b"\n")
+            n_rows = self._count_tidy_rows(chunk, 0, len(chunk))
+            if n_rows is not None:
+                return self._tidy_chunk(chunk, n_rows, n_crlf=n_crlf, bad_utf8=bad)
         lines = LineShapes.of(chunk)
-        first_line = self._n_lines + 1
-        self._record_characters(chunk, lines, first_line)
         blank = (lines.n_fields == 0) & ~lines.is_comment
-        row = (lines.n_fields == self.n_fields) & ~lines.is_comment
-        self._blank.add(blank, first_line)
-        self._loose.add(row & (lines.n_breaks != self.n_fields), first_line)
-        self._form_feeds.add(lines.has(VT, FF) & ~lines.is_comment, first_line)
+        row = (lines.n_fields == self._n_fields) & ~lines.is_comment
         n_spaced, n_tabbed = lines.count_with_between(row, SPACE, TAB)
-        self._spaced += n_spaced
-        self._tabbed += n_tabbed
-        wrong = ~(row | blank | lines.is_comment)
-        for collected, which in ((self.misshapen, wrong), (self.comments, lines.is_comment)):
-            if which.any():
-                collected.add(which, lines.n_fields, lines.texts(which), first_line)
-        self._row_lines.append((np.flatnonzero(row) + first_line).astype(np.uint32))
-        self.n_rows += int(np.count_nonzero(row))
-        self._n_lines += len(row)
-        return lines.tidy_rows(row, self.separator)
-
-    def _record_characters(self, chunk: bytes, lines: LineShapes, first_line: int) -> None:
-        """Record CRs, NULs, control characters and long lines."""
-        for byte, collector in ((CR, self._bare_cr), (0, self._nul)):
-            if byte in chunk:
-                collector.add(lines.count(byte), first_line)
-        self._controls |= lines.has_controls
         longest = int(lines.lengths.max())
-        if longest > LONG_LINE_BYTES:
-            self._long.add(lines.lengths > LONG_LINE_BYTES, first_line)
-        if longest > max(LONG_LINE_BYTES, self._longest):
-            self._longest = longest
-            self._longest_at = first_line + int(lines.lengths.argmax())
+        is_long = longest > LONG_LINE_BYTES
+        facts = FileFacts(
+            n_lines=len(row),
+            n_crlf=n_crlf,
+            bare_cr=Occurrences.of(lines.count(CR)) if CR in chunk else Occurrences(),
+            nul=Occurrences.of(lines.count(0)) if 0 in chunk else Occurrences(),
+            bad_utf8=bad,
+            blank_lines=Occurrences.of(blank),
+            loose_rows=Occurrences.of(row & (lines.n_breaks != self._n_fields)),
+            spaced_rows=n_spaced,
+            tabbed_rows=n_tabbed,
+            form_feed_lines=Occurrences.of(lines.has(VT, FF) & ~lines.is_comment),
+            long_lines=Occurrences.of(lines.lengths > LONG_LINE_BYTES),
+            longest_line=longest if is_long else 0,
+            longest_line_at=int(lines.lengths.argmax()) + 1 if is_long else None,
+            has_controls=lines.has_controls,
+        )
+        return LexedChunk(
+            lines.tidy_rows(row, self.separator),
+            facts,
+            (np.flatnonzero(row) + 1).astype(np.uint32),
+            lines.odd_lines(~(row | blank | lines.is_comment)),
+            lines.odd_lines(lines.is_comment),
+        )
+
+
+def _facts_of_overlong(overlong: Overlong, *, is_first: bool) -> FileFacts:
+    """Return the facts about a line at which reading stopped."""
+    n_cr = overlong.head.count(b"\r") if is_first else 0  # CR may be the line end of this file
+    return FileFacts(
+        bare_cr=Occurrences.of(np.array([n_cr])),
+        long_lines=Occurrences.of(np.ones(1, np.bool_)),
+        longest_line=limits.MAX_LINE_BYTES + 1,
+        longest_line_at=1,
+        stopped_at=1,
+    )
 
 
 def _line_chunks(data: bytes, start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
@@ -278,49 +378,3 @@ def _line_chunks(data: bytes, start: int, stop: int, size: int) -> Iterator[tupl
 def _first_separator(data: bytes) -> bytes:
     tab, space = data.find(b"\t"), data.find(b" ")
     return b"\t" if tab >= 0 and (space < 0 or tab < space) else b" "
-
-
-@dataclass(slots=True)
-class OccurrenceCollector:
-    """Collects the occurrences of something."""
-
-    count: int = 0
-    lines: list[Lines] = field(default_factory=list)
-
-    def add(self, per_line: npt.NDArray[np.integer | np.bool_], first_line: int) -> None:
-        """Add the number of occurrences on each line of a chunk."""
-        count = int(per_line.sum())
-        if count:
-            self.count += count
-            self.lines.append((np.flatnonzero(per_line) + first_line).astype(np.uint32))
-
-    def finish(self) -> Occurrences:
-        """Return the collected occurrences."""
-        return Occurrences(self.count, join_lines(self.lines)) if self.count else Occurrences()
-
-
-@dataclass(slots=True)
-class CollectedLines:
-    """Collects lines that are not rows, with their texts."""
-
-    lines: list[Lines] = field(default_factory=list)
-    n_fields: list[Lines] = field(default_factory=list)
-    texts: list[bytes] = field(default_factory=list)
-
-    def add(self, which: Flags, n_fields: Counts, text: bytes, first_line: int) -> None:
-        """Add a chunk's lines; ``text`` has them joined by LF."""
-        at = np.flatnonzero(which)
-        self.lines.append((at + first_line).astype(np.uint32))
-        self.n_fields.append(n_fields[at].astype(np.uint32))
-        self.texts.append(text)
-
-    def finish(self) -> OddLines:
-        """Return the collected lines."""
-        n_fields = join_lines(self.n_fields)
-        texts = [one for text in self.texts for one in text.decode().split("\n")]
-        return OddLines(join_lines(self.lines), n_fields, texts)
-
-
-def join_lines(arrays: list[Lines]) -> Lines:
-    """Join the line numbers of several chunks."""
-    return np.concatenate(arrays) if arrays else np.zeros(0, np.uint32)

@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.formats.columns.columns import Columns, Fields
 from trectools_plus.formats.columns.decimals import (
     Decimals,
     WholeNumbers,
     parse_decimals,
     parse_whole_numbers,
 )
-from trectools_plus.formats.columns.fields import Fields
-from trectools_plus.formats.columns.words import Ids, Rows
+from trectools_plus.formats.columns.ids import Ids, Rows
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from trectools_plus.formats.columns.columns import Columns
 
 
 RUN_FIELDS = 6

@@ -12,7 +12,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, Any, Literal, NamedTuple, cast
+from typing import IO, Any, Literal, cast
 
 Compression = Literal["gzip", "bz2", "xz", "zstd"]
 
@@ -73,7 +73,6 @@ def decompress(chunks: Iterable[bytes], compression: Compression) -> Iterator[by
     Raises:
         DamagedStreamError: If the stream ends early, is damaged or is followed by other data.
     """
-    method = _METHODS[compression]
     member: Any = None
     try:
         for chunk in chunks:
@@ -85,8 +84,8 @@ def decompress(chunks: Iterable[bytes], compression: Compression) -> Iterator[by
                         if not pending:
                             break
                     if member is None:
-                        member = method.start()
-                    yield from method.feed(member, pending)
+                        member = _START[compression]()
+                    yield from _feed(member, pending)
                     pending = member.unused_data
                     if member.eof:
                         member = None
@@ -114,21 +113,12 @@ def open_compressed(stream: IO[bytes], compression: Compression) -> IO[bytes]:
     return writer
 
 
-def _feed_buffering(decompressor: Any, data: bytes) -> Iterator[bytes]:
-    """Feed a bz2, xz or zstd decompressor, which buffers its unused input."""
+def _feed(decompressor: Any, data: bytes) -> Iterator[bytes]:
+    """Feed a decompressor: bz2, xz and zstd buffer their unused input, zlib returns it."""
     while content := decompressor.decompress(data, MAX_CHUNK_BYTES):
         yield content
-        data = b""
-        if decompressor.eof or decompressor.needs_input:
-            break
-
-
-def _feed_gzip(decompressor: Any, data: bytes) -> Iterator[bytes]:
-    """Feed a zlib decompressor, which returns its unused input."""
-    while content := decompressor.decompress(data, MAX_CHUNK_BYTES):
-        yield content
-        data = decompressor.unconsumed_tail
-        if decompressor.eof:
+        data = getattr(decompressor, "unconsumed_tail", b"")
+        if decompressor.eof or getattr(decompressor, "needs_input", False):
             break
 
 
@@ -147,22 +137,13 @@ def _start_zstd() -> Any:
     return zstd.ZstdDecompressor(options={largest: _MAX_WINDOW_BYTES.bit_length() - 1})
 
 
-class _Method(NamedTuple):
-    """The functions of one compression: start a member or frame, and feed data to it."""
-
-    start: Callable[[], Any]
-    feed: Callable[[Any, bytes], Iterator[bytes]]
-
-
-_METHODS: dict[Compression, _Method] = {
-    "gzip": _Method(lambda: zlib.decompressobj(wbits=31), _feed_gzip),
-    "bz2": _Method(bz2.BZ2Decompressor, _feed_buffering),
-    "xz": _Method(
-        lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=2 * _MAX_WINDOW_BYTES),
-        _feed_buffering,
-    ),
-    "zstd": _Method(_start_zstd, _feed_buffering),
+_START: dict[Compression, Callable[[], Any]] = {
+    "gzip": lambda: zlib.decompressobj(wbits=31),
+    "bz2": bz2.BZ2Decompressor,
+    "xz": lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=2 * _MAX_WINDOW_BYTES),
+    "zstd": _start_zstd,
 }
+"""Functions that start to decompress a member or frame."""
 
 
 def _damage_errors() -> tuple[type[Exception], ...]:

@@ -1,20 +1,182 @@
-"""Open files, addresses and standard input, and convert errors of the operating system."""
+"""Open files: paths, addresses such as ``s3://bucket/a.run`` through fsspec, and standard input."""
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
-from trectools_plus.errors import InputError
+from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.formats.files.binary import find_binary
 from trectools_plus.formats.files.compression import MAGIC_LENGTH, Compression, detect
 from trectools_plus.formats.files.limits import HEAD_BYTES
-from trectools_plus.formats.files.remote import RemoteFile, is_address
+from trectools_plus.redaction import hide_queries, hide_secrets, secret_in_url
+
+CATALOGUE_PREFIX = "irds:"
+"""Begins the name of a dataset of ``ir_datasets``."""
+SILENT_SECONDS = 60
+"""Seconds without data after which reading from a web server fails."""
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
+"""The extra to install for a protocol; for all others it is ``distributed``."""
+
+_VERSION_FIELDS = ("ETag", "etag", "generation", "size", "LastModified", "mtime", "updated")
+_NO_OUTPUT = logging.NullHandler()
+
+
+def is_address(path: object) -> bool:
+    """Return true for an address (``s3://…``, ``https://…``), without accessing the disk."""
+    return _ADDRESS.match(str(path)) is not None
+
+
+def is_catalogue_name(name: object) -> bool:
+    """Return true for ``irds:<id>``."""
+    return str(name).startswith(CATALOGUE_PREFIX)
+
+
+class RemoteFile:
+    """An open file at an address; errors while it is read are raised as ``InputError``.
+
+    Args:
+        address: The address of the file.
+
+    Raises:
+        InputError: If it cannot be opened, or the address contains a password or a signature.
+        MissingExtraError: If the package for such addresses is not installed.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        match = _ADDRESS.match(address)
+        assert match is not None
+        protocol = match[1].lower()
+        if secret := secret_in_url(address):
+            raise InputError(
+                f"the address contains {secret}, but addresses are written to reports",
+                where=hide_secrets(address),
+                remedy="set them in the environment or configuration that fsspec reads for "
+                f"{protocol}://, or download the file first",
+            )
+        if "::" in address:
+            raise InputError(
+                "addresses within addresses (::) are not read",
+                where=address,
+                remedy="download the file first",
+            )
+        # Without a handler, Python would print the log message of each failed attempt.
+        logging.getLogger("gcsfs").addHandler(_NO_OUTPUT)
+        try:
+            import fsspec
+
+            options = _options_of(protocol)
+        except ImportError:
+            raise _missing(protocol) from None
+        try:
+            self._file: IO[bytes] = fsspec.open(address, "rb", **options).open()
+            self._version = _version_in(getattr(self._file, "details", None))
+        except ImportError as error:
+            if protocol in _EXTRAS:
+                raise _missing(protocol) from None
+            raise InputError(
+                f"{protocol}:// addresses need another package",
+                where=address,
+                remedy=_one_line(error),
+            ) from None
+        except Exception as error:  # each file system has its own exceptions
+            raise self._to_input_error(error) from error
+
+    def read(self, n_bytes: int = -1) -> bytes:
+        """Read at most ``n_bytes``, or everything.
+
+        Raises:
+            InputError: If reading fails; at the end, if the file has changed since it was opened.
+        """
+        try:
+            content = self._file.read(n_bytes)
+            changed = (n_bytes < 0 or not content) and self._has_changed()
+        except Exception as error:
+            raise self._to_input_error(error) from error
+        if changed:
+            raise InputError(
+                "the file changed while it was read", where=self._address, remedy="read it again"
+            )
+        return content
+
+    def __enter__(self) -> RemoteFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _has_changed(self) -> bool:
+        """Return true if the store now has another version; the content may then mix both."""
+        if not self._version:
+            return False
+        store: Any = self._file
+        return _version_in(store.fs.info(store.path)) != self._version
+
+    def _to_input_error(self, error: Exception) -> InputError:
+        where, cause = self._address, error.__cause__
+        if isinstance(cause, OSError) or getattr(cause, "status", 404) != 404:
+            # fsspec reports a missing file even if the server is down or denies access.
+            return self._unreadable(cause or error)
+        if isinstance(error, FileNotFoundError):
+            return InputError("no such file", where=where, remedy="check the address")
+        if isinstance(error, IsADirectoryError):
+            return InputError("is a folder, not a file", where=where, remedy="name a file in it")
+        if isinstance(error, ValueError) and "rotocol not known" in str(error):
+            return InputError(
+                "unknown protocol",
+                where=where,
+                remedy="use s3://, gs://, https:// or another protocol of fsspec",
+            )
+        return self._unreadable(error)
+
+    def _unreadable(self, error: BaseException) -> InputError:
+        is_denied = (
+            isinstance(error, PermissionError)
+            or type(error).__name__ == "NoCredentialsError"
+            or getattr(error, "status", None) in (401, 403)
+        )
+        return InputError(
+            f"cannot read: {_one_line(error)}",
+            where=self._address,
+            remedy="check the credentials and their permissions" if is_denied else None,
+        )
+
+
+def _options_of(protocol: str) -> dict[str, Any]:
+    """Return the options of fsspec for a protocol."""
+    if protocol not in ("http", "https"):
+        return {}
+    from aiohttp import ClientTimeout
+
+    # Use one request for the whole file: some servers do not support ranges, and ranges could come
+    # from different versions of the file.
+    timeout = ClientTimeout(total=None, sock_connect=SILENT_SECONDS, sock_read=SILENT_SECONDS)
+    return {"block_size": 0, "timeout": timeout}
+
+
+def _missing(protocol: str) -> MissingExtraError:
+    extra = _EXTRAS.get(protocol, "distributed")
+    return MissingExtraError(f"reading {protocol}:// addresses", extra)
+
+
+def _version_in(details: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the fields that identify the version of a stored file; empty if there are none."""
+    known = details or {}
+    return {name: known[name] for name in _VERSION_FIELDS if known.get(name) is not None}
+
+
+def _one_line(error: BaseException) -> str:
+    return hide_queries(" ".join(str(error).split())) or type(error).__name__
 
 
 def can_be_read_twice(path: str | Path) -> bool:

@@ -14,12 +14,11 @@ import polars as pl
 
 from trectools_plus.formats.columns.columns import Columns, Origin, scan_columns
 from trectools_plus.formats.columns.decimals import parse_column
-from trectools_plus.formats.columns.facts import Occurrences
-from trectools_plus.formats.columns.odd_lines import OddLines
-from trectools_plus.formats.files.source import Source
-from trectools_plus.formats.interchange.delimited import Table
+from trectools_plus.formats.columns.facts import Occurrences, OddLines
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import JUDGMENT_TYPES, RUN, SYSTEMS, Kind
 from trectools_plus.formats.interchange.systems import find_systems
+from trectools_plus.formats.interchange.table_files import HeadedTable
 from trectools_plus.formats.writing import tag_of_path
 
 RANK_AS_SCORE = "the ranks give the order, because there are no scores"
@@ -31,9 +30,9 @@ _RANK = r"^\+?[0-9]+(?:\.0*)?$"
 
 
 def arrange_table(
-    source: Source,
+    source: FileContent,
     kind: Kind,
-    table: Table,
+    table: HeadedTable,
     places: Mapping[str, int],
     *,
     notes: Sequence[str] = (),
@@ -82,7 +81,7 @@ def arrange_table(
 
 
 def _split_incomplete(
-    table: Table, places: Mapping[str, int], required: Sequence[str]
+    table: HeadedTable, places: Mapping[str, int], required: Sequence[str]
 ) -> tuple[pl.DataFrame, OddLines]:
     """Return the rows with all required values, with further columns by field; and all others."""
     frame = table.rows.with_columns(
@@ -103,7 +102,7 @@ def _split_incomplete(
 
 
 def arrange(
-    source: Source,
+    source: FileContent,
     kind: Kind,
     frame: pl.DataFrame,
     origin: Origin,
@@ -173,7 +172,7 @@ def _has_conflicts(frame: pl.DataFrame) -> bool:
     return bool(judged > frame.select("query_id", "doc_id").hash_rows().n_unique())
 
 
-def _columns(source: Source, frame: pl.DataFrame, origin: Origin) -> Columns:
+def _columns(source: FileContent, frame: pl.DataFrame, origin: Origin) -> Columns:
     if source.is_parquet:
         source = replace(source, data=b"")
     n_fields = len(frame.columns) - 1

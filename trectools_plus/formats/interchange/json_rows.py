@@ -25,7 +25,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from trectools_plus.formats.interchange.delimited import Header, Table
 from trectools_plus.formats.interchange.names import (
     QUERY_IDS,
     ColumnNames,
@@ -33,6 +32,7 @@ from trectools_plus.formats.interchange.names import (
     find_fields,
     normalize,
 )
+from trectools_plus.formats.interchange.table_files import HeadedTable, Header
 
 Form = Literal["dictionary", "lists", "records", "results", "turns"]
 Value: TypeAlias = "str | _Object | list[Value] | bool | None"
@@ -107,7 +107,7 @@ class JsonRows:
     tag_name: str = "tag"
     n_repeated: int = 0
 
-    def as_table(self, kind: Kind) -> tuple[Table, dict[str, int]]:
+    def as_table(self, kind: Kind) -> tuple[HeadedTable, dict[str, int]]:
         """Return the rows as a table, and the column of each field, from 0.
 
         A run without any score, but with all ranks, has a column of ranks instead of scores.
@@ -130,7 +130,7 @@ class JsonRows:
         label = {"results": "TREC RAG JSON Lines", "turns": "CAsT JSON"}.get(self.form, "JSON")
         header = Header(0, "", ("query_id", "doc_id", value, self.tag_name, *names), "", label)
         places = {"query_id": 0, "doc_id": 1, value: 2, "tag": 3}
-        return Table(header, frame, has_lines=self.has_lines), places
+        return HeadedTable(header, frame, has_lines=self.has_lines), places
 
 
 def read_json_rows(text: str, kind: Kind, columns: ColumnNames | None = None) -> JsonRows:

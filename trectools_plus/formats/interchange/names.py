@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.topic_schema import TABLE_TEXTS, TABLE_TOPIC_IDS
+from trectools_plus.formats.topic_records.schema import TABLE_TEXTS, TABLE_TOPIC_IDS
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -13,30 +13,35 @@ from itertools import chain
 from typing import Any, NoReturn
 
 from trectools_plus.formats.jsonl import as_field_text
-from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Mapping, Node, Tree, TreeError
 from trectools_plus.formats.nodes.model import describe as describe_node
+from trectools_plus.formats.nodes.parsing import parse_json
 from trectools_plus.formats.tables import TOPICS_SCHEMA
-from trectools_plus.formats.topic_records.fields import Choice, choose_fields, format_of
 from trectools_plus.formats.topic_records.lines import BLANKS
-from trectools_plus.formats.topic_records.making import SAMPLED, describe, make_topics
+from trectools_plus.formats.topic_records.making import (
+    SAMPLED,
+    Choice,
+    choose_fields,
+    describe,
+    format_of,
+    make_topics,
+    names_of,
+)
 from trectools_plus.formats.topic_records.model import (
     Note,
-    Problem,
     Records,
     Report,
     Topic,
     TopicOptions,
-    syntax_problem,
-)
-from trectools_plus.formats.topic_records.trees import names_of, records_of_line
-from trectools_plus.formats.topic_records.values import (
+    TopicProblem,
     read_id,
     read_text,
     report_constants,
     report_repeated_keys,
+    syntax_problem,
 )
-from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS
+from trectools_plus.formats.topic_records.schema import LINE_ID_KEYS, TEXT_KEYS
+from trectools_plus.formats.topic_records.trees import records_of_line
 from trectools_plus.text import listed, quoted
 
 _KNOWN = {"id": (LINE_ID_KEYS, "--id-field"), "text": (TEXT_KEYS, "--text-fields")}
@@ -137,7 +142,7 @@ class _LineReader:
             return topic
         if record is None:
             what = "JSON that is nested too deeply or has too large a number"
-            self._report(Problem("T104", number, what))
+            self._report(TopicProblem("T104", number, what))
             return None
         used = (self._id_key, self._text_key, *TOPICS_SCHEMA)
         fields = {key: as_field_text(value) for key, value in record.items() if key not in used}
@@ -164,7 +169,7 @@ class _LineReader:
             seen = describe_node(tree.root) if tree.root else ""
             what = f"expected a JSON object but got {seen}"
             remedy = "Correct the line; nothing after it could be checked"
-            self._report(Problem("T104", number, what, remedy=remedy))
+            self._report(TopicProblem("T104", number, what, remedy=remedy))
             return None
         fields = {key.text: value for key, value in tree.root.pairs.values()}
         self._id_key = self._id_key or next((key for key in LINE_ID_KEYS if key in fields), "")
@@ -189,7 +194,9 @@ class _LineReader:
         if key:
             wanted, remedy = quoted(key), "Give every line the same fields as the first"
         seen = f" (fields: {listed(list(fields))})" if fields else ""
-        self._report(Problem("T105", number, f"field {wanted} is missing{seen}", remedy=remedy))
+        self._report(
+            TopicProblem("T105", number, f"field {wanted} is missing{seen}", remedy=remedy)
+        )
 
 
 def _parse(number: int, line: str, report: Report) -> Tree | None:
@@ -256,7 +263,7 @@ def _read_records(
         if tree is None:
             continue
         if not isinstance(tree.root, Mapping):
-            report(Problem("T104", number, "expected a JSON object"))
+            report(TopicProblem("T104", number, "expected a JSON object"))
             continue
         found, language, known = records_of_line(tree.root, tree.n_values, options)
         records.found += found

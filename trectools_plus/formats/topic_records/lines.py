@@ -11,8 +11,15 @@ from dataclasses import replace
 from typing import Literal
 
 from trectools_plus.formats.nodes.model import Scalar
-from trectools_plus.formats.topic_records.model import Note, Problem, Record, Records, Report, Topic
-from trectools_plus.formats.topic_schema import is_header
+from trectools_plus.formats.topic_records.model import (
+    Note,
+    Record,
+    Records,
+    Report,
+    Topic,
+    TopicProblem,
+)
+from trectools_plus.formats.topic_records.schema import is_header
 from trectools_plus.text import plural, quoted, visible
 
 LineForm = Literal["priority", "colon", "labelled", "comma", "semicolon", "pipe", "blank", "smart"]
@@ -96,7 +103,7 @@ def iter_tsv(lines: Iterable[tuple[int, str]], report: Report, note: Note) -> It
         if is_first and tab and is_header(query_id, text):
             is_first, has_header = False, True
             shown = visible(f"{query_id} {text}".replace("\t", " "))
-            report(Problem("T103", number, f"header line '{shown}'", 1, blocks_scoring=False))
+            report(TopicProblem("T103", number, f"header line '{shown}'", 1, blocks_scoring=False))
             continue
         is_first = False
         if not tab:
@@ -105,11 +112,11 @@ def iter_tsv(lines: Iterable[tuple[int, str]], report: Report, note: Note) -> It
         if "\t" in text:
             what = "tab inside the text, read as a blank"
             column = len(query_id) + 2 + text.index("\t")
-            report(Problem("T102", number, what, column, query_id, severity="warning"))
+            report(TopicProblem("T102", number, what, column, query_id, severity="warning"))
             text = text.replace("\t", " ")
         topic = Topic(number, query_id, text.strip(" "), text_line=number)
         if not query_id.strip(" "):
-            report(Problem("T105", number, f"no id before {quoted(text.strip(' '))}", 1))
+            report(TopicProblem("T105", number, f"no id before {quoted(text.strip(' '))}", 1))
             topic.query_id = None
         count += 1
         yield topic
@@ -125,10 +132,10 @@ def is_skipped(line: str) -> bool:
     return not line.strip(BLANKS) or (line.startswith("#") and "\t" not in line)
 
 
-def _without_tab(number: int, line: str) -> Problem:
+def _without_tab(number: int, line: str) -> TopicProblem:
     what = f"no tab between id and text in {quoted(line)}"
     remedy = "Write id, tab, text on each line"
-    return Problem("T101", number, what, remedy=remedy, fix=None if with_tab(line) else "no")
+    return TopicProblem("T101", number, what, remedy=remedy, fix=None if with_tab(line) else "no")
 
 
 def with_tab(line: str) -> str | None:
@@ -181,7 +188,7 @@ def _find_smart_records(text: str, report: Report) -> Records:
     return Records(found, NAMES["smart"], place="the lines", noun="records")
 
 
-def _problem_of(line: str, number: int, form: LineForm, *, is_read: bool) -> Problem:
+def _problem_of(line: str, number: int, form: LineForm, *, is_read: bool) -> TopicProblem:
     """Return the problem of a line in a file of lines of one form, which are not TSV."""
     if form == "blank" and "\t" not in line:
         problem = _without_tab(number, line)
@@ -192,10 +199,10 @@ def _problem_of(line: str, number: int, form: LineForm, *, is_read: bool) -> Pro
     if is_read:
         return _other_form(form, number)
     what = f"expected {NAMES[form].removeprefix('lines ')}, as on the first line"
-    return Problem("T101", number, what, remedy="Write id TAB text", fix="no")
+    return TopicProblem("T101", number, what, remedy="Write id TAB text", fix="no")
 
 
-def _other_form(form: LineForm, line: int) -> Problem:
+def _other_form(form: LineForm, line: int) -> TopicProblem:
     what = f"{NAMES[form]}, not id TAB text; trectools-plus reads them, other tools do not"
     remedy = "Write id TAB text"
-    return Problem("T101", line, what, remedy=remedy, severity="warning", fix="no")
+    return TopicProblem("T101", line, what, remedy=remedy, severity="warning", fix="no")

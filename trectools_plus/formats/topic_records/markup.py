@@ -10,18 +10,22 @@ from html.entities import name2codepoint
 from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.formats.nodes.model import Scalar, TreeError
 from trectools_plus.formats.nodes.xml import Element, parse_xml
-from trectools_plus.formats.topic_records.fields import format_of, is_text_name
-from trectools_plus.formats.topic_records.languages import choose_language, is_language
+from trectools_plus.formats.topic_records.making import (
+    choose_language,
+    format_of,
+    is_language,
+    is_text_name,
+    names_of,
+)
 from trectools_plus.formats.topic_records.model import (
-    Problem,
     Record,
     Records,
     Report,
     TopicOptions,
+    TopicProblem,
     syntax_problem,
 )
-from trectools_plus.formats.topic_records.trees import names_of
-from trectools_plus.formats.topic_schema import XML_ID_KEYS
+from trectools_plus.formats.topic_records.schema import XML_ID_KEYS
 from trectools_plus.text import listed, visible
 
 _TOP = re.compile(r"<top(?:\s[^>]*)?>(.*?)(?=</?top[\s>]|\Z)", re.DOTALL | re.IGNORECASE)
@@ -98,7 +102,7 @@ def _sgml_fields(
         name = _LONG_NAMES.get(tag, tag)
         if name in fields and tag in _LABELS:
             what = f"<{tag}> occurs twice in one topic"
-            report(Problem("T104", line, what, remedy="End each topic with </top>"))
+            report(TopicProblem("T104", line, what, remedy="End each topic with </top>"))
             return None
         at = line + text.count("\n", block.start(), block.start(1) + found.start())
         if name in fields:
@@ -144,7 +148,7 @@ def find_xml_records(text: str, options: TopicOptions, report: Report) -> Record
         shown = f" (elements: {listed([visible(one) for one in seen])})" if seen else ""
         what = f"expected <top> or <topic> elements but found none{shown}"
         remedy = "Give topics as TSV, JSON Lines, TREC SGML or TREC XML"
-        report(Problem("T104", 1, what, remedy=remedy))
+        report(TopicProblem("T104", 1, what, remedy=remedy))
         return None
     found = list(_outermost(elements, name, report))
     n_nested = sum(element.name == name for element in elements) - len(found)
@@ -189,7 +193,7 @@ def _escaped(text: str, report: Report) -> str:
         escape = "&amp;" if loose[0] == "&" else "&lt;"
         what = f"'{loose[0]}' in a text is not valid XML, read as '{escape}'"
         remedy = f"Write {escape} for {loose[0]}"
-        report(Problem("T104", line, what, column, remedy=remedy, severity="warning"))
+        report(TopicProblem("T104", line, what, column, remedy=remedy, severity="warning"))
         text = _LOOSE.sub(lambda match: "&amp;" if match[0] == "&" else "&lt;", text)
     return head + _ENTITY.sub(_character, text)
 
@@ -235,7 +239,7 @@ def _outermost(elements: Sequence[Element], name: str, report: Report) -> Iterat
         if element.start < closed:
             what = f"<{name}> inside another <{name}>, not read as a topic of its own"
             remedy = f"End each topic with </{name}>"
-            problem = Problem(
+            problem = TopicProblem(
                 "T104", element.line, what, element.column, remedy=remedy, severity="warning"
             )
             report(problem)

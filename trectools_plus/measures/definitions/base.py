@@ -20,6 +20,7 @@ from itertools import compress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
+from trectools_plus.choices import NoRelevant
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from trectools_plus.choices import NoRelevant
     from trectools_plus.measures.judged import RankedRun
 
 FloatArray: TypeAlias = "npt.NDArray[np.float64]"

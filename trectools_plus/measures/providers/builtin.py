@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from trectools_plus.measures import definitions
 from trectools_plus.measures.definitions.base import (
     DeclaredMeasure,
+    FloatArray,
     Measure,
     fold_parameters,
     refuse_unknown_parameters,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from trectools_plus.measures.definitions.base import FloatArray
     from trectools_plus.measures.judged import JudgedRun, RankedRun
 
 

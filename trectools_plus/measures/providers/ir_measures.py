@@ -18,6 +18,7 @@ from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
     RELEVANT,
     Definition,
+    FloatArray,
     Measure,
     ScoredQueries,
     fold_parameters,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from trectools_plus.measures.definitions.base import FloatArray
     from trectools_plus.measures.judged import RankedRun
 
 _OTHERS = "the others are undefined and counted aside"

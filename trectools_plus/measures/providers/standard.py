@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import (
     Definition,
+    FloatArray,
     Measure,
     canonical_name,
     checked_cutoff,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from trectools_plus.measures.definitions.base import FloatArray
     from trectools_plus.measures.judged import IntArray, RankedRun
     from trectools_plus.measures.providers.pytrec_eval import Request
 

@@ -15,6 +15,7 @@ from trectools_plus.measures.definitions.base import (
     RELEVANT,
     DeclaredMeasure,
     Definition,
+    FloatArray,
     Measure,
     canonical_name,
     fold_parameters,
@@ -23,7 +24,6 @@ from trectools_plus.plugins import find_entry_point, import_object
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.definitions.base import FloatArray
     from trectools_plus.measures.judged import JudgedQueries, RankedRun
 
 _M = TypeVar("_M", bound=DeclaredMeasure)

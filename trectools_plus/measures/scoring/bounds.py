@@ -22,7 +22,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun, RankedRun
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.measures.scoring.ranking import score_by_provider
+from trectools_plus.measures.scoring.scores import score_by_provider
 from trectools_plus.ranking import rank_ties_by_grade
 
 
@@ -59,11 +59,6 @@ class TieCounts:
     queries: int
     in_32_bits: Ties
     in_64_bits: Ties
-
-    @property
-    def pairs_only_in_32_bits(self) -> int:
-        """The number of adjacent pairs whose scores are equal in 32 bits but not in 64."""
-        return self.in_32_bits.pairs - self.in_64_bits.pairs
 
     def as_dict(self) -> dict[str, Any]:
         """Return the counts as plain JSON values; cutoffs become strings."""

@@ -17,8 +17,8 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.formats.columns.words import Ids
-from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.columns.ids import Ids
+from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.measures.judged import JudgedQueries, first_documents
 
@@ -59,7 +59,7 @@ class QueryEvidence:
     runs: Mapping[str, Run] = field(default_factory=dict)
     qrels: Qrels | None = None
     topics: Topics | None = None
-    corpus: Documents | None = None
+    corpus: DocumentCollection | None = None
     judged: JudgedQueries | None = None
 
 
@@ -295,7 +295,7 @@ def _least_size(top: pl.DataFrame, places: int) -> int:
 
 
 def _number(
-    top: pl.DataFrame, grades: npt.NDArray[np.float64], corpus: Documents | None
+    top: pl.DataFrame, grades: npt.NDArray[np.float64], corpus: DocumentCollection | None
 ) -> dict[str, Any]:
     """Return documents and results, where results are numbers of documents with their grade.
 
@@ -321,7 +321,7 @@ def _number(
     }
 
 
-def _list_titles(named: pl.Series, corpus: Documents | None) -> list[str]:
+def _list_titles(named: pl.Series, corpus: DocumentCollection | None) -> list[str]:
     """Return the shortened title of each document; nothing if there are no titles."""
     if corpus is None:
         return []

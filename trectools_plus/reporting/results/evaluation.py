@@ -79,7 +79,7 @@ def _or_none(value: float) -> float | None:
 
 def _sha256(path: str | None) -> str | None:
     """Return the hash of a file; ``None`` for standard input, which cannot be read again."""
-    from trectools_plus.formats.files.remote import is_catalogue_name
+    from trectools_plus.formats.files.opening import is_catalogue_name
     from trectools_plus.formats.hashing import sha256_file
 
     if path in (None, "-") or is_catalogue_name(path):

@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
-from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.interchange.names import RESULT_FIELDS, find_fields, normalize
 from trectools_plus.plugins import (
     describe_error,
@@ -202,7 +202,7 @@ class LoadedRetriever:
         self._function = Call(function, self._where)
         self._takes_list = has_search and not self._function.takes_text
 
-    def index(self, documents: Documents) -> None:
+    def index(self, documents: DocumentCollection) -> None:
         """Give the documents to the retriever.
 
         Raises:

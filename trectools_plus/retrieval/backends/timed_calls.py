@@ -18,7 +18,7 @@ from typing import Any
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.distributed.process import ObjectProcess, ProcessEndedError, StoppedError
 from trectools_plus.errors import TrectoolsPlusError, UsageError
-from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.plugins import describe_error, raise_for_signal
 from trectools_plus.progress import progress_bar
 from trectools_plus.retrieval.backends.retriever import Found, LoadedRetriever
@@ -39,7 +39,7 @@ class TimedOutError(RetrieverError):
 
 
 def index_documents(
-    where: str, request: BackendRequest, index: Callable[[Documents], None]
+    where: str, request: BackendRequest, index: Callable[[DocumentCollection], None]
 ) -> None:
     """Give the documents of a request to a retriever, with progress.
 
@@ -231,7 +231,7 @@ class _LoadedRetrievers:
             self._retrievers[name] = LoadedRetriever(name)
         return self._retrievers[name].needs_documents
 
-    def index(self, name: str, documents: Documents) -> None:
+    def index(self, name: str, documents: DocumentCollection) -> None:
         """Give the documents to a retriever."""
         with _described_errors():
             self._retrievers[name].index(documents)

@@ -13,7 +13,7 @@ from typing import Any
 
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.tables import Topics
 from trectools_plus.progress import Progress, no_progress, notebook_progress
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
@@ -64,7 +64,7 @@ class FetchRequest:
         backend: The backend that searches.
     """
 
-    corpus: Documents | None
+    corpus: DocumentCollection | None
     topics: AnyTopics
     modes: Sequence[str]
     options: FetchOptions = field(default_factory=FetchOptions)

@@ -15,8 +15,8 @@ from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import CheckFailedError, InputError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.formats.run import write_run_frames
 from trectools_plus.formats.tables import Topics
+from trectools_plus.formats.trec_files import write_run_frames
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import (
     describe_machine,

@@ -14,7 +14,7 @@ from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.ir_datasets import is_catalogue_name
-from trectools_plus.measures.registry import plain_name
+from trectools_plus.measures.parser import plain_name
 from trectools_plus.statistics.comparison import ends_of
 
 MONITORED_MEASURE = "R@10"

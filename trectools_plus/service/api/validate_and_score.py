@@ -8,7 +8,7 @@ from typing import Any
 from trectools_plus.formats.run_names import name_runs_of_files
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Averaging, score_runs
-from trectools_plus.measures.scoring.files import open_files
+from trectools_plus.measures.scoring.scored_files import open_files
 from trectools_plus.progress import Progress
 from trectools_plus.reporting.results.evaluation import evaluation_document
 from trectools_plus.service.api.evaluation import check_query_count
@@ -25,8 +25,8 @@ from trectools_plus.service.api.uploads import (
 from trectools_plus.testsets.validation import TestSetChecker
 from trectools_plus.validation.engine import validate_qrels, validate_run
 from trectools_plus.validation.findings import FileReport, Severity
-from trectools_plus.validation.profiles import Profile, find_profile
 from trectools_plus.validation.rendering.json import iter_json
+from trectools_plus.validation.settings import Profile, find_profile
 from trectools_plus.validation.topics.engine import validate_topics
 
 

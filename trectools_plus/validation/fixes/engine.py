@@ -1,31 +1,114 @@
-"""Fix runs and qrels: apply the steps in order, and refuse files that cannot be fixed."""
+"""Fix runs and qrels: apply the steps in order, and refuse those that lose rows or documents."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.files.binary import PARQUET, BinaryFileError
-from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.formats.writing import open_output
+from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.draft import Draft, FixOptions, Job, LineNumbers
 from trectools_plus.validation.engine import as_qrels_view, as_run_view
 from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.fixes.losses import announce_deletions, apply_step
+from trectools_plus.validation.fixes.session import FileDraft, FixOptions, FixSession, LineNumbers
 from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
-from trectools_plus.validation.registry import Phase
-from trectools_plus.validation.rules.file.compression import log_compression
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, FixStep, Phase
+from trectools_plus.validation.rules.file.encoding import log_compression
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import wide_encoding
+from trectools_plus.validation.views.tables import wide_encoding
+
+MAX_LOST_ROWS = 0.02
+"""The greatest share of the rows that a fix that interprets columns may lose."""
+MAX_LOST_DOCUMENTS = 0.5
+"""The greatest share of the different document ids that such a fix may lose."""
+
+
+def apply_step(step: FixStep, draft: FileDraft, session: FixSession) -> FileDraft:
+    """Apply a step if one of its fixes is wanted, and neither rows nor documents are lost.
+
+    The log says how many rows a step deleted.
+    """
+    if not any(map(session.wants, step.codes)):
+        return draft
+    n_applied = len(session.applied)
+    after: FileDraft = step.apply(draft, session)
+    done = session.applied[n_applied:]
+    if after is draft or not done:
+        return after
+    interpreting = [
+        one.code
+        for one in done
+        if (rule_fix := session.rules[one.code].rule_fix) is not None
+        and rule_fix.interprets_columns
+    ]
+    lost = _describe_loss(draft, after) if interpreting else None
+    if lost is not None:
+        del session.applied[n_applied:]
+        session.notes.append(
+            f"{', '.join(interpreting)} not fixed: this would lose {lost}; check which columns "
+            "contain the documents"
+        )
+        return draft
+    n_deleted = max(0, draft.view.n_rows - after.view.n_rows)
+    session.applied[n_applied:] = [replace(one, deleted=min(one.count, n_deleted)) for one in done]
+    return after
+
+
+def _describe_loss(before: FileDraft, after: FileDraft) -> str | None:
+    """Return what is lost, if it is too much.
+
+    A row is lost if its document is not in a row of its query afterwards: rows of one document that
+    are merged are not lost. The documents are in the one of columns 2 and 3 that has more values,
+    whatever the fix takes it for.
+    """
+    view = before.view
+    if not view.n_rows:  # no line could be read before
+        n_lines = len(view.columns.misshapen) + view.columns.n_rows if view.columns else 0
+        n_lost = n_lines - (view.shape.header is not None) - after.view.n_rows
+        return _too_much([(n_lost, n_lines, "row", MAX_LOST_ROWS)])
+    fields = before.fields
+    column = max(("c3", "c2"), key=lambda name: fields[name].n_unique())
+    rows = fields.select("c1", document=column)
+    kept = after.fields.select("c1", document="c3").unique()
+    documents = rows["document"].unique()
+    n_rows = rows.join(kept, on=["c1", "document"], how="anti").height
+    n_documents = documents.len() - int(documents.is_in(kept["document"].implode()).sum())
+    return _too_much(
+        [
+            (n_rows, rows.height, "row", MAX_LOST_ROWS),
+            (n_documents, documents.len(), "document id", MAX_LOST_DOCUMENTS),
+        ]
+    )
+
+
+def _too_much(losses: Sequence[tuple[int, int, str, float]]) -> str | None:
+    """Return the losses as text, if one is above its limit."""
+    if not any(lost > limit * total for lost, total, _, limit in losses):
+        return None
+    return " and ".join(
+        f"{lost:,} of {plural(total, noun)}" for lost, total, noun, _ in losses if lost
+    )
+
+
+def announce_deletions(session: FixSession, path: str, n_rows: int) -> None:
+    """Report each fix that deletes rows, before the file is written."""
+    if session.options.before_deletion is None:
+        return
+    for one in session.applied:
+        if one.deleted:
+            session.options.before_deletion(
+                f"{path}: {one.code} deletes {one.deleted:,} of {plural(n_rows, 'row')}"
+            )
+
 
 _MAX_ROUNDS = 5
 _CODE = re.compile(r"[FRQTP][0-9]{3}")
@@ -127,7 +210,8 @@ def fix_run(
     refuse_overwriting(output, (path, qrels if isinstance(qrels, str | Path) else None))
     view = None if qrels is None else as_qrels_view(qrels)
     other = None if isinstance(view, FileReport) else view
-    return _fix(path, output, Job(CATALOGUE, "run", frozenset(codes), options, max_depth, other))
+    session = FixSession(CATALOGUE, "run", frozenset(codes), options, max_depth, other)
+    return write_fixed_copy(path, output, session, _edit)
 
 
 def fix_qrels(
@@ -157,63 +241,54 @@ def fix_qrels(
     refuse_overwriting(output, (path, run if isinstance(run, str | Path) else None))
     view = None if run is None else as_run_view(run)
     other = None if isinstance(view, FileReport) else view
-    return _fix(path, output, Job(CATALOGUE, "qrels", frozenset(codes), options, other=other))
+    session = FixSession(CATALOGUE, "qrels", frozenset(codes), options, other=other)
+    return write_fixed_copy(path, output, session, _edit)
 
 
-def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
-    summary = FixSummary(str(path), job.kind, None)
-    try:
-        source = read_source(path)
-    except FormatError as error:
-        convert = f"; use `{'runs' if job.kind == 'run' else 'qrels'} convert`"
-        is_table = isinstance(error, BinaryFileError) and error.found is PARQUET
-        return replace(summary, refused=error.what + (convert if is_table else ""))
-    text = fix_bytes(source.data, job)
-    first = draft = Draft(str(path), job.kind, text)
-    why = _why_unreadable(draft)
-    if why is None:
-        draft = _apply_once(draft, job, "format")
-        why = _why_not_fixable(draft)
-    if why is None and draft.view.is_arranged:
-        code = "R105" if draft.kind == "run" else "Q103"
-        if code not in job.requested:
-            job.notes.append(f"{code} not fixed: the table is copied; --fix {code} writes columns")
-    elif why is None:
-        draft = _apply_rounds(draft, job)
-        why = _why_not_fixable(draft)
-    if why is not None:
-        return replace(summary, refused=why, notes=tuple(job.notes))
-    announce_deletions(job, str(path), first.view.n_rows)
-    return write_fixed(output, source, job, text, draft.data, draft.origin)
+Edit = Callable[[str, bytes, FixSession], tuple[bytes, LineNumbers | None]]
+"""Returns the fixed text of a file, given its path and its text after the fixes of bytes; and the
+line of the input that each line comes from, ``None`` for the same lines."""
 
 
-def write_fixed(
-    output: str | Path,
-    source: Source,
-    job: Job,
-    before: bytes,
-    after: bytes,
-    origin: LineNumbers | None,
+class NotFixableError(Exception):
+    """A file cannot be fixed, for the reason that is the text of the error."""
+
+
+def write_fixed_copy(
+    path: str | Path, output: str | Path, session: FixSession, edit: Edit
 ) -> FixSummary:
-    """Write a fixed file, and summarise its changes.
+    """Write a fixed copy of a file, and summarise its changes.
 
     Args:
-        output: The file to write; its suffix decides its compression.
-        source: The input.
-        job: The log of the fixes.
-        before: The input as UTF-8.
-        after: The fixed text, as UTF-8.
-        origin: For each line of ``after``, its line number in ``before``; ``None`` for 1, 2, 3, …
+        path: The file.
+        output: The file to write.
+        session: The options of the fixes, and their log.
+        edit: Fixes the text; raises :class:`NotFixableError` if nothing is to be written.
     """
-    repacked = log_compression(source, output, job)
+    summary = FixSummary(str(path), session.kind, None)
+    try:
+        source = read_file(path)
+    except FormatError as error:
+        convert = f"; use `{'runs' if session.kind == 'run' else 'qrels'} convert`"
+        is_table = isinstance(error, BinaryFileError) and error.found is PARQUET
+        is_convertible = is_table and session.kind != "topics"
+        return replace(summary, refused=error.what + (convert if is_convertible else ""))
+    before = source.data
+    for step in CATALOGUE.steps(session.kind, "bytes"):
+        before = step.apply(before, session)
+    try:
+        after, origin = edit(str(path), before, session)
+    except NotFixableError as error:
+        return replace(summary, refused=str(error), notes=tuple(session.notes))
+    repacked = log_compression(source, output, session)
     with open_output(output) as stream:
         stream.write(after)
     return FixSummary(
         source.path,
-        job.kind,
+        session.kind,
         str(output),
-        applied=tuple(job.applied),
-        notes=tuple(job.notes),
+        applied=tuple(session.applied),
+        notes=tuple(session.notes),
         repacked=repacked,
         lines_before=count_lines(before),
         lines_after=count_lines(after),
@@ -221,67 +296,81 @@ def write_fixed(
     )
 
 
-def fix_bytes(data: bytes, job: Job) -> bytes:
-    """Apply the steps of the phase ``bytes``.
+def _edit(path: str, text: bytes, session: FixSession) -> tuple[bytes, LineNumbers | None]:
+    """Fix a run or qrels."""
+    first = draft = FileDraft(path, session.kind, text)
+    _refuse_unreadable(draft)
+    draft = _apply_once(draft, session, "format")
+    _refuse_other_content(draft)
+    if draft.view.is_arranged:
+        code = "R105" if draft.kind == "run" else "Q103"
+        if code not in session.requested:
+            session.notes.append(
+                f"{code} not fixed: the table is copied; --fix {code} writes columns"
+            )
+    else:
+        draft = _apply_rounds(draft, session)
+        _refuse_other_content(draft)
+    announce_deletions(session, path, first.view.n_rows)
+    return draft.data, draft.origin
 
-    Raises:
-        UsageError: If the encoding in the options does not exist.
-    """
-    for step in CATALOGUE.steps(job.kind, "bytes"):
-        data = step.apply(data, job)
-    return data
 
-
-def _apply_once(draft: Draft, job: Job, phase: Phase) -> Draft:
-    for step in CATALOGUE.steps(job.kind, phase):
-        draft = apply_step(step, draft, job)
+def _apply_once(draft: FileDraft, session: FixSession, phase: Phase) -> FileDraft:
+    for step in CATALOGUE.steps(session.kind, phase):
+        draft = apply_step(step, draft, session)
     return draft
 
 
-def _apply_rounds(draft: Draft, job: Job) -> Draft:
+def _apply_rounds(draft: FileDraft, session: FixSession) -> FileDraft:
     """Apply the steps on rows; if fixes were named, repeat until the file does not change.
 
     A safe fix never makes another one necessary, but other fixes can: after repeated documents are
     removed, the scores of most queries may rise with rank.
     """
     for _ in range(_MAX_ROUNDS):
-        before, n_notes = draft.data, len(job.notes)
-        draft = _apply_once(draft, job, "rows")
-        if not job.requested or draft.data == before:
+        before, n_notes = draft.data, len(session.notes)
+        draft = _apply_once(draft, session, "rows")
+        if not session.requested or draft.data == before:
             break
-        del job.notes[n_notes:]  # the next round adds the notes that are still true
+        del session.notes[n_notes:]  # the next round adds the notes that are still true
     return draft
 
 
-def _why_unreadable(draft: Draft) -> str | None:
-    """Return why the lines of a file cannot be read; ``None`` if they can."""
+def _refuse_unreadable(draft: FileDraft) -> None:
+    """Refuse a file whose lines cannot be read."""
     columns = draft.view.columns
     assert columns is not None
     facts = columns.facts
     if wide_encoding(columns) or facts.bad_utf8:
         guess = facts.encoding_guess or "latin-1"
-        return f"it is not UTF-8 ({guess.upper()}?), --fix F103 converts it"
+        raise NotFixableError(f"it is not UTF-8 ({guess.upper()}?), --fix F103 converts it")
     if facts.nul:
-        return f"NUL byte on line {facts.nul.first}, which no program can fix (F106)"
+        raise NotFixableError(
+            f"NUL byte on line {facts.nul.first}, which no program can fix (F106)"
+        )
     if facts.bare_cr:
-        return f"single CR on line {facts.bare_cr.first}, a line end for some readers (F105)"
-    return None
+        raise NotFixableError(
+            f"single CR on line {facts.bare_cr.first}, a line end for some readers (F105)"
+        )
 
 
-def _why_not_fixable(draft: Draft) -> str | None:
-    """Return why a file cannot be fixed; ``None`` if it can."""
+def _refuse_other_content(draft: FileDraft) -> None:
+    """Refuse a file that is not a run or qrels with rows."""
     shape = draft.view.shape
     if shape.verdict == "other-format":
-        return f"{shape.format}, not columns separated by blanks (R103)"
+        raise NotFixableError(f"{shape.format}, not columns separated by blanks (R103)")
     if shape.verdict == "arranged" and shape.header is None:
         code = "R103" if draft.kind == "run" else "Q101"
-        return f"{shape.format}, not columns separated by blanks; --fix {code} writes them"
+        raise NotFixableError(
+            f"{shape.format}, not columns separated by blanks; --fix {code} writes them"
+        )
     if shape.verdict == "wrong-kind":
-        return "it is qrels (R104)" if draft.kind == "run" else "it is a run (Q104)"
+        raise NotFixableError("it is qrels (R104)" if draft.kind == "run" else "it is a run (Q104)")
     if shape.first_line is None:
         hashed = len(draft.view.unparsed_lines)
-        return "all rows start with '#' (R112, Q112)" if hashed else "it has no rows (F101)"
-    return None
+        raise NotFixableError(
+            "all rows start with '#' (R112, Q112)" if hashed else "it has no rows (F101)"
+        )
 
 
 def count_lines(text: bytes) -> int:

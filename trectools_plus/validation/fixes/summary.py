@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trectools_plus.display import Displayed
 from trectools_plus.text import plural, visible
-from trectools_plus.validation.draft import Applied, LineNumbers
+from trectools_plus.validation.fixes.session import Applied, LineNumbers
 
 _LONGEST_SHOWN = 500
 
@@ -91,9 +91,8 @@ class FixSummary(Displayed):
             done = self.repacked or "copied"
             lines = [f"{self.path}: nothing was fixed, {done} to {self.output}"]
         for one in self.applied if self.output is not None else ():
-            label = f"{one.code} {one.name}" if one.code else one.name
             deleted = ", rows deleted" if one.deleted else ""
-            lines.append(f"  {label}: {one.what} ({one.count:,}{deleted})")
+            lines.append(f"  {one.code} {one.name}: {one.what} ({one.count:,}{deleted})")
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines) + "\n"
 

@@ -1,6 +1,6 @@
 """Read topics and test sets into views, with the problems that were found in them.
 
-A file is read once (by :mod:`loading`, and :mod:`cases` for test sets) into a
-:class:`~trectools_plus.validation.topics.view.TopicsView`. Readers never raise: a problem becomes a
-:class:`~trectools_plus.validation.topics.view.Problem`.
+A file is read once (by :mod:`engine`, and :mod:`cases` for test sets) into a
+:class:`~trectools_plus.validation.views.topics.TopicsView`. Readers never raise: they report each
+:class:`~trectools_plus.formats.topic_records.model.TopicProblem`.
 """

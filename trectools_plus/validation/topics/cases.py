@@ -16,11 +16,15 @@ Both the validator and :func:`trectools_plus.load_test_set` use this reader.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
+from difflib import get_close_matches
 
 import polars as pl
 
+from trectools_plus.formats.columns.decimals import INTEGRAL
 from trectools_plus.formats.nodes.model import (
+    JSON_CONSTANTS,
     MAX_REPEATED,
     AliasResolver,
     Items,
@@ -31,14 +35,16 @@ from trectools_plus.formats.nodes.model import (
     Tree,
     describe,
 )
-from trectools_plus.formats.topic_records.model import Problem, Topic
-from trectools_plus.formats.topic_records.values import (
+from trectools_plus.formats.topic_records.model import (
+    Report,
+    Topic,
+    TopicProblem,
     read_id,
     read_text,
     report_constants,
     report_repeated_keys,
 )
-from trectools_plus.formats.topic_schema import (
+from trectools_plus.formats.topic_records.schema import (
     CASE_KEYS,
     GRADED_KEYS,
     ID_KEYS,
@@ -54,23 +60,143 @@ from trectools_plus.formats.topic_schema import (
     TOP_KEYS,
 )
 from trectools_plus.text import listed, visible
-from trectools_plus.validation.topics.fields import Schema, read_grade
-from trectools_plus.validation.topics.view import (
+from trectools_plus.validation.views.topics import (
     JUDGMENTS_SCHEMA,
     LANGUAGES_SCHEMA,
     Cases,
-    Content,
     Kind,
     Problems,
+    TopicsContent,
     table_of,
 )
+
+_INTEGRAL = re.compile(INTEGRAL)
+MAX_SPELLINGS_CHECKED = 200
+"""Maximum number of unknown keys for which a similar known key is searched."""
+
+_PURPOSE = {
+    **{key: name for name, keys in TERM_SPELLINGS.items() for key in keys},
+    **dict.fromkeys(ID_KEYS, "id"),
+    **dict.fromkeys(TEXT_KEYS, "text"),
+    **dict.fromkeys(JUDGED_KEYS, "judgments"),
+}
+
+
+def read_grade(node: Node, doc_id: str, query_id: str | None, report: Report) -> float | None:
+    """Read a grade; report null (T105), booleans (T115), fractions (Q111), other values (Q110).
+
+    Whole numbers like ``2.0`` are read; they don't prevent scoring.
+    """
+    is_integral = isinstance(node, Scalar) and _is_integral(node)
+    code, what = _grade_problem(node, visible(doc_id))
+    if code:
+        problem = TopicProblem(
+            code,
+            node.line,
+            what,
+            node.column,
+            query_id,
+            doc_id,
+            remedy=None if code == "Q111" else "Write a whole number",
+            fix="no",  # quotes would not fix a grade
+            blocks_scoring=False if is_integral else None,
+        )
+        report(problem)
+    if isinstance(node, Scalar) and (is_integral or (node.meaning == "integer" and not code)):
+        return float(node.text)
+    return None
+
+
+def _is_integral(node: Scalar) -> bool:
+    return node.meaning == "number" and _INTEGRAL.search(node.text) is not None
+
+
+def _grade_problem(node: Node, doc_id: str) -> tuple[str, str]:
+    """Return code and message for a grade not written as a whole number; else empty texts."""
+    if not isinstance(node, Scalar):
+        return "Q110", f"the grade of {doc_id} is {describe(node)}"
+    shown = visible(node.text)
+    if node.meaning == "null":
+        return "T105", f"the grade of {doc_id} is null"
+    if node.meaning == "boolean":
+        return "T115", f"grade {shown} of {doc_id} is {node.value}"
+    if node.meaning == "number":
+        if node.text in JSON_CONSTANTS:
+            return "", ""  # T104 reports it
+        state = "not written as an integer" if _is_integral(node) else "not a whole number"
+        return "Q111", f"grade {shown} of {doc_id} is {state}"
+    if node.meaning != "integer":
+        return "Q110", f"grade '{shown}' of {doc_id} is text, not a number"
+    if node.value is not None and node.value != node.text.lstrip("+"):
+        return "Q110", f"grade {shown} of {doc_id} is read as {node.value}"
+    return "", ""
+
+
+class Schema:
+    """Reports keys that are not in the schema, with the most similar known key (T106).
+
+    Args:
+        report: Takes the problems.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._near: dict[str, list[str]] = {}
+
+    def check(
+        self,
+        keys: Iterable[Scalar],
+        known: tuple[str, ...],
+        query_id: str | None = None,
+        *,
+        missing: Collection[str] | None = None,
+        only_near: bool = False,
+    ) -> set[str]:
+        """Report unknown keys.
+
+        Args:
+            keys: The keys of a mapping.
+            known: The keys of the schema.
+            query_id: The test case of the mapping.
+            missing: Fields that the mapping lacks, of which an unknown key may be a misspelling;
+                all known keys if not given.
+            only_near: Report only keys that seem to be misspellings of missing fields.
+
+        Returns:
+            The ``missing`` fields of which unknown keys seem to be misspellings.
+        """
+        meant: set[str] = set()
+        for key in keys:
+            if key.text in known:
+                continue
+            near = self._closest(key.text, known)
+            purpose = _PURPOSE.get(near, near) if near is not None else None
+            fills_gap = purpose is not None and (missing is None or purpose in missing)
+            if only_near and not fills_gap:
+                continue
+            hint = f"; did you mean '{near}'?" if near is not None else ""
+            remedy = None if near is not None else f"Known keys: {', '.join(known)}"
+            message = f"unknown key '{visible(key.text)}'{hint}"
+            self._report(
+                TopicProblem("T106", key.line, message, key.column, query_id, remedy=remedy)
+            )
+            if fills_gap and purpose is not None:
+                meant.add(purpose)
+        return meant
+
+    def _closest(self, key: str, known: tuple[str, ...]) -> str | None:
+        """Return the most similar known key; ``None`` if none is similar."""
+        if key not in self._near and len(self._near) < MAX_SPELLINGS_CHECKED:
+            self._near[key] = get_close_matches(key[:64].lower(), known, 1, 0.75)
+        return next((name for name in self._near.get(key, ()) if name in known), None)
+
 
 Fields = dict[str, tuple[Scalar, Node]]
 Judged = tuple[str, Node, float | None, str | None]
 """Document id, its node, its grade (``None`` if it is not a whole number), and its span."""
 
 
-def read_test_set(tree: Tree, problems: Problems | None = None) -> Content:
+def read_test_set(tree: Tree, problems: Problems | None = None) -> TopicsContent:
     """Read a test set from its tree.
 
     Args:
@@ -105,12 +231,12 @@ class _Reader:
         self._judged: set[str] = set()
         self._languages: list[tuple[int, str | None, str]] = []
 
-    def content(self) -> Content:
+    def content(self) -> TopicsContent:
         """Return what was read so far."""
         judgments = pl.DataFrame(self._judgments, schema=JUDGMENTS_SCHEMA, orient="row")
         languages = pl.DataFrame(self._languages, schema=LANGUAGES_SCHEMA, orient="row")
         topics = table_of(self._topics, self.problems)
-        return Content(topics, self.problems, judgments, self._kind, languages, self._cases)
+        return TopicsContent(topics, self.problems, judgments, self._kind, languages, self._cases)
 
     def read(self, root: Node) -> None:
         try:
@@ -122,7 +248,7 @@ class _Reader:
                 self._report_wrong_form(root, describe(root))
         except TooMuchError as error:
             what = f"aliases repeat more than {MAX_REPEATED:,} values; the rest is not read"
-            self._report(Problem("T104", error.node.line, what, error.node.column))
+            self._report(TopicProblem("T104", error.node.line, what, error.node.column))
 
     def _read_mapping(self, root: Mapping) -> None:
         pairs = self._aliases.fields(root)
@@ -153,7 +279,7 @@ class _Reader:
     def _report_wrong_form(self, node: Node, seen: str) -> None:
         what = f"expected a list of test cases, 'queries' or 'test_cases' but got {seen}"
         remedy = "Give each test case an id, a text and its relevant documents"
-        self._report(Problem("T105", node.line, what, node.column, remedy=remedy))
+        self._report(TopicProblem("T105", node.line, what, node.column, remedy=remedy))
 
     def _read_list(self, root: Items) -> None:
         """Read a list of cases; the fields of the cases determine the form."""
@@ -190,7 +316,7 @@ class _Reader:
         """
         if not isinstance(case, Mapping):
             what = f"expected a test case with id and text but got {describe(case)}"
-            self._report(Problem("T105", case.line, what, case.column))
+            self._report(TopicProblem("T105", case.line, what, case.column))
             return
         pairs = self._aliases.fields(case)
         fields = {name.text: (name, value) for name, value in pairs}
@@ -207,7 +333,7 @@ class _Reader:
         )
         for what in sorted(missing - meant - {"judgments"}):
             seen = f"{what} is missing (fields: {listed(list(fields))})"
-            self._report(Problem("T105", case.line, seen, case.column, topic.query_id))
+            self._report(TopicProblem("T105", case.line, seen, case.column, topic.query_id))
         self._topics.append(topic)
         named = topic.query_id or number_of_case(len(self._topics))
         cases.notes.append(self._read_notes(fields, named, strict=cases.strict))
@@ -254,7 +380,7 @@ class _Reader:
             return
         if isinstance(node, Scalar):
             what = f"expected judged documents but got {describe(node)}"
-            self._report(Problem("T105", node.line, what, node.column, topic.query_id))
+            self._report(TopicProblem("T105", node.line, what, node.column, topic.query_id))
             return
         query_id = topic.query_id or number_of_case(len(self._topics))
         if query_id in self._judged:
@@ -266,7 +392,7 @@ class _Reader:
     def _report_missing_judgments(self, place: Node, topic: Topic) -> None:
         query = f" for query {visible(topic.query_id)}" if topic.query_id is not None else ""
         what = f"no judgments{query}; it is left out of the mean"
-        self._report(Problem("T131", place.line, what, place.column, topic.query_id))
+        self._report(TopicProblem("T131", place.line, what, place.column, topic.query_id))
 
     def _iter_judged(self, node: Items | Mapping, query_id: str | None) -> Iterator[Judged]:
         if isinstance(node, Mapping):
@@ -296,7 +422,7 @@ class _Reader:
         meant = self._schema.check(keys, TERM_KEYS, query_id, missing=missing)
         for what in sorted(missing - meant):
             seen = f"{what} of a relevant document is missing"
-            self._report(Problem("T105", term.line, seen, term.column, query_id))
+            self._report(TopicProblem("T105", term.line, seen, term.column, query_id))
         place, grade = found["doc_id"], found["grade"]
         doc_id = None
         if place is not None:
@@ -353,7 +479,7 @@ class _Reader:
         remedy = None
         if isinstance(node, Scalar) and node.meaning not in ("text", "null"):
             remedy = f'Quote it: "{visible(node.text)}"'
-        self._report(Problem("T118", node.line, what, node.column, query_id, remedy=remedy))
+        self._report(TopicProblem("T118", node.line, what, node.column, query_id, remedy=remedy))
 
     def _read_note(
         self, name: str, node: Node, query_id: str | None, *, strict: bool

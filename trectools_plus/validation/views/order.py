@@ -23,7 +23,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.words import Flags, Ids, Rows
+from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 
 ROWS_PER_SLICE = 1 << 16
 _WORTH_THREADS = 8

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.columns.words import Flags, Ids, Rows
-from trectools_plus.formats.files.content import BOM
-from trectools_plus.formats.files.source import read_source
-from trectools_plus.validation.id_matching import common_affix, folded, near_matches
-from trectools_plus.validation.limits import JUDGED_CUTOFF
+from trectools_plus.formats.columns.ids import Flags, Ids, Rows
+from trectools_plus.formats.files.content import BOM, read_file
+from trectools_plus.validation.id_matching import common_affix, near_matches, unify_spellings
+from trectools_plus.validation.registry import JUDGED_CUTOFF
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView
@@ -126,7 +125,7 @@ def read_document_ids(path: str | Path) -> pl.Series:
     """
     import polars as pl
 
-    data = read_source(path).data.removeprefix(BOM)
+    data = read_file(path).data.removeprefix(BOM)
     text = data.decode("utf-8", "replace")
     lines = pl.Series("doc_id", [text]).str.split("\n").explode().str.strip_chars(" \t\r")
     return lines.filter(lines != "")
@@ -263,11 +262,11 @@ class PairView:
         The two ids are equal apart from case, normal form or invisible characters.
         """
         assert self.qrels is not None
-        theirs = self.qrels.folded_pairs
-        if theirs is self.qrels.pairs and folded(self.run.doc_ids) is self.run.doc_ids:
-            # If no id changes when folded, equal folded ids are equal ids.
+        theirs = self.qrels.unified_pairs
+        if theirs is self.qrels.pairs and unify_spellings(self.run.doc_ids) is self.run.doc_ids:
+            # If this changes no id, ids that are equal in one spelling are equal ids.
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        rows, judgments = theirs.find(folded(self.run.doc_ids), self.judged_query)
+        rows, judgments = theirs.find(unify_spellings(self.run.doc_ids), self.judged_query)
         unjudged = ~self.judged[rows]
         return rows[unjudged], judgments[unjudged]
 

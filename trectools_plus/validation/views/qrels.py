@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.pair_table import PairTable
+from trectools_plus.formats.columns.ids import PairTable
 from trectools_plus.formats.columns.rows import QrelsRows
-from trectools_plus.validation.id_matching import folded
+from trectools_plus.validation.id_matching import unify_spellings
 from trectools_plus.validation.views.order import Repeats
-from trectools_plus.validation.views.shape import Shape, shape_of_qrels
-from trectools_plus.validation.views.tables import Numbers, TableView
+from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of_qrels
 
 if TYPE_CHECKING:
     import polars as pl
@@ -132,9 +131,9 @@ class QrelsView(TableView):
         return PairTable.of(self.doc_ids, self.blocks.query.astype(np.int64))
 
     @cached_property
-    def folded_pairs(self) -> PairTable:
+    def unified_pairs(self) -> PairTable:
         """The same with ids in one spelling; the same object if this changes no id."""
-        folds = folded(self.doc_ids)
+        folds = unify_spellings(self.doc_ids)
         return self.pairs if folds is self.doc_ids else PairTable.of(folds, self.pairs.query)
 
     @cached_property

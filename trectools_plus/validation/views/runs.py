@@ -13,13 +13,12 @@ import numpy.typing as npt
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.decimals import parse_decimal
-from trectools_plus.formats.columns.odd_lines import OddLines
+from trectools_plus.formats.columns.facts import OddLines
+from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
-from trectools_plus.formats.columns.words import Rows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.validation.views.order import Ordered, Ranks, places_in_query
-from trectools_plus.validation.views.shape import Shape, shape_of_run
-from trectools_plus.validation.views.tables import Numbers, TableView
+from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of_run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -227,6 +226,16 @@ class RunView(TableView):
                 "tag": rows.tags.series(),
             }
         )
+
+    def table(self, name: str) -> Run:
+        """Return a run without errors as a table; see :attr:`usable_ranks`."""
+        import polars as pl
+
+        from trectools_plus.formats.tables import RUN_SCHEMA, Run
+
+        frame = self.frame.with_columns(rank=pl.Series(self.usable_ranks))
+        frame = frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
+        return Run(frame, name, self.path)
 
     @cached_property
     def rank(self) -> Ranks:

@@ -7,103 +7,246 @@ numbers) is done once, on first use.
 
 from __future__ import annotations
 
+import json
 import re
 from array import array
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.columns import Columns, Origin
+from trectools_plus.formats.columns.columns import Columns, LineIndex, Origin
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
-from trectools_plus.formats.columns.odd_lines import OddLines
-from trectools_plus.formats.columns.rows import QrelsRows, QueryBlocks, RunRows
-from trectools_plus.formats.columns.words import Ids, Rows
-from trectools_plus.formats.files.content import BOM
-from trectools_plus.validation.places import Line, Places, Row, Value
-from trectools_plus.validation.registry import LINES_KEPT
+from trectools_plus.formats.columns.facts import OddLines
+from trectools_plus.formats.columns.ids import Ids, Rows
+from trectools_plus.formats.columns.rows import (
+    QRELS_FIELDS,
+    RUN_FIELDS,
+    QrelsRows,
+    QueryBlocks,
+    RunRows,
+)
+from trectools_plus.validation.registry import LINES_KEPT, LineNumber, Places, RowNumber, Value
 from trectools_plus.validation.views.order import Repeats, find_repeats
-from trectools_plus.validation.views.shape import Shape, fields_of
 
 if TYPE_CHECKING:
     import polars as pl
 
     from trectools_plus.formats.interchange.systems import Systems
 
-_BLANKS = " \t\v\f"
-_FIELD = re.compile(r"[^ \t\v\f]+")
+SNIFFED_BYTES = 4096
+NOT_FINITE = r"(?i)^[+-]?(?:nan|inf|infinity)$"
 
 
-_LF = ord("\n")
+_SEPARATORS = {",": "comma-separated", ";": "semicolon-separated", "|": "pipe-separated"}
 
 
-_BLOCK_BYTES = 1 << 18
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_.#-]*")
 
 
-class LineIndex:
-    """Random access to the lines of a file; only the line ends up to a line are counted.
+_NUMBER_WORD = re.compile(NOT_FINITE)
 
-    Args:
-        data: The content of the file.
+_GRADE_NAME = re.compile(
+    r"(?i)(?:[a-z_]+[_-])?(?:q?rel|relevanc[ey]|label|grade|judge?ment|rating)"
+)
+
+
+Verdict = Literal["rows", "not-text", "other-format", "wrong-kind", "arranged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The shape of a file as a whole.
+
+    Attributes:
+        verdict: ``rows`` is the right kind; ``arranged`` too, in another format that is read, for
+            example CSV with a header. Any other verdict explains all misshapen rows (``not-text``:
+            UTF-16, UTF-32, or only CR as line end).
+        format: For ``other-format`` and ``arranged``: the name of the format, for example "JSON".
+        header: Line number and text of a header line, if there is one.
+        header_in_rows: True if that line has as many fields as a row.
+        first_line: Line number of the first line with data.
     """
 
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._bytes = np.frombuffer(data, np.uint8)
-        self._start = len(BOM) if data.startswith(BOM) else 0
-        self._ends_before = [0]  # line ends before each block
-        self._block = -1
-        self._ends = np.empty(0, np.int64)
+    verdict: Verdict = "rows"
+    format: str | None = None
+    header: tuple[int, str] | None = None
+    header_in_rows: bool = False
+    first_line: int | None = None
 
-    def text(self, line: int) -> str:
-        """Return a line (from 1) without its end; bytes that are not UTF-8 become U+FFFD."""
-        begin = self._end_of(line - 1) + 1 if line > 1 else self._start
-        end = self._end_of(line)
-        text = self._data[begin:end]
-        # Without an LF, a CR at the end of the file is part of the line.
-        text = text.removesuffix(b"\r") if end < len(self._data) else text
-        return text.decode("utf-8", "replace")
+    @property
+    def has_rows(self) -> bool:
+        """Return whether the file has the expected kind, so that rules on rows apply."""
+        return self.verdict in ("rows", "arranged")
 
-    def field(self, line: int, field: int) -> str:
-        """Return a field (from 1) of a line (from 1), which must exist."""
-        found: list[str] = _FIELD.findall(self.text(line))
-        return found[field - 1]
 
-    def _end_of(self, line: int) -> int:
-        """Return the offset of the LF of a line; the size of the file if there is none."""
-        while self._ends_before[-1] < line:
-            begin = (len(self._ends_before) - 1) * _BLOCK_BYTES
-            if begin >= len(self._data):
-                return len(self._data)
-            block = self._bytes[begin : begin + _BLOCK_BYTES]
-            self._ends_before.append(self._ends_before[-1] + int(np.count_nonzero(block == _LF)))
-        number = bisect_left(self._ends_before, line) - 1
-        if number != self._block:
-            begin = number * _BLOCK_BYTES
-            self._block = number
-            self._ends = np.flatnonzero(self._bytes[begin : begin + _BLOCK_BYTES] == _LF) + begin
-        return int(self._ends[line - 1 - self._ends_before[number]])
+def shape_of_run(columns: Columns) -> Shape:
+    """Return the shape of a file that should be a run."""
+    first_line = _first_line(columns)
+    if _is_not_text(columns):
+        return Shape("not-text", first_line=first_line)
+    if columns.origin is not None:
+        return _shape_of_arranged(columns, first_line)
+    other = other_format(columns.source.head, columns.n_rows)
+    if other is not None:
+        return Shape("other-format", other, first_line=first_line)
+    if _all_misshapen(columns, QRELS_FIELDS) and _all_match(columns, 4, INTEGER):
+        return Shape("wrong-kind", first_line=first_line)
+    header, in_rows = _header(columns, number_fields=(1, 4, 5), name_field=5)
+    return Shape(header=header, header_in_rows=in_rows, first_line=first_line)
 
-    def column_of_field(self, line: int, field: int) -> int:
-        """Return the character column, from 1, at which a field (from 1) of a line begins."""
-        seen, before = 0, " "
-        text = self.text(line)
-        for column, character in enumerate(text, 1):
-            if before in _BLANKS and character not in _BLANKS:
-                seen += 1
-                if seen == field:
-                    return column
-            before = character
-        return max(1, len(text))
 
-    def column_of_character(self, line: int, character: str) -> int | None:
-        """Return the column, from 1, of the first ``character`` on a line; ``None`` if missing."""
-        return self.text(line).find(character) + 1 or None
+def shape_of_qrels(columns: Columns) -> Shape:
+    """Return the shape of a file that should be qrels."""
+    first_line = _first_line(columns)
+    if _is_not_text(columns):
+        return Shape("not-text", first_line=first_line)
+    if columns.origin is not None:
+        return _shape_of_arranged(columns, first_line)
+    if (
+        _all_misshapen(columns, RUN_FIELDS)
+        and _all_match(columns, 5, DECIMAL)
+        and _all_match(columns, 2, "(?i)^q?0$")
+        and (_all_match(columns, 2, "(?i)^q0$") or _all_match(columns, 4, INTEGER))
+    ):
+        return Shape("wrong-kind", first_line=first_line)
+    header, in_rows = _header(columns, number_fields=(1, 2, 3, 4), name_field=4)
+    return Shape(header=header, header_in_rows=in_rows, first_line=first_line)
+
+
+def _shape_of_arranged(columns: Columns, first_line: int | None) -> Shape:
+    origin = columns.origin
+    assert origin is not None
+    first_line = first_line if origin.header else 1
+    return Shape("arranged", origin.format, origin.header, first_line=first_line)
+
+
+def other_format(data: bytes, n_rows: int) -> str | None:
+    """Return the name of a file's format, if its first 4 KiB are clearly not columns.
+
+    Args:
+        data: The content of the file, or its beginning.
+        n_rows: Number of rows with the right number of columns. If there are any, the file is not
+            tested for JSON and HTML, because ids may start with a brace.
+    """
+    head = data[:SNIFFED_BYTES].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    lines = [line for line in head.splitlines() if line.strip()][:20]
+    if not lines:
+        return None
+    fields = lines[0].split()
+    if all(len(field) > 1 and field[0] == field[-1] == '"' for field in fields):
+        return "quoted fields"
+    is_json = re.match(r'[{\[]\s*(?:["\[{}\]]|-?\d|$)', head) is not None
+    for separator, name in () if is_json and not n_rows else _SEPARATORS.items():
+        sample = lines[:-1] or lines
+        if all(_is_separated(line, separator, strict=n_rows > 0) for line in sample):
+            return name
+    if n_rows:
+        return "JSON" if _is_json_object(lines[0]) else None
+    if re.match(r"<(?:!doctype|html|head|body|\?xml|[a-z]+[ >])", head, re.IGNORECASE):
+        return "HTML or XML"
+    return "JSON" if is_json else None
+
+
+def _is_json_object(line: str) -> bool:
+    """Return whether a line is a JSON object with a key, as in JSON Lines."""
+    if not line.startswith('{"'):
+        return False
+    try:
+        return bool(json.loads(line))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_separated(line: str, separator: str, *, strict: bool) -> bool:
+    """Return whether a separator splits a line into fields; if ``strict``, of one word each."""
+    parts = line.split(separator)
+    if len(parts) >= QRELS_FIELDS and all(len(part.split()) == 1 for part in parts):
+        return True
+    return not strict and len(parts) > 2 and len(line.split()) < 3
+
+
+def wide_encoding(columns: Columns) -> str | None:
+    """Return the UTF-16 or UTF-32 encoding that the bytes seem to have; ``None`` for others."""
+    guess = columns.facts.encoding_guess
+    return guess if guess is not None and guess.startswith("utf-") else None
+
+
+def has_only_bare_cr(columns: Columns) -> bool:
+    """Return whether all line ends are CR, as in old Macintosh files."""
+    facts = columns.facts
+    return bool(facts.bare_cr) and facts.n_lf + facts.n_crlf == 0
+
+
+def _is_not_text(columns: Columns) -> bool:
+    return wide_encoding(columns) is not None or has_only_bare_cr(columns)
+
+
+def _first_line(columns: Columns) -> int | None:
+    starts = []
+    if columns.n_rows:
+        starts.append(int(columns.lines[0]))
+    if len(columns.misshapen):
+        starts.append(int(columns.misshapen.line[0]))
+    if columns.facts.stopped_at is not None:
+        starts.append(columns.facts.stopped_at)
+    return min(starts, default=None)
+
+
+def _all_misshapen(columns: Columns, n_fields: int | None = None) -> bool:
+    """Return whether all lines are misshapen, with ``n_fields`` fields (or any number) each."""
+    found = columns.misshapen.n_fields
+    if columns.n_rows or not len(found):
+        return False
+    return n_fields is None or bool((found == n_fields).all())
+
+
+def _all_match(columns: Columns, field: int, pattern: str) -> bool:
+    """Return whether a field (from 1) of all misshapen lines matches; they must have the field."""
+    matches = re.compile(pattern).search
+    return all(matches(fields_of(text)[field - 1]) for text in columns.misshapen.text)
+
+
+def fields_of(text: str) -> list[str]:
+    """Split a line at ASCII white space only, unlike ``str.split()``."""
+    return re.findall(r"[^ \t\x0b\x0c\r]+", text)
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a field that should be a number looks like the name of a column."""
+    return bool(_WORD.fullmatch(text)) and not _NUMBER_WORD.match(text)
+
+
+def _header(
+    columns: Columns, number_fields: tuple[int, ...], name_field: int
+) -> tuple[tuple[int, str] | None, bool]:
+    """Return a header line, and whether it has as many fields as a row.
+
+    The first line is a header if it has words in place of numbers, and a valid row follows. The
+    header of qrels may repeat the constant of column 2, as in ``qid Q0 docid rel``.
+    """
+    first_line = _first_line(columns)
+    in_rows = columns.n_rows > 0 and columns.lines[0] == first_line
+    if first_line is None or columns.n_rows < 1 + in_rows:
+        return None, False
+    text = columns.line_index.text(first_line)
+    fields = fields_of(text)
+    named: Iterable[int] = number_fields
+    if not in_rows:
+        named = (at for at, text in enumerate(fields, 1) if text.upper() != "Q0")
+    elif _GRADE_NAME.fullmatch(fields[-1]) and fields[1].upper() in ("Q0", "0"):
+        named = (at for at in number_fields if at != 2)
+    if not all(_is_name(fields[field - 1]) for field in named if field <= len(fields)):
+        return None, False
+    following = fields_of(columns.line_index.text(int(columns.lines[int(in_rows)])))[name_field - 1]
+    if not re.match(DECIMAL, following):
+        return None, False
+    return (first_line, text), in_rows
 
 
 Numbers = npt.NDArray[np.float64]
@@ -289,10 +432,10 @@ class TableView:
         starts = None if self.blocks.interleaved else self.blocks.starts
         return find_repeats(self.blocks.query, self.doc_ids, starts)
 
-    @cached_property
+    @property
     def line_index(self) -> LineIndex | None:
         """Access to the lines of the file; ``None`` for a table."""
-        return None if self.columns is None else LineIndex(self.columns.source.data)
+        return None if self.columns is None else self.columns.line_index
 
     @cached_property
     def line_numbers(self) -> npt.NDArray[np.uint32] | None:
@@ -330,35 +473,34 @@ class TableView:
         """Return the document id of a row."""
         return self.doc_ids.text(int(row))
 
-    def place(self, row: int) -> Line | Row | str:
+    def place(self, row: int) -> LineNumber | RowNumber | str:
         """Return the line of a row, which is shown as ``line 5``; ``row 5`` for a table."""
         if not self.has_known_lines:
             return "an earlier row"
         if self.line_numbers is None or not self.lines_are_known:
-            return Row(row + 1)
-        return Line(self.line_numbers[row])
+            return RowNumber(row + 1)
+        return LineNumber(self.line_numbers[row])
 
-    def at_line(self, row: int) -> str:
-        """Return ``line 5`` for messages; ``row 5`` for a table."""
-        return str(self.place(row))
-
-    def places(self, rows: Rows, field: int | None = None, **first: Value) -> Places:
+    def places(
+        self, rows: Rows, field: int | None = None, **first: Value | Callable[[int], Value]
+    ) -> Places:
         """Return some rows, ascending, as places.
 
         Args:
             rows: The rows.
-            field: The field of the first row that has the fault.
-            **first: What the message says about the first row.
+            field: The field (from 1) whose column is reported, that of the first row.
+            first: What a message says about the first row: values, or functions of the row.
         """
         if not len(rows):
             return Places()
+        row = int(rows[0])
         return Places(
             len(rows),
             self.lines(rows),
-            None if field is None else self.column(rows[0], field),
-            self.query_id(rows[0]),
-            self.doc_id(rows[0]),
-            first,
+            None if field is None else self.column(row, field),
+            self.query_id(row),
+            self.doc_id(row),
+            {name: value(row) if callable(value) else value for name, value in first.items()},
         )
 
     def text(self, row: int, field: int) -> str:
@@ -384,11 +526,7 @@ class TableView:
 
     def column_on(self, line: int, field: int) -> int | None:
         """Return the character column, from 1, of a field (from 1) of a line of the file."""
-        if self.columns is None or self.line_index is None:
-            return None
-        if self.is_arranged:
-            return self.columns.column_in(self.line_index.text(line), field)
-        return self.line_index.column_of_field(line, field)
+        return None if self.columns is None else self.columns.column_of_field(line, field)
 
 
 def _commented_out_values(comments: OddLines, origin: Origin, field: int, pattern: str) -> OddLines:

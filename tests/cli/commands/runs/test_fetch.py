@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from trectools_plus.cli.app import runs_app
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.run import read_run, write_run
 from trectools_plus.formats.tables import Run
+from trectools_plus.formats.trec_files import read_run, write_run
 from trectools_plus.retrieval.backends.embedded.modes import MODES
 from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.fusion import COMBINATIONS

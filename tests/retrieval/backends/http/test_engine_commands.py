@@ -17,7 +17,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.cli.app import benchmark_app, runs_app
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.run import read_run
+from trectools_plus.formats.trec_files import read_run
 from trectools_plus.retrieval.fetch.run_files import FetchManifest
 
 DOCUMENTS = {"d1": "swept wing", "d2": "heat transfer", "d3": "wing flutter"}

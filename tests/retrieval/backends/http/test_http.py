@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from trectools_plus.benchmark.report import load_report
 from trectools_plus.cli.app import benchmark_app, runs_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Topics
+from trectools_plus.formats.trec_files import read_run
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
 from trectools_plus.retrieval.backends.secrets import Secret

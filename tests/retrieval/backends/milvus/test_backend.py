@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.documents import stream_documents
-from trectools_plus.formats.run import read_run
+from trectools_plus.formats.collection import stream_documents
 from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.formats.trec_files import read_run
 from trectools_plus.retrieval.backends.embedded.modes import MODES
 from trectools_plus.retrieval.backends.milvus.backend import MilvusBackend
 from trectools_plus.retrieval.backends.milvus.connection import TOKEN_VARIABLE

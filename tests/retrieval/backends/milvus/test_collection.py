@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.documents import StreamedDocuments
-from trectools_plus.formats.tables import Document
+from trectools_plus.formats.corpus import StreamedDocuments
+from trectools_plus.formats.tables import CorpusDocument
 from trectools_plus.retrieval.backends.milvus import collection as milvus_collection
 from trectools_plus.retrieval.settings import RetrievalSettings
 
@@ -20,11 +20,11 @@ class Listed:
     path: str | None = "listed"
 
     def __init__(self, count: int, text: str = "swept wing", stop: int | None = None) -> None:
-        self.documents = [Document(f"d{number}", "", text) for number in range(count)]
+        self.documents = [CorpusDocument(f"d{number}", "", text) for number in range(count)]
         self.passes = 0
         self.stop = stop
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[CorpusDocument]:
         self.passes += 1
         for number, document in enumerate(self.documents):
             if self.passes == 2 and number == self.stop:
@@ -132,10 +132,10 @@ def test_a_collection_that_lost_documents_is_filled_anew(connect: Callable[..., 
 
 def test_documents_that_change_while_they_are_read(connect: Callable[..., Any]) -> None:
     class Growing(Listed):
-        def __iter__(self) -> Iterator[Document]:
+        def __iter__(self) -> Iterator[CorpusDocument]:
             yield from super().__iter__()
             if self.passes == 2:
-                yield Document("late", "", "wing")
+                yield CorpusDocument("late", "", "wing")
 
     connection = connect()
     with pytest.raises(InputError, match="the documents changed while they were inserted"):
@@ -147,7 +147,7 @@ def test_documents_that_change_between_hash_and_insertion(connect: Callable[...,
     """As many as before: only their content tells."""
 
     class Changing(Listed):
-        def __iter__(self) -> Iterator[Document]:
+        def __iter__(self) -> Iterator[CorpusDocument]:
             for document in super().__iter__():
                 yield document._replace(text=f"{document.text} {self.passes}")
 
@@ -174,6 +174,6 @@ def test_words_beyond_the_limit_are_cut_and_counted(connect: Callable[..., Any])
     connection = connect()
     long = " ".join(f"w{number}" for number in range(12_000))
     documents = Listed(2)
-    documents.documents.append(Document("long", "", long))
+    documents.documents.append(CorpusDocument("long", "", long))
     found = open_collection(connection, documents, RetrievalSettings())
     assert found.cut_documents == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.tables import Document
+from trectools_plus.formats.tables import CorpusDocument
 from trectools_plus.retrieval.backends.milvus.collection import join_terms, split_into_batches
 
 MAX_TEXT_BYTES = 65_535
@@ -37,7 +37,7 @@ def test_fitting_keeps_whole_words(terms: list[str], room: int) -> None:
 )
 def test_batches_are_bounded(groups: list[tuple[int, int]]) -> None:
     documents = [
-        Document(f"{group}-{place}", "", text)
+        CorpusDocument(f"{group}-{place}", "", text)
         for group, (count, size) in enumerate(groups)
         for text in ["x" * size]
         for place in range(count)

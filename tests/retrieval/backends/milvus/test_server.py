@@ -16,8 +16,8 @@ from filelock import FileLock
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import load_collection
-from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.formats.trec_files import read_run
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
 from trectools_plus.retrieval.backends.milvus.backend import MilvusBackend
 from trectools_plus.retrieval.backends.milvus.connection import (

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.columns.columns import scan_columns
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.findings import Finding
-from trectools_plus.validation.rules.run.fragile_ids import READ_AS_MISSING
+from trectools_plus.validation.rules.run.columns import READ_AS_MISSING
 from trectools_plus.validation.views.runs import RunView
 
 
 def _findings(ids: list[str], query: str = "q", *, optional: bool = False) -> dict[str, Finding]:
     rows = [f"{query} Q0 {doc_id} {n} {-n} t\n" for n, doc_id in enumerate(ids, 1)]
-    view = RunView.of_file(scan_columns(Source("run", "".join(rows).encode()), 6))
+    view = RunView.of_file(scan_columns(FileContent("run", "".join(rows).encode()), 6))
     view.optional_rules = optional
     return {finding.code: finding for finding in check_view(view)}
 
@@ -70,7 +70,7 @@ def test_lines_of_queries_and_documents_are_in_order() -> None:
 )
 def test_query_order_is_checked_only_on_request(ids: list[str], is_found: bool) -> None:
     data = "".join(f"{query_id} Q0 d 1 1 t\n" for query_id in ids).encode()
-    view = RunView.of_file(scan_columns(Source("run", data), 6))
+    view = RunView.of_file(scan_columns(FileContent("run", data), 6))
     assert "R128" not in {finding.code for finding in check_view(view)}
     view.optional_rules = True
     assert ("R128" in {finding.code for finding in check_view(view)}) == is_found

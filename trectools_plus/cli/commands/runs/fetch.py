@@ -117,7 +117,7 @@ def runs_fetch(
 
 def _open_data(
     settings: benchmark.FetchSettings, progress: Progress
-) -> tuple[formats.Documents | None, retrieval.AnyTopics]:
+) -> tuple[formats.DocumentCollection | None, retrieval.AnyTopics]:
     """Open documents and queries: as streams if the backend supports it, else in memory.
 
     Raises:
@@ -126,7 +126,7 @@ def _open_data(
     """
     _check_data(settings)
     fields = settings.topic_options
-    documents: formats.Documents | None = None
+    documents: formats.DocumentCollection | None = None
     queries: retrieval.AnyTopics | None = None
     if not settings.is_embedded:
         queries = retrieval.stream_topics(settings.dataset, settings.topics, fields)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
-from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.retrieval.backends.embedded.modes import canonical_mode
 from trectools_plus.retrieval.backends.milvus.collection import MilvusCollection, open_collection
 from trectools_plus.retrieval.backends.milvus.connection import (
@@ -205,7 +205,7 @@ class MilvusSource(Source):
 
 
 def _describe(
-    collection: MilvusCollection, documents: Documents, request: BackendRequest
+    collection: MilvusCollection, documents: DocumentCollection, request: BackendRequest
 ) -> dict[str, Any]:
     return {
         "server_version": collection.connection.server_version,

@@ -17,9 +17,9 @@ from typing import Any
 from uuid import uuid4
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.hashing import MultisetHash
-from trectools_plus.formats.tables import Document
+from trectools_plus.formats.tables import CorpusDocument
 from trectools_plus.index_cache import IndexRecipe
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.milvus.connection import MilvusConnection
@@ -60,7 +60,7 @@ class MilvusCollection:
 
 def open_collection(
     connection: MilvusConnection,
-    documents: Documents,
+    documents: DocumentCollection,
     settings: RetrievalSettings,
     vector_index: VectorIndex = "flat",
     *,
@@ -148,7 +148,7 @@ def _count(connection: MilvusConnection, name: str, condition: str = "") -> int:
 def _build(
     connection: MilvusConnection,
     key: str,
-    documents: Documents,
+    documents: DocumentCollection,
     settings: RetrievalSettings,
     vector_index: VectorIndex,
     progress: Progress,
@@ -286,7 +286,7 @@ _DOCUMENTS_PER_ANALYZER = 100_000
 def insert_documents(
     connection: MilvusConnection,
     name: str,
-    documents: Documents,
+    documents: DocumentCollection,
     settings: RetrievalSettings,
     progress: Progress,
 ) -> None:
@@ -315,9 +315,9 @@ def insert_documents(
     connection.call("flush", name)
 
 
-def split_into_batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
+def split_into_batches(documents: Iterator[CorpusDocument]) -> Iterator[list[CorpusDocument]]:
     """Split documents into batches of limited number and size of documents."""
-    batch: list[Document] = []
+    batch: list[CorpusDocument] = []
     size = 0
     for document in documents:
         length = len(document.title) + len(document.text)
@@ -331,7 +331,7 @@ def split_into_batches(documents: Iterator[Document]) -> Iterator[list[Document]
 
 
 def _rows(
-    batch: list[Document], encoder: TextEncoder, analyzer: Analyzer | None
+    batch: list[CorpusDocument], encoder: TextEncoder, analyzer: Analyzer | None
 ) -> list[dict[str, Any]]:
     """Return documents as rows of the collection; without an analyzer, the rows have no words."""
     texts = [f"{document.title} {document.text}".strip() for document in batch]

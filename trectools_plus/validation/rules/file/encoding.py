@@ -1,23 +1,97 @@
-"""Rules on the bytes of a file: byte order mark, encoding, bare CR, NUL; and their fixes."""
+"""Rules on the bytes of a file: compression, byte order mark, encoding, bare CR, NUL."""
 
 from __future__ import annotations
 
 import codecs
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.facts import guess_encoding
-from trectools_plus.formats.files.content import BOM
-from trectools_plus.text import on, quoted
-from trectools_plus.validation.places import Places
-from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.views.shape import has_only_bare_cr, wide_encoding
-from trectools_plus.validation.views.tables import TableView
+from trectools_plus.formats.files.compression import SUFFIXES, Compression
+from trectools_plus.formats.files.content import BOM, FileContent
+from trectools_plus.text import on, quoted, visible
+from trectools_plus.validation.fixes.session import FixSession
+from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
+from trectools_plus.validation.views.tables import TableView, has_only_bare_cr, wide_encoding
 
-if TYPE_CHECKING:
-    from trectools_plus.validation.draft import Job
+_SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
+
+
+@rule(
+    "F112",
+    "gzip-name",
+    on="file",
+    scope="file",
+    severity="warning",
+    fix=RuleFix("ask", "compressed as the output's name says"),
+    checks="gzip data (1F 8B) without a .gz name, or a .gz name without gzip data; the same for "
+    "other compressions",
+    rationale="This package recognises compression by the bytes. ir_measures, ranx and others "
+    "use the name, and then read compressed bytes as text, or stop.",
+    example="run.txt: warning F112: gzip data without a .gz name; read as gzip. Rename it to "
+    "run.txt.gz.",
+    remedy="Rename it",
+)
+def gzip_name(table: TableView) -> Hit | None:
+    """The name does not match the compression of the content."""
+    if table.columns is None or table.path == "-":
+        return None
+    return check_name(table.path, table.columns.source.compression)
+
+
+def check_name(path: str, compression: Compression | None) -> Hit | None:
+    """Return the hit of F112 for a file."""
+    suffix = _SUFFIXES.get(compression or "", "")
+    named = Path(path).suffix.lower()
+    if named not in _SUFFIXES.values():
+        named = ""
+    if named == suffix:
+        return None
+    name = Path(path).name
+    stem = name.removesuffix(Path(path).suffix) if named else name
+    remedy = f"Rename it to {visible(stem + suffix)}"
+    if not named:
+        message = f"{compression} data without a {suffix} name; read as {compression}"
+        return Hit(message, remedy=remedy)
+    actual = f"the data is {compression or 'not compressed'}"
+    read_as = compression or "plain text"
+    return Hit(f"the name ends in {named}, but {actual}; read as {read_as}", remedy=remedy)
+
+
+@rule(
+    "F111",
+    "truncated-gzip",
+    on="file",
+    scope="file",
+    severity="error",
+    fix="no",
+    checks="gzip stream ends early or CRC differs",
+    rationale="The readable part of a truncated file looks like a complete file with fewer "
+    "queries.",
+    example="run.txt.gz: error F111: gzip stream ends early, after 4,412 whole lines. Copy or "
+    "create the file again.",
+    remedy="Copy or create the file again",
+)
+def truncated_gzip(table: TableView) -> Hit | None:  # noqa: ARG001
+    """Find nothing: the engine reports F111, because a damaged stream has no view."""
+    return None
+
+
+def log_compression(source: FileContent, output: str | Path, session: FixSession) -> str | None:
+    """Log that the output's name determines its compression (F112), if that was requested.
+
+    Returns:
+        The change of compression from input to output; ``None`` if there is none.
+    """
+    written = SUFFIXES.get(Path(output).suffix.lower())
+    what = f"{source.compression or 'plain'} data written as {written or 'plain'}"
+    named = SUFFIXES.get(Path(source.path).suffix.lower())
+    if "F112" in session.requested and source.path != "-" and named != source.compression:
+        session.done("F112", 1, what)
+    return None if written == source.compression else what
+
 
 _SURROGATE = 0xED
 """First byte of U+D800 to U+DFFF encoded like UTF-8; the second is at least 0xA0."""
@@ -43,7 +117,7 @@ def byte_order_mark(table: TableView) -> Hit | None:
     columns = table.columns
     if columns is None or not columns.facts.has_bom:
         return None
-    fields = columns.line_text(1).split() if columns.facts.n_lines else []
+    fields = columns.line_index.text(1).split() if columns.facts.n_lines else []
     first = fields[0] if fields else ""
     mark = quoted("\ufeff" + first)
     if table.shape.first_line is None:
@@ -173,7 +247,7 @@ def nul_byte(table: TableView, found: Places) -> Hit | None:
 
 
 @fix_step("F102", "F103", "F105", order=10, phase="bytes")
-def fix_bytes(data: bytes, job: Job) -> bytes:
+def fix_bytes(data: bytes, session: FixSession) -> bytes:
     """Fix the encoding, the byte order mark and bare CRs (F102, F103, F105).
 
     Another step replaces CRLF.
@@ -181,24 +255,24 @@ def fix_bytes(data: bytes, job: Job) -> bytes:
     Raises:
         UsageError: If the encoding in the options does not exist.
     """
-    data = _as_utf8(data, job)
+    data = _as_utf8(data, session)
     if data.startswith(BOM):
         data = data[len(BOM) :]
-        job.done("F102", 1)
+        session.done("F102", 1)
     if b"\r" in data and b"\n" not in data:
-        job.done("F105", data.count(b"\r"))
+        session.done("F105", data.count(b"\r"))
         data = data.replace(b"\r", b"\n")
     return data
 
 
-def _as_utf8(data: bytes, job: Job) -> bytes:
+def _as_utf8(data: bytes, session: FixSession) -> bytes:
     """Convert a file that is not UTF-8, if F103 was requested."""
     guess = guess_encoding(data, not _is_encoded(data))
-    if guess is None or "F103" not in job.requested:
+    if guess is None or "F103" not in session.requested:
         return data
-    encoding = job.options.encoding or guess
-    if not encoding.startswith("utf-") and job.options.encoding is None:
-        return _decode_bad_lines(data, job)
+    encoding = session.options.encoding or guess
+    if not encoding.startswith("utf-") and session.options.encoding is None:
+        return _decode_bad_lines(data, session)
     try:
         text = codecs.decode(data, encoding)
     except LookupError:
@@ -206,10 +280,10 @@ def _as_utf8(data: bytes, job: Job) -> bytes:
             f"unknown encoding '{encoding}'", remedy="use one like latin-1, cp1252 or utf-16"
         ) from None
     except (UnicodeError, ValueError) as error:
-        job.skip("F103", f"the text is not {encoding} ({error})")
+        session.skip("F103", f"the text is not {encoding} ({error})")
         return data
     fixed = text.encode()
-    job.done("F103", _n_changed(data, fixed), f"converted from {encoding} to UTF-8")
+    session.done("F103", _n_changed(data, fixed), f"converted from {encoding} to UTF-8")
     return fixed
 
 
@@ -229,7 +303,7 @@ def _is_encoded(data: bytes, encoding: str = "utf-8") -> bool:
     return True
 
 
-def _decode_bad_lines(data: bytes, job: Job) -> bytes:
+def _decode_bad_lines(data: bytes, session: FixSession) -> bytes:
     """Decode only the lines that are not UTF-8, because most such files mix encodings."""
     lines = data.split(b"\n")
     bad = [at for at, line in enumerate(lines) if not _is_encoded(line)]
@@ -239,5 +313,5 @@ def _decode_bad_lines(data: bytes, job: Job) -> bytes:
     encoding = "cp1252" if is_windows else "latin-1"
     for at in bad:
         lines[at] = lines[at].decode(encoding).encode()
-    job.done("F103", len(bad), f"converted lines from {encoding} to UTF-8")
+    session.done("F103", len(bad), f"converted lines from {encoding} to UTF-8")
     return b"\n".join(lines)

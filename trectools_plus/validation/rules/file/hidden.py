@@ -11,8 +11,7 @@ import numpy as np
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.text import on, quoted, visible
-from trectools_plus.validation.places import Kinds, Places, Value
-from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.registry import Hit, Kinds, Places, Value, rule
 from trectools_plus.validation.views.tables import TableView
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from trectools_plus.formats.columns.facts import LONG_LINE_BYTES
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.text import plural
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.tables import TableView
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.draft import Draft, Job
 
 _NOTHING = {"topics": "no topics", "testset": "no test cases"}
 
@@ -209,14 +205,14 @@ _HEADER_CODES = {"run": "R105", "qrels": "Q103"}
 
 
 @fix_step("F104", "F107", "F108", "F109", "R105", "R106", "Q103", "Q106", order=10)
-def normalise_lines(draft: Draft, job: Job) -> Draft:
+def normalise_lines(draft: FileDraft, session: FixSession) -> FileDraft:
     """Remove headers, comments and blank lines, and normalise line ends and separators."""
     columns, shape = draft.view.columns, draft.view.shape
     assert columns is not None
-    header_code, facts, n_applied = _HEADER_CODES[draft.kind], columns.facts, len(job.applied)
+    header_code, facts, n_applied = _HEADER_CODES[draft.kind], columns.facts, len(session.applied)
     n_comments = len(columns.comments) - len(draft.view.commented_out_rows)
     if shape.verdict == "rows" and shape.header is not None and not draft.view.drops_header():
-        job.skip(header_code, "the line after it is not a row")
+        session.skip(header_code, "the line after it is not a row")
     for code, count in (
         ("F104", facts.n_crlf),
         ("F107", n_comments),
@@ -226,13 +222,13 @@ def normalise_lines(draft: Draft, job: Job) -> Draft:
         ("R106" if draft.kind == "run" else "Q106", _count_oddly_spaced_rows(draft)),
     ):
         if count:
-            job.done(code, count)
-    if len(job.applied) == n_applied:
+            session.done(code, count)
+    if len(session.applied) == n_applied:
         return draft
     return draft.rewritten(draft.fields)
 
 
-def _count_oddly_spaced_rows(draft: Draft) -> int:
+def _count_oddly_spaced_rows(draft: FileDraft) -> int:
     """Count the rows with a form feed or vertical tab; of a run, also those with other blanks."""
     columns, line_numbers = draft.view.columns, draft.view.line_numbers
     assert columns is not None

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.columns.words import Ids, Rows
+from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.findings import UNJUDGED
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.id_matching import INVISIBLE, normal_form
-from trectools_plus.validation.limits import JUDGED_CUTOFF, MIN_JUDGED
-from trectools_plus.validation.places import Kinds, Places
-from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.registry import (
+    JUDGED_CUTOFF,
+    MIN_JUDGED,
+    Hit,
+    Kinds,
+    Places,
+    RuleFix,
+    fix_step,
+    rule,
+)
 from trectools_plus.validation.views.pairs import N_SHOWN_IDS, JudgedCounts, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from trectools_plus.validation.draft import Draft, Job
-
-
-def _judged_counts(pair: PairView) -> JudgedCounts:
-    """Counts of the documents of judged queries."""
-    return pair.judged_counts
 
 
 @rule(
@@ -46,7 +48,7 @@ def _judged_counts(pair: PairView) -> JudgedCounts:
     remedy="Check that the run is from the same collection as the qrels",
     drop_in="permissive",
     notes={"error": UNJUDGED},
-    collect=_judged_counts,
+    collect=attrgetter("judged_counts"),
 )
 def nothing_judged(pair: PairView, found: JudgedCounts) -> Hit | None:
     """No document of the run is judged, or few are."""
@@ -193,25 +195,21 @@ def _near_judgments(pair: PairView) -> Hit | None:
 
 
 @fix_step("P106", order=100)
-def map_document_ids(draft: Draft, job: Job) -> Draft:
+def map_document_ids(draft: FileDraft, session: FixSession) -> FileDraft:
     """Write document ids of a run as the qrels spell them (P106)."""
-    if "P106" not in job.requested or not draft.view.n_rows:
+    if not draft.view.n_rows:
         return draft
-    if not isinstance(job.other, QrelsView):
-        job.skip("P106", "it needs the qrels; add --qrels FILE")
+    if not isinstance(session.other, QrelsView):
+        session.skip("P106", "it needs the qrels; add --qrels FILE")
         return draft
-    pair = draft.pair_with(job.other)
+    pair = draft.pair_with(session.other)
     ids = draft.run.doc_ids.series()
     rows, judgments = pair.near_documents
     if len(rows):
-        written = ids.clone().scatter(rows, job.other.doc_ids.take(judgments).series())
+        written = ids.clone().scatter(rows, session.other.doc_ids.take(judgments).series())
     else:
         written = _without_affix(pair)
-    changed = int((written != ids).sum())
-    if not changed:
-        return draft
-    job.done("P106", changed)
-    return draft.with_fields(c3=written)
+    return draft.write(session, "P106", "c3", written)
 
 
 def _without_affix(pair: PairView) -> pl.Series:
@@ -260,12 +258,6 @@ def document_not_in_collection(pair: PairView, found: Places) -> Hit | None:
     return found.hit(f"{doc_id} is not in the collection{of}", total=n_rows)
 
 
-def _results_that_are_the_query(pair: PairView) -> Places:
-    """Rows whose document id is the query id."""
-    rows = _retrieving_themselves(pair.run)
-    return pair.run.places(rows, 3)
-
-
 @rule(
     "P110",
     "self-retrieval",
@@ -284,7 +276,7 @@ def _results_that_are_the_query(pair: PairView) -> Places:
     example="run.txt:1: info P110: query 1 retrieves document 1. Remove such rows if the queries "
     "are documents.",
     remedy="Remove such rows if the queries are documents",
-    collect=_results_that_are_the_query,
+    collect=lambda pair: pair.run.places(_retrieving_themselves(pair.run), 3),
 )
 def self_retrieval(pair: PairView, found: Places) -> Hit | None:
     """A query retrieves a document with the id of the query."""
@@ -305,12 +297,6 @@ def _retrieving_themselves(run: RunView) -> Rows:
 
 
 @fix_step("P110", order=110)
-def remove_self_retrieval(draft: Draft, job: Job) -> Draft:
+def remove_self_retrieval(draft: FileDraft, session: FixSession) -> FileDraft:
     """Remove rows whose document id is the query id (P110)."""
-    if "P110" not in job.requested:
-        return draft
-    rows = _retrieving_themselves(draft.run)
-    if not len(rows):
-        return draft
-    job.done("P110", len(rows))
-    return draft.without_rows(rows)
+    return draft.drop(session, "P110", _retrieving_themselves(draft.run))

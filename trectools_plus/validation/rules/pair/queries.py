@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from trectools_plus.text import listed, plural, visible
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.tables import TableView
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.draft import Draft, Job
 
 
 @rule(
@@ -167,14 +164,14 @@ def query_id_near_match(pair: PairView) -> Hit | None:
 
 
 @fix_step("P104", order=90)
-def map_query_ids(draft: Draft, job: Job) -> Draft:
+def map_query_ids(draft: FileDraft, session: FixSession) -> FileDraft:
     """Write query ids as the other file spells them (P104)."""
-    if "P104" not in job.requested or not draft.view.n_rows:
+    if not draft.view.n_rows:
         return draft
-    if job.other is None:
-        job.skip("P104", "it needs the other file; add --qrels FILE")
+    if session.other is None:
+        session.skip("P104", "it needs the other file; add --qrels FILE")
         return draft
-    pair = draft.pair_with(job.other)
+    pair = draft.pair_with(session.other)
     pairs = [(ours, theirs) for ours, (theirs, _) in pair.near_queries.items()]
     if pair.report_on == "qrels":
         # A judged query that is also in the run is spelled correctly, so the run must be fixed.
@@ -183,14 +180,14 @@ def map_query_ids(draft: Draft, job: Job) -> Draft:
         return draft
     to_theirs = dict(pairs)
     if len(to_theirs) < len(pairs):
-        job.skip("P104", "an id of this file matches several ids of the other")
+        session.skip("P104", "an id of this file matches several ids of the other")
         return draft
     keys = draft.view.frame.select("query_id", "doc_id")
     ids = keys["query_id"].replace(list(to_theirs), list(to_theirs.values()))
     if keys.with_columns(ids).n_unique() < keys.n_unique():
-        job.skip("P104", "several queries would become one query with repeated documents")
+        session.skip("P104", "several queries would become one query with repeated documents")
         return draft
-    job.done("P104", len(to_theirs))
+    session.done("P104", len(to_theirs))
     return draft.with_fields(c1=ids)
 
 
@@ -212,18 +209,25 @@ def map_query_ids(draft: Draft, job: Job) -> Draft:
 )
 def query_not_in_topics(pair: PairView) -> Hit | None:
     """A query of the run is not a topic."""
-    if pair.topic_ids is None or pair.report_on != "run":
+    return _not_topics(pair, pair.run) if pair.report_on == "run" else None
+
+
+def _not_topics(pair: PairView, table: TableView) -> Hit | None:
+    """Return the hit for queries of the run, or of the qrels, that are not topics."""
+    if pair.topic_ids is None:
         return None
     topics = set(pair.topic_ids)
-    extra = [query_id for query_id in pair.run_ids if query_id not in topics]
+    extra = [query_id for query_id in table.query_ids if query_id not in topics]
     if not extra:
         return None
+    is_judged = table.kind == "qrels"
     what = "not a topic" if len(extra) == 1 else "not topics"
     return Hit(
-        f"{_query(extra, 'is', 'are', len(pair.run_ids))} {what}",
-        _first_lines(pair.run, extra),
+        f"{_query(extra, 'is', 'are', len(table.query_ids))} {'judged but ' * is_judged}{what}",
+        _first_lines(table, extra),
         len(extra),
         query_id=extra[0],
+        total=len(table.query_ids) if is_judged else None,
     )
 
 
@@ -276,20 +280,9 @@ def topic_not_in_run(pair: PairView) -> Hit | None:
 )
 def judged_not_in_topics(pair: PairView) -> Hit | None:
     """A judged query is not a topic."""
-    if pair.topic_ids is None or pair.qrels is None or pair.report_on != "qrels":
+    if pair.qrels is None or pair.report_on != "qrels":
         return None
-    topics = set(pair.topic_ids)
-    extra = [query_id for query_id in pair.qrels_ids if query_id not in topics]
-    if not extra:
-        return None
-    what = "not a topic" if len(extra) == 1 else "not topics"
-    return Hit(
-        f"{_query(extra, 'is', 'are', len(pair.qrels_ids))} judged but {what}",
-        _first_lines(pair.qrels, extra),
-        len(extra),
-        query_id=extra[0],
-        total=len(pair.qrels_ids),
-    )
+    return _not_topics(pair, pair.qrels)
 
 
 def _query(ids: list[str], singular: str, several: str, n_queries: int) -> str:

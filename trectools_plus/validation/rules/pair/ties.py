@@ -12,10 +12,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from trectools_plus.formats.columns.words import Rows
+from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import plural
-from trectools_plus.validation.places import Places
-from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.registry import Hit, Places, rule
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView

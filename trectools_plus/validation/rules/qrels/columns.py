@@ -5,33 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.formats.columns.rows import QRELS_FIELDS
 from trectools_plus.text import on, plural, quoted
 from trectools_plus.validation.findings import DropIn
-from trectools_plus.validation.places import Places
-from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.file.layout import (
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
+from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.lines import odd_blanks
+from trectools_plus.validation.rules.file.shared import (
     ANY,
     add_missing,
+    continues_after,
     conversion_remedy,
     convertible,
     problem_of_json,
     readable_hit,
+    returning_queries,
     too_few_values,
     too_many_values,
 )
-from trectools_plus.validation.rules.file.lines import odd_blanks
-from trectools_plus.validation.rules.file.rows import continues_after, returning_queries
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.shape import fields_of, other_format
-from trectools_plus.validation.views.tables import TableView
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.views.tables import TableView, fields_of, other_format
 
 LAYOUT = "qid iter docid grade"
 _GRADE = r"^[+-]?[0-9]{1,3}$"
@@ -194,12 +190,14 @@ def header_line(qrels: QrelsView) -> Hit | None:
 
 
 @fix_step("Q101", order=20)
-def insert_iteration(draft: Draft, job: Job) -> Draft:
+def insert_iteration(draft: FileDraft, session: FixSession) -> FileDraft:
     """Insert the iteration if every row is query, document, grade (Q101)."""
-    if not draft.has_only_unparsed_lines(job, "Q101"):
+    if not draft.has_only_unparsed_lines(session, "Q101"):
         return draft
     forms = [("{1} 0 {2} {3}", (ANY, ANY, _GRADE), None)]
-    return add_missing(draft, job, "Q101", forms, "the rows are not all query, document and grade")
+    return add_missing(
+        draft, session, "Q101", forms, "the rows are not all query, document and grade"
+    )
 
 
 @rule(
@@ -227,7 +225,7 @@ def wrong_kind(qrels: QrelsView) -> Hit | None:
     return Hit(message, [qrels.shape.first_line or 1])
 
 
-@rule(
+odd_spacing = rule(
     "Q106",
     "odd-spacing",
     on="qrels",
@@ -240,10 +238,7 @@ def wrong_kind(qrels: QrelsView) -> Hit | None:
     example="qrels.txt:2: warning Q106: form feed or vertical tab between columns; not every "
     "reader splits there. Put one blank between columns.",
     remedy="Put one blank between columns",
-)
-def odd_spacing(qrels: QrelsView) -> Hit | None:
-    """Columns are separated by a form feed or vertical tab."""
-    return odd_blanks(qrels)
+)(odd_blanks)
 
 
 @rule(
@@ -310,11 +305,11 @@ def grades_in_column_2(qrels: QrelsView) -> bool:
 
 
 @fix_step("Q135", order=40)
-def swap_grades(draft: Draft, job: Job) -> Draft:
+def swap_grades(draft: FileDraft, session: FixSession) -> FileDraft:
     """Swap columns 2 and 4 if the grades are in column 2 (Q135)."""
     if not grades_in_column_2(draft.qrels):
         return draft
-    return draft.swap(job, "Q135", "c2", "c4")
+    return draft.swap(session, "Q135", "c2", "c4")
 
 
 @rule(
@@ -336,13 +331,13 @@ def interleaved(qrels: QrelsView, found: Places) -> Hit | None:  # noqa: ARG001
 
 
 @fix_step("Q151", order=150)
-def group_queries(draft: Draft, job: Job) -> Draft:
+def group_queries(draft: FileDraft, session: FixSession) -> FileDraft:
     """Group the rows by query, in the order of their first rows (Q151)."""
     blocks = draft.qrels.blocks
     if not blocks.interleaved:
         return draft
     if len(draft.view.unparsed_lines):
-        job.skip("Q151", "some rows cannot be read, and their places would be lost")
+        session.skip("Q151", "some rows cannot be read, and their places would be lost")
         return draft
-    job.done("Q151", len(blocks.repeated_starts))
+    session.done("Q151", len(blocks.repeated_starts))
     return draft.with_rows(np.argsort(blocks.query, kind="stable"))

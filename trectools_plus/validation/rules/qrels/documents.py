@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from trectools_plus.formats.columns.words import Flags
+from trectools_plus.formats.columns.ids import Flags
 from trectools_plus.text import number, plural, visible
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.file.rows import all_but_one, of_same_document
+from trectools_plus.validation.rules.file.shared import all_but_one, of_same_document
 from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.qrels import QrelsView
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.draft import Draft, Job
 
 
 @rule(
@@ -74,7 +70,7 @@ def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
     here, there = number(qrels.grade[row]), number(qrels.grade[first])
     return qrels.places(again.row, 4).hit(
         f"{visible(qrels.doc_id(row))} has grade {here} here but {there} on "
-        f"{qrels.at_line(first)}, in query {visible(qrels.query_id(row))}{more}",
+        f"{qrels.place(first)}, in query {visible(qrels.query_id(row))}{more}",
         effect=f"deletes {plural(len(again), 'judgment')}; the remaining grade decides the gain "
         "of a document",
     )
@@ -167,31 +163,31 @@ def _repeats(qrels: QrelsView, *, agree: bool) -> Repeats:
 
 
 @fix_step("Q143", order=120)
-def merge_subtopics(draft: Draft, job: Job) -> Draft:
+def merge_subtopics(draft: FileDraft, session: FixSession) -> FileDraft:
     """Keep one subtopic, or the highest grade that a document has for any (Q143)."""
     qrels = draft.qrels
     again, of_subtopics = _readable_repeats(qrels)
     if not of_subtopics.any():
         return draft
-    subtopic = job.options.subtopic
+    subtopic = session.options.subtopic
     if subtopic is not None:
         rows = qrels.rows.iterations.differ_from(subtopic)
-        return draft.drop(job, "Q143", rows, f"kept the judgments of subtopic {subtopic}")
+        return draft.drop(session, "Q143", rows, f"kept the judgments of subtopic {subtopic}")
     import polars as pl
 
     rows = all_but_one(again.filter(of_subtopics), "max", qrels.grade)
     what = "merged the subtopics, the highest grade of each document stays"
-    merged = draft.drop(job, "Q143", rows, what)
+    merged = draft.drop(session, "Q143", rows, what)
     return merged.with_fields(c2=pl.repeat("0", merged.qrels.n_rows, eager=True))
 
 
 @fix_step("Q141", "Q142", order=130)
-def merge_judgments(draft: Draft, job: Job) -> Draft:
+def merge_judgments(draft: FileDraft, session: FixSession) -> FileDraft:
     """Keep one judgment of each document, if repeats agree (Q141) or conflict (Q142)."""
     grade = draft.qrels.grade
     again, of_subtopics = _readable_repeats(draft.qrels)
-    if of_subtopics.any() and "Q143" not in job.requested:
-        job.notes.append(
+    if of_subtopics.any() and "Q143" not in session.requested:
+        session.notes.append(
             "Q143: repeated judgments that differ in column 2 (subtopics) are not fixed; "
             "--fix Q143 keeps one of them"
         )
@@ -199,12 +195,12 @@ def merge_judgments(draft: Draft, job: Job) -> Draft:
     conflict = of_same_document(again, grade[again.row] != grade[again.first])
     dropped = again.row[~conflict]
     if len(dropped):
-        job.done("Q141", len(dropped))
-    if "Q142" in job.requested and conflict.any():
-        how = job.options.on_conflict
+        session.done("Q141", len(dropped))
+    if "Q142" in session.requested and conflict.any():
+        how = session.options.on_conflict
         others = all_but_one(again.filter(conflict), how, grade)
         which = {"max": "highest", "min": "lowest", "last": "last"}[how]
-        job.done("Q142", len(others), f"kept the {which} grade of documents judged twice")
+        session.done("Q142", len(others), f"kept the {which} grade of documents judged twice")
         dropped = np.concatenate([dropped, others])
     return draft.without_rows(dropped) if len(dropped) else draft
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER, INTEGRAL
-from trectools_plus.formats.columns.words import Rows
+from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import listed, number, on, plural, quoted, visible
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, RuleFix, SeverityName, fix_step, rule
-from trectools_plus.validation.rules.file.layout import conversion_remedy, convertible
-from trectools_plus.validation.rules.file.rows import number_text
+from trectools_plus.validation.rules.file.shared import conversion_remedy, convertible, number_text
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import Numbers
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.draft import Draft, Job
 
 GRADE_FIELD = 4
 RELEVANT = 1
@@ -122,13 +118,13 @@ def _not_written_as_integer(qrels: QrelsView, *, fractional: bool) -> Rows:
 
 
 @fix_step("Q111", order=50)
-def write_whole_grades(draft: Draft, job: Job) -> Draft:
+def write_whole_grades(draft: FileDraft, session: FixSession) -> FileDraft:
     """Write ``2`` for ``2.0`` (Q111); keep other fractions."""
     if draft.qrels.grades_are_integers:
         return draft
     grades = draft.fields["c4"]
     whole = grades.str.replace(r"\.0*$", "")
-    return draft.write(job, "Q111", "c4", whole.zip_with(grades.str.contains(INTEGRAL), grades))
+    return draft.write(session, "Q111", "c4", whole.zip_with(grades.str.contains(INTEGRAL), grades))
 
 
 @rule(
@@ -286,13 +282,13 @@ def only_negative(qrels: QrelsView) -> Hit | None:
 
 
 @fix_step("Q132", order=140)
-def remove_negative_queries(draft: Draft, job: Job) -> Draft:
+def remove_negative_queries(draft: FileDraft, session: FixSession) -> FileDraft:
     """Remove queries that have only negative grades (Q132)."""
     qrels = draft.qrels
     rows = np.flatnonzero((qrels.highest < 0)[qrels.blocks.query])
     if not len(rows):
         return draft
-    job.done("Q132", int((qrels.highest < 0).sum()))
+    session.done("Q132", int((qrels.highest < 0).sum()))
     return draft.without_rows(rows)
 
 

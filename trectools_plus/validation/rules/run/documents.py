@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.text import plural, visible
-from trectools_plus.validation.limits import TREC_MAX_DEPTH
-from trectools_plus.validation.places import Places
-from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.file.rows import all_but_one, number_text, of_same_document
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
+from trectools_plus.validation.registry import TREC_MAX_DEPTH, Hit, Places, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.shared import all_but_one, number_text, of_same_document
 from trectools_plus.validation.rules.run.columns import may_hold_documents
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.runs import RunView
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.draft import Draft, Job
 
 
 def _repeated_documents(run: RunView) -> Places:
@@ -95,10 +90,10 @@ def _score(run: RunView, row: int) -> str:
 
 
 @fix_step("R131", order=120)
-def remove_repeats(draft: Draft, job: Job) -> Draft:
+def remove_repeats(draft: FileDraft, session: FixSession) -> FileDraft:
     """Remove identical rows or, if R131 was requested, all but one row of a document."""
-    if "R131" in job.requested:
-        draft = _keep_one(draft, job)
+    if "R131" in session.requested:
+        draft = _keep_one(draft, session)
     repeats = draft.run.repeats
     if not len(repeats):
         return draft
@@ -110,33 +105,33 @@ def remove_repeats(draft: Draft, job: Job) -> Draft:
     table = draft.fields[involved].with_columns(row=pl.Series(involved))
     kept = table.unique(draft.fields.columns, keep="first", maintain_order=True)["row"].to_numpy()
     dropped = np.setdiff1d(involved, kept)
-    if len(dropped) < len(repeats) and "R131" not in job.requested:
-        job.notes.append(
+    if len(dropped) < len(repeats) and "R131" not in session.requested:
+        session.notes.append(
             "R131: repeated documents with different rows are not fixed; "
             "--fix R131 keeps one row of each"
         )
-    return draft.drop(job, "R131", dropped)
+    return draft.drop(session, "R131", dropped)
 
 
-def _keep_one(draft: Draft, job: Job) -> Draft:
+def _keep_one(draft: FileDraft, session: FixSession) -> FileDraft:
     """Keep one row of each document: the one with the highest score, the first or the last."""
     repeats, run = draft.run.repeats, draft.run
     if not len(repeats):
         return draft
     if may_hold_documents(run):
-        job.skip(
+        session.skip(
             "R131", "column 3 may not contain the document ids; --fix R108 swaps columns 2 and 3"
         )
         return draft
-    how, score = job.options.dedup, run.score
+    how, score = session.options.dedup, run.score
     if how == "best":
         is_nan = np.isnan(score[repeats.row]) | np.isnan(score[repeats.first])
         if is_nan.any():
-            job.skip("R131", "the score of a document is not a number")
+            session.skip("R131", "the score of a document is not a number")
         repeats = repeats.filter(~of_same_document(repeats, is_nan))
     dropped = all_but_one(repeats, how, score)
     which = "best scored" if how == "best" else how
-    return draft.drop(job, "R131", dropped, f"kept the {which} row of each document")
+    return draft.drop(session, "R131", dropped, f"kept the {which} row of each document")
 
 
 def _rows_beyond_limit(run: RunView) -> Places:
@@ -192,9 +187,9 @@ def depth(run: RunView, found: Places) -> Hit | None:
 
 
 @fix_step("R161", order=140)
-def cut_depth(draft: Draft, job: Job) -> Draft:
+def cut_depth(draft: FileDraft, session: FixSession) -> FileDraft:
     """Remove results beyond the depth in the ranking by score (R161)."""
-    run, depth = draft.run, job.max_depth
+    run, depth = draft.run, session.max_depth
     if depth is None:
         return draft
     deep = np.flatnonzero(run.blocks.sizes > depth)
@@ -202,8 +197,8 @@ def cut_depth(draft: Draft, job: Job) -> Draft:
         return draft
     unreadable = np.unique(run.blocks.query[np.isnan(run.score)])
     if np.isin(deep, unreadable).any():
-        job.skip("R161", "some scores of a query are not numbers")
+        session.skip("R161", "some scores of a query are not numbers")
     order = run.order(32)
     beyond = order[places_in_query(run.blocks.query[order]) >= depth]
     dropped = beyond[np.isin(run.blocks.query[beyond], unreadable, invert=True)]
-    return draft.drop(job, "R161", dropped, f"left out the results beyond {depth:,}, by score")
+    return draft.drop(session, "R161", dropped, f"left out the results beyond {depth:,}, by score")

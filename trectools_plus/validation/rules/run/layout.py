@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import re
 from io import StringIO
-from typing import TYPE_CHECKING
 
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.text import on, plural, quoted
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
-from trectools_plus.validation.rules.file.layout import (
+from trectools_plus.validation.rules.file.lines import odd_blanks
+from trectools_plus.validation.rules.file.shared import (
     ANY,
     add_missing,
     conversion_remedy,
@@ -22,14 +23,9 @@ from trectools_plus.validation.rules.file.layout import (
     too_few_values,
     too_many_values,
 )
-from trectools_plus.validation.rules.file.lines import odd_blanks
 from trectools_plus.validation.rules.run.columns import tag_for
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import fields_of
-from trectools_plus.validation.views.tables import TableView
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.views.tables import TableView, fields_of
 
 LAYOUT = "qid Q0 docid rank score tag"
 DELIMITERS = {
@@ -115,21 +111,21 @@ def _is_cut_off(run: RunView, line: int) -> bool:
 
 
 @fix_step("R101", order=20)
-def add_columns(draft: Draft, job: Job) -> Draft:
+def add_columns(draft: FileDraft, session: FixSession) -> FileDraft:
     """Add the tag, Q0, or Q0, rank and tag, if every row lacks the same columns (R101)."""
-    if not draft.has_only_unparsed_lines(job, "R101"):
+    if not draft.has_only_unparsed_lines(session, "R101"):
         return draft
     found = convertible(draft.view)
     if found is not None and found.name == "msmarco":
-        job.skip("R101", "the last column contains ranks; use `runs convert`")
+        session.skip("R101", "the last column contains ranks; use `runs convert`")
         return draft
-    tag = tag_for(job.options.tag, draft.path, job.options.max_tag_length)
+    tag = tag_for(session.options.tag, draft.path, session.options.max_tag_length)
     forms = (
         ("{1} {2} {3} {4} {5} " + tag, (ANY, ANY, ANY, INTEGER, DECIMAL), f"added the tag {tag}"),
         ("{1} Q0 {2} {3} {4} {5}", (ANY, ANY, INTEGER, DECIMAL, ANY), "added Q0"),
         ("{1} Q0 {2} 0 {3} " + tag, (ANY, ANY, DECIMAL), f"added Q0, ranks and the tag {tag}"),
     )
-    return add_missing(draft, job, "R101", forms, "the rows do not all lack the same column")
+    return add_missing(draft, session, "R101", forms, "the rows do not all lack the same column")
 
 
 @rule(
@@ -193,7 +189,7 @@ _TAG_OF_WORDS = re.compile(
 
 
 @fix_step("R102", order=30)
-def join_tags(draft: Draft, job: Job) -> Draft:
+def join_tags(draft: FileDraft, session: FixSession) -> FileDraft:
     """Join the words of the tag in rows that have too many columns only because of it (R102)."""
     lines = draft.view.unparsed_lines
     wide = lines.where(lambda text: len(fields_of(text)) > RUN_FIELDS and text[0] != "#")
@@ -207,10 +203,10 @@ def join_tags(draft: Draft, job: Job) -> Draft:
             front = re.sub(f"{_BLANKS}+", draft.separator, found["front"])
             fixed[line] = front + re.sub(f"{_BLANKS}+", "_", found["tag"])
     if len(fixed) < len(wide):
-        job.skip("R102", "a blank is not in the tag; remove it from the id")
+        session.skip("R102", "a blank is not in the tag; remove it from the id")
     if not fixed:
         return draft
-    job.done("R102", len(fixed))
+    session.done("R102", len(fixed))
     return draft.rewritten(draft.fields, fixed=fixed)
 
 
@@ -255,14 +251,14 @@ def other_format(run: RunView) -> Hit | None:
 
 
 @fix_step("R103", order=10, phase="format")
-def split_at_delimiter(draft: Draft, job: Job) -> Draft:
+def split_at_delimiter(draft: FileDraft, session: FixSession) -> FileDraft:
     """Replace the delimiter by blanks, and remove quotes (R103)."""
     shape = draft.view.shape
     if shape.verdict != "other-format":
         return draft
     delimiter = DELIMITERS.get(shape.format or "")
     if delimiter is None:
-        job.skip("R103", f"there is no fix for {shape.format}; write the run again as columns")
+        session.skip("R103", f"there is no fix for {shape.format}; write the run again as columns")
         return draft
     text = draft.data.decode()
     if delimiter == " " and '","' in text.partition("\n")[0]:
@@ -272,16 +268,16 @@ def split_at_delimiter(draft: Draft, job: Job) -> Draft:
         for fields in csv.reader(StringIO(text, newline="\n"), delimiter=delimiter, strict=True):
             stripped = [field.strip() for field in fields]
             if any(len(field.split()) != 1 for field in stripped):
-                job.skip("R103", f"a field is empty or contains a blank: {fields}")
+                session.skip("R103", f"a field is empty or contains a blank: {fields}")
                 return draft
             lines.append(" ".join(stripped))
     except csv.Error as error:
-        job.skip("R103", f"its quotes are not balanced ({error})")
+        session.skip("R103", f"its quotes are not balanced ({error})")
         return draft
     if len(lines) != len(text.splitlines()):
-        job.skip("R103", "a quoted field contains a line end")
+        session.skip("R103", "a quoted field contains a line end")
         return draft
-    job.done("R103", len(lines))
+    session.done("R103", len(lines))
     return draft.replaced(("\n".join(lines) + "\n").encode(), None)
 
 

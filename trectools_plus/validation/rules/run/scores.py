@@ -5,20 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.columns.words import Rows
+from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import number, on, quoted
-from trectools_plus.validation.places import Places
-from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.file.rows import number_text, places_of
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
+from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.shared import number_text
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import NOT_FINITE
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.views.tables import NOT_FINITE
 
 SCORE_FIELD = 5
 _C_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -112,18 +108,18 @@ def _fixed_scores(texts: Sequence[str]) -> tuple[list[str], str] | None:
 
 
 @fix_step("R110", order=50)
-def write_decimal_numbers(draft: Draft, job: Job) -> Draft:
+def write_decimal_numbers(draft: FileDraft, session: FixSession) -> FileDraft:
     """Write decimal numbers if every score has a decimal comma or a percent sign (R110)."""
     if not np.isnan(draft.run.score).any():
         return draft
     found = _fixed_scores(draft.fields["c5"].to_list())
     if found is None:
-        job.skip("R110", "not every score has a decimal comma, or a percent sign")
+        session.skip("R110", "not every score has a decimal comma, or a percent sign")
         return draft
     import polars as pl
 
     scores, what = found
-    return draft.write(job, "R110", "c5", pl.Series(scores), what)
+    return draft.write(session, "R110", "c5", pl.Series(scores), what)
 
 
 def _infinite_scores(run: RunView) -> Places:
@@ -131,7 +127,7 @@ def _infinite_scores(run: RunView) -> Places:
     rows = np.flatnonzero(~np.isfinite(run.score))
     if run.columns is not None and len(rows):
         rows = rows[np.isinf(run.score[rows]) | _is_not_finite(run, rows)]
-    return places_of(run, rows, SCORE_FIELD, message=lambda row: _not_finite_message(run, row))
+    return run.places(rows, SCORE_FIELD, message=lambda row: _not_finite_message(run, row))
 
 
 @rule(
@@ -169,7 +165,7 @@ def _lost_scores(run: RunView) -> Places:
     rows = np.flatnonzero(run.score == 0)
     is_lost = [_NOT_ZERO.match(text) is not None for text in run.texts(SCORE_FIELD, rows)]
     rows = rows[np.array(is_lost, np.bool_)]
-    return places_of(run, rows, SCORE_FIELD, text=lambda row: run.text(row, SCORE_FIELD))
+    return run.places(rows, SCORE_FIELD, text=lambda row: run.text(row, SCORE_FIELD))
 
 
 @rule(

@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.columns.words import Flags, Ids, Rows
+from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.text import number, plural, visible
-from trectools_plus.validation.places import Kinds, Places
-from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.file.rows import number_text
-from trectools_plus.validation.rules.run.order import by_score
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
+from trectools_plus.validation.registry import Hit, Kinds, Places, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.shared import number_text
+from trectools_plus.validation.rules.run.ranks import by_score
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from trectools_plus.validation.draft import Draft, Job
 
 _LOWERED = "lowered tied scores so that they fall with rank"
 COMPARED_EXACTLY = 10_000
@@ -267,7 +266,7 @@ def _against_doc_id(run: RunView, places: Rows) -> Flags:
 
 
 @fix_step("R141", "R142", "R143", order=130)
-def separate_scores(draft: Draft, job: Job) -> Draft:
+def separate_scores(draft: FileDraft, session: FixSession) -> FileDraft:
     """Rewrite tied scores in the order of the ranks, so that they differ in 32-bit floats.
 
     Queries with a single score get scores from the ranks (R142). In other queries with ties, scores
@@ -283,7 +282,7 @@ def separate_scores(draft: Draft, job: Job) -> Draft:
     texts, order = draft.fields["c5"], by_score(run)
     for code, flags in is_broken.items():
         chosen = np.setdiff1d(queries[flags], unreadable)
-        if code not in job.requested or not len(chosen):
+        if code not in session.requested or not len(chosen):
             continue
         rows = order[np.isin(run.blocks.query[order], chosen)]
         if code == "R142":  # n, …, 2, 1 for the n rows of a query
@@ -295,7 +294,7 @@ def separate_scores(draft: Draft, job: Job) -> Draft:
         # Older versions of polars set values at rising indices only.
         new = pl.DataFrame({"row": rows, "text": written}).drop_nulls("text").sort("row")
         texts = texts.clone().scatter(new["row"], new["text"])
-        job.done(code, int(np.isin(queries[flags], chosen).sum()))
+        session.done(code, int(np.isin(queries[flags], chosen).sum()))
     return draft if texts.equals(draft.fields["c5"]) else draft.with_fields(c5=texts)
 
 

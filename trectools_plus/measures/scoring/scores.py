@@ -1,44 +1,138 @@
-"""Scores of a run file that is read in parts of whole queries, or as a whole.
-
-Only the ranks of judged documents of a part are in memory until it is scored, so memory hardly
-grows with the run.
-"""
+"""Scores of rankings, and of run files that are read in parts of whole queries or as a whole."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.errors import CheckFailedError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.files.opening import can_be_read_twice
+from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.query_chunks import iter_query_chunks
-from trectools_plus.measures.judged import Grades, IntArray, JudgedRun
-from trectools_plus.measures.scoring.judgments import Judgments
-from trectools_plus.measures.scoring.ranking import deepest_rank_needed, score_judged
+from trectools_plus.measures.definitions.base import FloatArray, Measure, Provider
+from trectools_plus.measures.judged import (
+    Grades,
+    IntArray,
+    JudgedQueries,
+    JudgedRun,
+    Judgments,
+    RankedRun,
+)
 from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.findings import Finding, refuse_errors
 from trectools_plus.validation.id_matching import near_matches
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF
+from trectools_plus.validation.loading import RunLoader, open_runs
 from trectools_plus.validation.parts import (
     NotInPartsError,
+    SplitQueryError,
     ViewSettings,
     read_in_parts,
     read_regrouped,
 )
-from trectools_plus.validation.registry import Hit
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF, Hit
 from trectools_plus.validation.rules.pair.documents import other_spellings
 from trectools_plus.validation.views.pairs import N_SHOWN_IDS, JudgedCounts, PairView
+from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.definitions.base import FloatArray, Measure
+    import polars as pl
+
+    from trectools_plus.formats.tables import Run
     from trectools_plus.ranking import ScorePrecision
+
+
+def score_ranking(
+    measures: Sequence[Measure], queries: JudgedQueries, ranked: pl.DataFrame
+) -> FloatArray:
+    """Score a ranking.
+
+    Args:
+        measures: The measures, each once.
+        queries: The queries and judgments.
+        ranked: ``query, doc_id, rank`` as :meth:`JudgedQueries.rank` makes it.
+
+    Returns:
+        Array of shape (queries, measures); ``nan`` where a measure is undefined. Queries without
+        results have each measure's ``value_without_results``.
+
+    Raises:
+        UsageError: If a measure cannot score this input.
+    """
+    import polars as pl
+
+    depth = deepest_rank_needed(measures)
+    cut = ranked if depth is None else ranked.filter(pl.col("rank") <= depth)
+    judged = JudgedRun.from_ranking(queries, cut)
+    return _table(measures, RankedRun(queries.query_ids, judged, (queries, ranked)))
+
+
+def score_judged(
+    measures: Sequence[Measure], query_ids: Sequence[str], run: JudgedRun
+) -> FloatArray:
+    """Score a run with only the ranks of its judged documents.
+
+    Args:
+        measures: The measures, each once, that all :func:`depend_on_grades_only`.
+        query_ids: The queries, for messages.
+        run: The ranks of all judged documents.
+
+    Returns:
+        As :func:`score_ranking`.
+    """
+    return _table(measures, RankedRun(query_ids, run.cut(deepest_rank_needed(measures))))
+
+
+def score_by_provider(measures: Sequence[Measure], run: RankedRun) -> FloatArray:
+    """Score a run with the provider of each measure.
+
+    Args:
+        measures: The measures, each once.
+        run: The run.
+
+    Returns:
+        Array of shape (queries, measures); values of queries without results are meaningless.
+    """
+    groups: dict[Provider, list[int]] = {}
+    for position, measure in enumerate(measures):
+        groups.setdefault(measure.provider, []).append(position)
+    table = np.empty((len(run.judged.retrieved), len(measures)))
+    for provider, positions in groups.items():
+        columns = provider.score([measures[position] for position in positions], run)
+        for position, column in zip(positions, columns, strict=True):
+            table[:, position] = column
+    return table
+
+
+def depend_on_grades_only(measures: Iterable[Measure]) -> bool:
+    """Return whether all measures depend only on the content of a :class:`JudgedRun`."""
+    return not any(measure.provider.sees_documents for measure in measures)
+
+
+def deepest_rank_needed(measures: Sequence[Measure]) -> int | None:
+    """Return the deepest rank that measures of grades and ranks need; ``None`` for all ranks."""
+    depths = [one.depth for one in measures if not one.provider.sees_documents]
+    return None if None in depths else max((depth or 0 for depth in depths), default=1)
+
+
+def _table(measures: Sequence[Measure], run: RankedRun) -> FloatArray:
+    values = score_by_provider(measures, run)
+    judged, count = run.judged, len(run.judged.retrieved)
+    has_results = judged.retrieved[:, None] > 0
+    without_results = np.empty((count, len(measures)))
+    for column, measure in enumerate(measures):
+        without_results[:, column] = measure.values_without_results(
+            judged.query, judged.grade, count
+        )
+    return np.where(has_results, values, without_results)
+
 
 SETTINGS = ViewSettings(DEFAULT_MAX_DEPTH, for_scoring=True)
 """How the views of runs that are scored are made."""
@@ -133,12 +227,6 @@ class ScoredFile:
         return self.table[[query_id in wanted for query_id in self.judged_ids]]
 
 
-def deepest_rank_to_judge(measures: Sequence[Measure]) -> int | None:
-    """Return the deepest rank that the measures and the findings need; ``None`` for all."""
-    depth = deepest_rank_needed(measures)
-    return None if depth is None else max(depth, JUDGED_CUTOFF)
-
-
 def judge_view(
     view: RunView,
     qrels: Judgments,
@@ -186,26 +274,13 @@ def _rows_to_look_up(
     """Return the rows of judged queries, only down to ``depth`` if the result is the same."""
     grouped = view.grouped
     is_ranked = depth is not None and grouped.row is None and grouped.scores_fall
-    if depth is not None and is_ranked and qrels.has_folded_ids:
+    if depth is not None and is_ranked and qrels.has_unified_ids:
         rows = grouped.first_places(depth)
     else:
         rows = np.arange(view.n_rows)
     if (number < 0).any():
         rows = rows[number[view.blocks.query[rows]] >= 0]
     return rows
-
-
-def score_part(judged: JudgedPart, qrels: Grades, measures: Sequence[Measure]) -> ScoredPart:
-    """Score the judged queries of a run, or of a part of one.
-
-    Args:
-        judged: The ranks of judged documents.
-        qrels: The judgments.
-        measures: The measures, each once, that all ``depend_on_grades_only``.
-    """
-    numbers, run = judged.judged_run(qrels)
-    ids = [qrels.query_ids[number] for number in numbers.tolist()]
-    return ScoredPart(numbers, score_judged(measures, ids, run))
 
 
 @dataclass(frozen=True)
@@ -261,8 +336,15 @@ class PartJudge(Generic[_T]):
         return findings + check_pair_view(PairView(run, self.qrels.view)), found
 
 
-def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding], list[_T]]:
+def judge_file(
+    path: str, judge: PartJudge[_T], *, regroup: bool = False
+) -> tuple[RunView, list[Finding], list[_T]]:
     """Look up the judged documents of a run file in parts; see :meth:`PartJudge.join`.
+
+    Args:
+        path: The run.
+        judge: Looks up the documents of each part.
+        regroup: First group the rows by query, in temporary files.
 
     Raises:
         SplitQueryError: If the rows of a query are not together.
@@ -272,14 +354,27 @@ def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding],
     if not can_be_read_twice(path):
         raise NotInPartsError
     try:
-        view, results = read_in_parts(path, iter_query_chunks(path), SETTINGS, judge)
-    except TrectoolsPlusError as error:
+        if regroup:
+            with tempfile.TemporaryDirectory(prefix="trectools-plus-") as folder:
+                view, results = read_regrouped(path, Path(folder), SETTINGS, judge)
+        else:
+            view, results = read_in_parts(path, iter_query_chunks(path), SETTINGS, judge)
+    except TrectoolsPlusError as error:  # for example, a damaged stream
         raise NotInPartsError from error
-    return view, *judge.join(view, results)
+    findings, used = judge.join(view, results)
+    if regroup:
+        findings.append(RULES["R127"].finding(Hit("the rows are not grouped by query"), path))
+        findings.sort(key=lambda finding: RULES.place(finding.code))
+    return view, findings, used
 
 
 def score_file(
-    path: str, qrels: Judgments, measures: Sequence[Measure], *, strict_input: bool = False
+    path: str,
+    qrels: Judgments,
+    measures: Sequence[Measure],
+    *,
+    strict_input: bool = False,
+    regroup: bool = False,
 ) -> tuple[ScoredFile, list[Finding]]:
     """Score a run file in parts, without the rows of the whole run in memory.
 
@@ -288,6 +383,7 @@ def score_file(
         qrels: The judgments.
         measures: The measures, each once, that all ``depend_on_grades_only``.
         strict_input: Refuse every error, also those that change no figure.
+        regroup: First group the rows by query, in temporary files.
 
     Returns:
         The scores, equal to those of the whole run bit for bit, and the findings.
@@ -298,36 +394,25 @@ def score_file(
         IdMismatchError: If run and qrels share too few ids.
         NotInPartsError: If the whole file must be read, also to report an error.
     """
-    judge = judge_for(qrels, measures)
-    view, findings, scored = judge_file(path, judge)
+    view, findings, scored = judge_file(path, judge_for(qrels, measures), regroup=regroup)
     refuse_errors(findings, strict_input=strict_input)
-    return ScoredFile.of_parts(view, view.tag, scored, qrels, measures), findings
-
-
-def score_regrouped_file(
-    path: str, qrels: Judgments, measures: Sequence[Measure], *, strict_input: bool = False
-) -> tuple[ScoredFile, list[Finding]]:
-    """Score a run whose queries are not together like :func:`score_file`, with temporary files."""
-    judge = judge_for(qrels, measures)
-    with tempfile.TemporaryDirectory(prefix="trectools-plus-") as folder:
-        try:
-            view, results = read_regrouped(path, Path(folder), SETTINGS, judge)
-        except TrectoolsPlusError as error:  # for example, a damaged stream
-            raise NotInPartsError from error
-    findings, scored = judge.join(view, results)
-    refuse_errors(findings, strict_input=strict_input)
-    unsorted = RULES["R127"].finding(Hit("the rows are not grouped by query"), path)
-    findings = sorted([unsorted, *findings], key=lambda finding: RULES.place(finding.code))
     return ScoredFile.of_parts(view, view.tag, scored, qrels, measures), findings
 
 
 def judge_for(qrels: Judgments, measures: Sequence[Measure]) -> PartJudge[ScoredPart]:
-    """Return the judge that scores parts with some measures."""
+    """Return the judge that scores parts with some measures.
+
+    Args:
+        qrels: The judgments.
+        measures: The measures, each once, that all ``depend_on_grades_only``.
+    """
 
     def score(judged: JudgedPart) -> ScoredPart:
-        return score_part(judged, qrels, measures)
+        numbers, run = judged.judged_run(qrels)
+        return ScoredPart(numbers, score_judged(measures, qrels.ids_of(numbers), run))
 
-    return PartJudge(qrels, score, depth=deepest_rank_to_judge(measures))
+    depth = deepest_rank_needed(measures)
+    return PartJudge(qrels, score, depth=None if depth is None else max(depth, JUDGED_CUTOFF))
 
 
 def score_view(
@@ -341,5 +426,103 @@ def score_view(
         qrels: The judgments.
         measures: The measures, each once, that all ``depend_on_grades_only``.
     """
-    judged = judge_view(view, qrels, depth=deepest_rank_to_judge(measures))
-    return ScoredFile.of_parts(view, name, [score_part(judged, qrels, measures)], qrels, measures)
+    judge = judge_for(qrels, measures)
+    scored = judge.use(judge_view(view, qrels, depth=judge.depth))
+    return ScoredFile.of_parts(view, name, [scored], qrels, measures)
+
+
+if TYPE_CHECKING:
+    OpenedRun = tuple[Run | ScoredFile, tuple[Finding, ...]]
+    """A run that was read or scored, and its findings that do not block scoring."""
+
+
+@dataclass(frozen=True)
+class RunOpener:
+    """Opens runs: scores them, or reads them if a measure depends on document ids.
+
+    Attributes:
+        measures: The measures to compute, each once.
+        low_memory: Read every run in chunks.
+        strict_input: Refuse every error, also those that change no figure.
+        columns: The columns of some fields in tables.
+    """
+
+    measures: tuple[Measure, ...]
+    low_memory: bool
+    strict_input: bool
+    columns: ColumnNames | None = None
+
+    def open(self, path: str, qrels: QrelsView, judgments: Judgments) -> list[OpenedRun]:
+        """Open a run, or each run of a table of several systems.
+
+        Args:
+            path: The file.
+            qrels: The judgments.
+            judgments: The same.
+        """
+        is_scored = depend_on_grades_only(self.measures)
+        if is_scored and self.columns is None:
+            try:
+                return [self._score_in_parts(path, judgments)]
+            except NotInPartsError:
+                pass
+        accepts_unjudged = any(measure.sees_unjudged for measure in self.measures)
+        loader = RunLoader(qrels, accepts_unjudged=accepts_unjudged, strict_input=self.strict_input)
+        opened: list[OpenedRun] = []
+        for name, view in open_runs(path, self.columns):
+            if self.low_memory and view.is_arranged:
+                raise _not_in_trec_form(view)
+            if is_scored:
+                findings = loader.check(view)
+                run = score_view(view, name, judgments, self.measures)
+                opened.append((run, findings))
+            else:
+                opened.append(loader.load(view, name))
+        return opened
+
+    def _score_in_parts(self, path: str, judgments: Judgments) -> OpenedRun:
+        """Score a run without its rows in memory.
+
+        Raises:
+            NotInPartsError: If it must be read as a whole.
+        """
+        score = partial(score_file, path, judgments, self.measures, strict_input=self.strict_input)
+        if self.low_memory:
+            _require_regular_file(path)
+        try:
+            try:
+                scored, findings = score()
+            except SplitQueryError:
+                if not self.low_memory:
+                    raise
+                scored, findings = score(regroup=True)
+        except IdMismatchError:
+            if not self.low_memory:
+                raise
+            raise CheckFailedError(
+                "its query or document ids differ from those of the qrels, perhaps only in "
+                "spelling",
+                where=path,
+                remedy=f"see: trectools-plus runs validate {path} --qrels QRELS",
+            ) from None
+        return scored, tuple(findings)
+
+
+def _require_regular_file(path: str) -> None:
+    """Refuse standard input and pipes, which cannot be read twice."""
+    if not can_be_read_twice(path) and (path == "-" or Path(path).exists()):
+        raise UsageError(
+            "is not a regular file, and --low-memory reads it more than once",
+            where=path,
+            remedy="write it to a file first",
+        )
+
+
+def _not_in_trec_form(view: RunView) -> UsageError:
+    assert view.columns is not None
+    assert view.columns.origin is not None
+    return UsageError(
+        f"--low-memory reads only TREC form, and this is {view.columns.origin.format}",
+        where=view.path,
+        remedy=f"leave it out, or convert the run: runs convert {view.path} --output run.txt",
+    )

@@ -8,7 +8,7 @@ import polars as pl
 
 from trectools_plus.text import in_all, listed, number, on, plural, quoted, visible
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.views.testsets import TermState, TestSetView
+from trectools_plus.validation.views.topics import TermState, TestSetView
 
 LOWEST_GRADE, HIGHEST_GRADE = 0, 3
 

@@ -1,16 +1,150 @@
-"""Rules on ids and texts of topics in any form."""
+"""Rules on topics and test sets: their lines, syntax, fields, ids and texts."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 
 import polars as pl
 
 from trectools_plus.formats.writing import UNWRITABLE, UNWRITABLE_STARTS
 from trectools_plus.text import in_all, on, quoted, visible
 from trectools_plus.validation.registry import FixName, Hit, RuleFix, rule
-from trectools_plus.validation.rules.topics import lines
-from trectools_plus.validation.topics.view import TopicsView
+from trectools_plus.validation.views.topics import TopicsView
+
+
+def recorded(code: str, noun: str = "line") -> Callable[[TopicsView], Hit | None]:
+    """Return a check that reports the problems that the reader of the file has recorded.
+
+    Args:
+        code: The code of the rule.
+        noun: The name of one place in the message.
+    """
+
+    def check(topics: TopicsView) -> Hit | None:
+        """Report the recorded problems of the rule."""
+        return recorded_hit(topics, code, noun)
+
+    return check
+
+
+def recorded_hit(view: TopicsView, code: str, noun: str) -> Hit | None:
+    """Return a hit for the recorded problems of a rule that have the worst severity."""
+    found = view.problems.worst(code)
+    if found is None:
+        return None
+    first, lines, n_unfixable = found
+    n_fixable = len(lines) - n_unfixable
+    fixable = f"; --fix fixes {n_fixable:,} of them" if 0 < n_fixable < len(lines) else ""
+    return Hit(
+        first.message + on(len(lines), noun) + fixable,
+        lines,
+        len(lines),
+        first.column,
+        first.query_id,
+        first.doc_id,
+        first.severity,
+        first.remedy,
+        fix=first.fix,
+        blocks_scoring=first.blocks_scoring,
+    )
+
+
+separator = rule(
+    "T101",
+    "separator",
+    on="topics",
+    scope="row",
+    severity="error",
+    scored_if="every line starts with a number of its own, as in 301 international organized crime",
+    fix=RuleFix("ask", "wrote a tab behind the first word"),
+    checks="TSV row without a tab",
+    rationale="A reader that splits at the tab uses the whole line as the id, or stops. If blanks "
+    "separate id and text, only the owner of the file knows whether ids contain blanks; the fix "
+    "writes a tab for the first blanks.",
+    example="topics.tsv:1: error T101: no tab between id and text in '1 first query'. Write id, "
+    "tab, text on each line.",
+    remedy="Write id, tab, text on each line",
+)(recorded("T101"))
+
+
+extra_tab = rule(
+    "T102",
+    "extra-tab",
+    on="topics",
+    scope="row",
+    severity="warning",
+    fix=RuleFix("safe", "wrote a blank for a tab in the text"),
+    checks="second tab in a TSV row",
+    rationale="Readers with a fixed number of columns stop, or cut the text at the second tab.",
+    example="topics.tsv:2: warning T102: tab inside the text, read as a blank. Replace it with a "
+    "blank.",
+    remedy="Replace it with a blank",
+)(recorded("T102"))
+
+
+header_line = rule(
+    "T103",
+    "header-line",
+    on="topics",
+    scope="file",
+    severity="error",
+    blocks_scoring=False,
+    fix=RuleFix("safe", "left out the header line"),
+    checks="first row names columns",
+    rationale="Topics in TREC form have no header. Other tools take it for a query 'qid' with the "
+    "text 'text', which is then in every run but not in the qrels. trectools-plus skips it.",
+    example="topics.tsv:1: error T103: header line 'qid text'. trectools-plus skips it; "
+    "remove it for other tools.",
+    remedy="trectools-plus skips it; remove it for other tools",
+)(recorded("T103"))
+
+
+syntax = rule(
+    "T104",
+    "syntax",
+    on="topics",
+    scope="file",
+    severity="error",
+    fix="no",
+    checks="YAML, JSON or XML that cannot be parsed, NaN in JSON, tab used to indent YAML",
+    rationale="A parser stops here, or reads other values than the author wrote. Python writes NaN "
+    "into JSON; parsers in other languages reject it.",
+    example="set.yaml:2: error T104: tab used to indent. Correct the line; nothing after it could "
+    "be checked.",
+    remedy="Correct the line; nothing after it could be checked",
+)(recorded("T104", "place"))
+
+
+missing_field = rule(
+    "T105",
+    "missing-field",
+    on="topics",
+    scope="row",
+    severity="error",
+    fix="no",
+    checks="id or text missing or null",
+    rationale="A query without an id cannot be matched with its results, and a query without text "
+    "cannot be searched. Some programs read null as the id 'None'.",
+    example="set.yaml:2: error T105: id is null. Give every topic an id and a text.",
+    remedy="Give every topic an id and a text",
+)(recorded("T105", "place"))
+
+
+unknown_field = rule(
+    "T106",
+    "unknown-field",
+    on="topics",
+    scope="row",
+    severity="error",
+    fix="no",
+    checks="key not in the schema; the most similar key is suggested",
+    rationale="A misspelled key is ignored without a warning: 'relevent' makes a test case "
+    "without judgments.",
+    example="set.yaml:4: error T106: unknown key 'relevent'; did you mean 'relevant'? Rename it.",
+    remedy="Rename it",
+)(recorded("T106", "place"))
+
 
 MAX_WORDS = 1000
 """Highest number of words in a query."""
@@ -155,7 +289,7 @@ empty_text = rule(
     rationale="For an empty query, search engines return nothing, everything or an error.",
     example="topics.tsv:2: error T121: topic 2 has no text. Write a text, or remove the topic.",
     remedy="Write a text, or remove the topic",
-)(lines.recorded("T121", "topic"))
+)(recorded("T121", "topic"))
 
 
 @rule(
@@ -234,3 +368,98 @@ def long_text(topics: TopicsView) -> Hit | None:
 def _hit(found: pl.DataFrame, message: str, fix: FixName | None = None) -> Hit:
     lines, first = found["line"].to_list(), found["query_id"][0]
     return Hit(message, lines, found.height, query_id=first, fix=fix)
+
+
+id_not_text = rule(
+    "T114",
+    "id-not-text",
+    on="topics",
+    scope="row",
+    severity="error",
+    fix=RuleFix("safe", "put ids in quotes"),
+    checks="YAML or JSON id that is not a string; a warning for a plain integer and for a value "
+    "that only YAML 1.2 reads as a number",
+    rationale="YAML 1.1 reads 010 as 8, 12:30 as 750, 1.10 as 1.1 and no as false; YAML 1.2 reads "
+    "1e3 as 1000. The id in the run then differs from the id in the file.",
+    example='set.yaml:2: error T114: id 010 is read as 8 by YAML 1.1. Quote it: "010".',
+    remedy="Quote it",
+)(recorded("T114", "place"))
+
+
+boolean_value = rule(
+    "T115",
+    "boolean-value",
+    on="topics",
+    scope="row",
+    severity="error",
+    fix=RuleFix("safe", "put texts in quotes"),
+    checks="NO, yes, on, off or true in place of a text or grade; another type in place of a text",
+    rationale="YAML 1.1 reads NO, the country code, as false. Some programs read the grade 'true' "
+    "as 1; others stop.",
+    example='set.yaml:3: error T115: text NO is the boolean false. Quote it: "NO".',
+    remedy="Quote it",
+)(recorded("T115", "place"))
+
+
+duplicate_key = rule(
+    "T116",
+    "duplicate-key",
+    on="topics",
+    scope="file",
+    severity="error",
+    fix="no",
+    checks="mapping key twice (PyYAML, json and orjson keep the last)",
+    rationale="Loaders keep the last of two equal keys and give no warning, so a judgment or a "
+    "whole query is lost.",
+    example="set.yaml:6: error T116: key d01 is repeated (line 5: 2; here: 0); loaders keep the "
+    "last value. Keep one of them.",
+    remedy="Keep one of them",
+)(recorded("T116", "place"))
+
+
+text_cut = rule(
+    "T117",
+    "text-cut",
+    on="topics",
+    scope="row",
+    severity="warning",
+    fix=RuleFix("ask", "put texts in quotes, with what stood behind '#'"),
+    checks="text as a plain YAML scalar followed by ' #'",
+    rationale="A blank followed by '#' begins a comment, so 'C # language' is read as 'C'.",
+    example="set.yaml:3: warning T117: text is cut at '#': 'C'. Quote the text if the rest "
+    "belongs to it.",
+    remedy="Quote the text if the rest belongs to it",
+)(recorded("T117", "place"))
+
+
+field_value = rule(
+    "T118",
+    "field-value",
+    on="topics",
+    scope="row",
+    severity="error",
+    fix="no",
+    checks="category, difficulty or query_type with an unknown word; metadata or a remark that is "
+    "not text",
+    rationale="Figures are reported for each category and difficulty, so an unknown word forms a "
+    "separate group. Version 1.10 without quotes is the number 1.1.",
+    example="set.yaml:5: error T118: difficulty is 'simple', not one of easy, medium, hard. Write "
+    "one of the known words, or a text in quotes.",
+    remedy="Write one of the known words, or a text in quotes",
+)(recorded("T118", "place"))
+
+
+no_judgments = rule(
+    "T131",
+    "no-judgments",
+    on="topics",
+    scope="query",
+    severity="warning",
+    fix="no",
+    checks="test case with empty judgments",
+    rationale="No result is right or wrong for such a query, so it has no score, and the mean "
+    "covers only the other queries.",
+    example="set.yaml:4: warning T131: no judgments for query 1; it is left out of the mean. Add "
+    "its relevant documents, or remove the query.",
+    remedy="Add its relevant documents, or remove the query",
+)(recorded("T131", "query"))

@@ -1,7 +1,6 @@
-"""Tables with a header line: comma, tab, semicolon or another separator, quoted or not.
+"""Tables in files: lines below a header with any separator, quoted or not, and Parquet.
 
-The fast path splits all lines at once with Polars, if no value is quoted. Otherwise the module
-``csv`` reads the file. Both return the same rows, with the line on which each starts.
+Only the names of the columns distinguish a header from other lines.
 """
 
 from __future__ import annotations
@@ -10,11 +9,23 @@ import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 
 import polars as pl
 
-from trectools_plus.formats.columns.odd_lines import OddLines
-from trectools_plus.formats.columns.words import join_texts
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.columns.facts import OddLines
+from trectools_plus.formats.columns.ids import join_texts
+from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.content import FileContent
+from trectools_plus.formats.interchange.names import (
+    ColumnNames,
+    Kind,
+    find_fields,
+    normalize,
+)
+from trectools_plus.formats.topic_records.schema import TABLE_TEXTS
+from trectools_plus.text import shortened
 
 SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-separated"}
 """The separators that are detected, with the names of the formats."""
@@ -22,6 +33,7 @@ BLANKS = " "
 """Any number of spaces and tabs."""
 
 _EXCEL_SEPARATOR = re.compile(r"sep=.")
+"""The line by which Excel names the separator."""
 _BARE_CR = re.compile("\r(?!\n)")
 _SPLIT_BLANKS = re.compile(r"[ \t\x0b\x0c]+")
 _CSV_FIELD_BYTES = 1 << 24
@@ -77,7 +89,7 @@ class Header:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class HeadedTable:
     """The rows of a table with a header.
 
     Attributes:
@@ -106,7 +118,8 @@ def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | 
     """
     for number, line in enumerate(text[:_HEAD].split("\n"), 1):
         line = line.removesuffix("\r")
-        if not line.strip(" \t\v\f") or line.startswith("#") or _is_excel_line(number, line):
+        is_excel = number == 1 and _EXCEL_SEPARATOR.fullmatch(line) is not None
+        if not line.strip(" \t\v\f") or line.startswith("#") or is_excel:
             continue
         if line.lstrip().startswith(("{", "[", "<")):  # JSON or XML
             return None
@@ -120,12 +133,7 @@ def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | 
     return None
 
 
-def _is_excel_line(number: int, line: str) -> bool:
-    """Return whether a line is ``sep=;``, by which Excel names the separator."""
-    return number == 1 and _EXCEL_SEPARATOR.fullmatch(line) is not None
-
-
-def read_table(text: str, header: Header) -> Table:
+def read_table(text: str, header: Header) -> HeadedTable:
     """Read all rows below a header; any content can be read.
 
     Args:
@@ -155,7 +163,7 @@ def _lines_of(body: str, header: Header) -> tuple[pl.DataFrame, OddLines]:
     return frame.filter(~is_comment), OddLines.of_frame(frame.filter(is_comment))
 
 
-def _split(body: str, header: Header) -> Table:
+def _split(body: str, header: Header) -> HeadedTable:
     """Split all lines at once."""
     n_columns = len(header.names)
     frame, comments = _lines_of(body, header)
@@ -179,10 +187,10 @@ def _split(body: str, header: Header) -> Table:
             for place in range(n_columns)
         ]
     )
-    return Table(header, rows, misshapen, comments)
+    return HeadedTable(header, rows, misshapen, comments)
 
 
-def _split_regular_quotes(body: str, header: Header) -> Table | None:
+def _split_regular_quotes(body: str, header: Header) -> HeadedTable | None:
     """Split all lines at once if each value in quotes is on one line and has no quotes in it."""
     one = re.escape(header.separator)
     value = rf'(?:"[^"]*"|[^"{one}]*)'
@@ -201,14 +209,14 @@ def _split_regular_quotes(body: str, header: Header) -> Table | None:
             schema=dict.fromkeys(names, pl.String),
         )
     rows = frame.select("line").hstack(values.select(pl.all().fill_null("").str.strip_chars(" \t")))
-    return Table(header, rows, comments=comments)
+    return HeadedTable(header, rows, comments=comments)
 
 
 class _StrayQuoteError(Exception):
     """A TSV file has quotes that are part of the text."""
 
 
-def _read_quoted(body: str, header: Header) -> Table:
+def _read_quoted(body: str, header: Header) -> HeadedTable:
     """Read values in quotes, which may contain separators, quotes and line ends."""
     n_columns = len(header.names)
     lines: list[int] = []
@@ -235,7 +243,7 @@ def _read_quoted(body: str, header: Header) -> Table:
     rows = pl.DataFrame(values, schema=dict.fromkeys(names, pl.String), orient="row")
     rows = rows.with_columns(pl.all().str.strip_chars(" \t"))
     rows = rows.insert_column(0, pl.Series("line", lines, dtype=pl.UInt32))
-    return Table(header, rows, OddLines.of(misshapen), OddLines.of(comments))
+    return HeadedTable(header, rows, OddLines.of(misshapen), OddLines.of(comments))
 
 
 def _records(body: str, separator: str) -> Iterator[tuple[int, str, list[str] | None]]:
@@ -259,3 +267,132 @@ def _records(body: str, separator: str) -> Iterator[tuple[int, str, list[str] | 
         except csv.Error:
             row = None
         yield start + 1, fed[start].removesuffix("\r"), row
+
+
+MAX_FOOTER_BYTES = 1 << 22
+"""The greatest size of the description of a file, which lists its columns and their parts."""
+MAX_COLUMNS = 1000
+_MAX_FURTHER = 20
+"""The number of further columns that are read, because one of them may name systems."""
+_ROW_BYTES = 64
+"""The memory that a row takes at least."""
+_MARK = b"PAR1"
+
+
+def read_parquet_table(
+    source: FileContent, kind: Kind, columns: ColumnNames | None
+) -> tuple[HeadedTable, dict[str, int]]:
+    """Read the columns that a run or qrels need, as texts.
+
+    The schema decides whether the file is read, so files with other columns are refused at once.
+
+    Args:
+        source: The file.
+        kind: The kind of file.
+        columns: The columns of some fields.
+
+    Returns:
+        The rows, and the column of each field, from 0.
+
+    Raises:
+        FormatError: If the file is damaged or too large, lacks a column, or has values that are not
+            texts or numbers in one.
+    """
+    try:
+        schema = _read_schema(source)
+        names = _choose_columns(source, schema, kind, columns)
+        scan = pl.scan_parquet(BytesIO(source.data))
+        n_rows = scan.select(pl.len()).collect().item()
+        if n_rows * _ROW_BYTES > limits.max_content_bytes():
+            raise _refused(source, f"it has {n_rows:,} rows, which need more memory than allowed")
+        frame = scan.select(names).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        why = shortened(str(error).partition("\n")[0])
+        raise _refused(source, f"it is damaged ({why})", "write the file again") from None
+    texts = [_as_text(column).alias(f"c{at}") for at, column in enumerate(frame.iter_columns(), 1)]
+    lines = pl.int_range(1, frame.height + 1, dtype=pl.UInt32, eager=True).alias("line")
+    header = Header(0, "", tuple(names), "", "Parquet")
+    table = HeadedTable(header, pl.DataFrame([lines, *texts]), has_lines=False)
+    return table, find_fields(names, kind.fields, columns)
+
+
+def _read_schema(source: FileContent) -> pl.Schema:
+    """Return the names and types of the columns."""
+    data = source.data
+    if len(data) < 12 or not data.endswith(_MARK):
+        raise _refused(source, "its end is missing", "copy or write the file again")
+    n_bytes = int.from_bytes(data[-8:-4], "little")
+    if n_bytes > MAX_FOOTER_BYTES:
+        raise _refused(source, f"its schema takes {n_bytes / 1e6:.1f} MB, so it is no run or qrels")
+    schema = pl.Schema(pl.read_parquet_schema(BytesIO(data)))
+    if len(schema) > MAX_COLUMNS:
+        raise _refused(source, f"it has {len(schema):,} columns, so it is no run or qrels")
+    return schema
+
+
+def _choose_columns(
+    source: FileContent, schema: pl.Schema, kind: Kind, columns: ColumnNames | None
+) -> list[str]:
+    """Return the columns to read: those of fields, and further ones that may name systems."""
+    names = list(schema)
+    fields = find_fields(names, kind.fields, columns)
+    if not kind.is_complete(fields):
+        value = kind.required[-1]
+        wanted = {**dict(zip(kind.required, kind.required, strict=True)), **(columns or {})}
+        raise _refused(
+            source,
+            f"expected the columns {', '.join(wanted.values())} but got {_listed(names)}",
+            f"name them: --columns query=NAME,doc_id=NAME,{value}=NAME",
+        )
+    for name, place in fields.items():
+        dtype = schema[names[place]]
+        if not _is_readable(dtype) or (name.endswith("_id") and dtype.is_float()):
+            raise _refused(
+                source,
+                f"expected text or numbers in column {names[place]!r} but got {dtype}",
+                "convert the column",
+            )
+    long_texts = set(map(normalize, TABLE_TEXTS[:3])) | {"contents", "body", "title"}
+    further = [
+        name
+        for place, name in enumerate(names)
+        if place not in fields.values()
+        and _is_readable(schema[name])
+        and not schema[name].is_float()
+        and normalize(name) not in long_texts
+    ]
+    kept = {*(names[place] for place in fields.values()), *further[:_MAX_FURTHER]}
+    return [name for name in names if name in kept]
+
+
+def _is_readable(dtype: pl.DataType) -> bool:
+    return dtype.is_numeric() or dtype in (
+        pl.String,
+        pl.Categorical,
+        pl.Enum,
+        pl.Boolean,
+        pl.Binary,
+        pl.Null,
+    )
+
+
+def _as_text(column: pl.Series) -> pl.Series:
+    """Return the values as texts; "" for missing ones."""
+    if column.dtype == pl.Boolean:
+        column = column.cast(pl.Int8)
+    elif column.dtype.is_decimal() or column.dtype == pl.Float32:
+        column = column.cast(pl.Float64)
+    return column.cast(pl.String, strict=False).fill_null("").str.strip_chars(" \t")
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(shortened, names[:10]))
+    return f"{shown}, … ({len(names):,} columns)" if len(names) > 10 else shown or "none"
+
+
+def _refused(source: FileContent, why: str, remedy: str | None = None) -> FormatError:
+    return FormatError(
+        f"this Parquet file cannot be read: {why}",
+        path=source.path,
+        remedy=remedy or "write only the columns query_id, doc_id and score or relevance",
+    )

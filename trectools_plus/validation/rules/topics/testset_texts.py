@@ -10,9 +10,9 @@ import polars as pl
 
 from trectools_plus.text import in_all, listed, plural, quoted, visible
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.rules.topics.texts import normalised
+from trectools_plus.validation.rules.topics.topics import normalised
 from trectools_plus.validation.texts import KNOWN_LANGUAGES, guess_language, near_across, near_pairs
-from trectools_plus.validation.views.testsets import TestSetView
+from trectools_plus.validation.views.topics import TestSetView
 
 
 @rule(

@@ -10,21 +10,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, FormatError, UsageError
-from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.columns import Columns, iter_fields, scan_columns
 from trectools_plus.formats.columns.decimals import Decimals, WholeNumbers
-from trectools_plus.formats.columns.fields import iter_fields
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
-from trectools_plus.formats.files.content import BOM
-from trectools_plus.formats.files.source import read_source
-from trectools_plus.measures.judged import IntArray, JudgedRun
-from trectools_plus.measures.scoring.judgments import Judgments
-from trectools_plus.measures.scoring.parts import judge_view
+from trectools_plus.formats.files.content import BOM, read_file
+from trectools_plus.measures.judged import Judgments
 from trectools_plus.trec_eval.arguments import Arguments
 from trectools_plus.trec_eval.output import notes_on_files
 from trectools_plus.validation.engine import (
@@ -33,13 +29,14 @@ from trectools_plus.validation.engine import (
     damaged_report,
     open_qrels,
 )
-from trectools_plus.validation.findings import DropIn, FileReport, Finding, refuse_errors
-from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
+from trectools_plus.validation.findings import DropIn, Finding, refuse_errors
+from trectools_plus.validation.loading import refuse_report
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.rules.qrels.grades import HIGHEST_SCORED
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.shape import fields_of
+from trectools_plus.validation.views.tables import fields_of
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run
@@ -50,7 +47,6 @@ of the bytes."""
 
 _ESCAPE = re.compile(r"\\ue0([89a-f][0-9a-f])")
 
-_View = TypeVar("_View", RunView, QrelsView)
 
 _BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"
 _SEVENTH_FIELD = re.compile(
@@ -69,21 +65,21 @@ class Input(Displayed):
     Attributes:
         qrels: The judgments; each pair once.
         run: The run.
-        run_id: The last column of the run's last row.
         notes: Notes on findings with which other commands or C trec_eval differ, one line each.
         is_escaped: Whether the ids are those of :func:`escape_bytes`.
     """
 
     qrels: Judgments
     run: RunView
-    run_id: str
     notes: list[str] = field(default_factory=list)
     is_escaped: bool = False
 
     @classmethod
     def from_tables(cls, qrels: Qrels, run: Run) -> Input:
         """Use tables in memory without validating them."""
-        return cls(Judgments.of(qrels), RunView.of_table(run), run.name)
+        view = RunView.of_table(run)
+        view.last_tag = run.name
+        return cls(Judgments.of(qrels), view)
 
 
 def read_input(arguments: Arguments) -> Input:
@@ -106,7 +102,7 @@ def read_qrels(arguments: Arguments) -> tuple[QrelsView, list[Finding]]:
     Returns:
         The qrels; and their findings, unless the file is not UTF-8.
     """
-    judged = _require_table(open_qrels(arguments.files[0]))
+    judged = refuse_report(open_qrels(arguments.files[0]))
     _refuse_other_form(judged)
     return judged, [] if has_other_bytes(judged) else _check_qrels(judged, arguments)
 
@@ -123,7 +119,10 @@ def read_run(arguments: Arguments, judged: QrelsView, of_qrels: Sequence[Finding
     is_escaped = has_other_bytes(judged) or has_other_bytes(results)
     of_bytes: dict[str, list[Finding]] = {"qrels": [], "run": []}
     if is_escaped:
-        of_bytes = {view.kind: _findings_on_bytes(view) for view in (judged, results)}
+        of_bytes = {
+            view.kind: [finding for finding in check_view(view) if finding.code == "F103"]
+            for view in (judged, results)
+        }
         judged = QrelsView.of_file(_escaped(judged))
         results = RunView.for_scoring(_escaped(results), DEFAULT_MAX_DEPTH)
         of_qrels = _check_qrels(judged, arguments)
@@ -135,7 +134,7 @@ def read_run(arguments: Arguments, judged: QrelsView, of_qrels: Sequence[Finding
     pair = _showing_bytes(check_pair_view(PairView(results, judged)))
     _refuse(pair, arguments)
     notes = notes_on_files([*of_bytes["run"], *found, *pair], [*of_bytes["qrels"], *of_qrels])
-    return Input(judgments, _as_c_reads(results), results.last_tag, notes, is_escaped)
+    return Input(judgments, _as_c_reads(results), notes, is_escaped)
 
 
 def _check_qrels(judged: QrelsView, arguments: Arguments) -> list[Finding]:
@@ -181,33 +180,6 @@ def _escaped(view: RunView | QrelsView) -> Columns:
     return scan_columns(replace(source, data=data), view.columns.n_fields)
 
 
-def _findings_on_bytes(view: RunView | QrelsView) -> list[Finding]:
-    """Return the finding that the file is not UTF-8, if so."""
-    return [finding for finding in check_view(view) if finding.code == "F103"]
-
-
-def judge_input(data: Input, arguments: Arguments) -> tuple[list[str], JudgedRun]:
-    """Rank the documents, and look up the judged ones.
-
-    Args:
-        data: The files.
-        arguments: The version is used.
-
-    Returns:
-        All queries of the qrels, in byte order, and the ranks of their judged documents.
-    """
-    qrels = data.qrels
-    found = judge_view(data.run, qrels, precision=arguments.precision)
-    retrieved = np.zeros(len(qrels.query_ids), np.int64)
-    known = found.number >= 0
-    retrieved[found.number[known]] = found.lengths[known]
-    # The order of UTF-8 bytes is that of characters.
-    in_order = sorted(range(len(qrels.query_ids)), key=qrels.query_ids.__getitem__)
-    order: IntArray = np.array(in_order, np.int64)
-    run = qrels.judged_run(order, retrieved[order], found.judgments, found.ranks)
-    return [qrels.query_ids[number] for number in in_order], run
-
-
 def _refuse_where_it_stops(view: RunView | QrelsView, found: Sequence[Finding]) -> None:
     """Refuse errors that are accepted elsewhere, but at which trec_eval stops in this file.
 
@@ -234,7 +206,7 @@ def _open_run(path: str | Path) -> tuple[RunView, list[Finding]]:
         The run; and the error of rows in which an id may contain a blank.
     """
     try:
-        source = read_source(path, partial=True)
+        source = read_file(path, partial=True)
     except FormatError as error:
         refuse_errors(damaged_report(error, "run").findings)
         raise AssertionError("a damaged file has an error") from error
@@ -256,13 +228,6 @@ def _refuse_other_form(judged: QrelsView) -> None:
             where=found.place,
             remedy=f"convert it: trectools-plus qrels convert {judged.path} --output qrels.txt",
         )
-
-
-def _require_table(view: _View | FileReport) -> _View:
-    if isinstance(view, FileReport):
-        refuse_errors(view.findings)
-        raise AssertionError("a file without a table has an error")
-    return view
 
 
 def _refuse(findings: Sequence[Finding], arguments: Arguments) -> None:

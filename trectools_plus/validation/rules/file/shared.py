@@ -1,4 +1,4 @@
-"""Shared by rules and fixes on the layout of runs and of qrels: other formats, lines in them."""
+"""Shared by rules and fixes of runs and qrels: other formats, places, repeated rows."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from collections.abc import Iterable, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from trectools_plus.formats.columns.columns import Origin
-from trectools_plus.text import on, plural, quoted
-from trectools_plus.validation.registry import Hit, fix_step
-from trectools_plus.validation.views.shape import fields_of
-from trectools_plus.validation.views.tables import TableView
+from trectools_plus.formats.columns.ids import Flags, Rows
+from trectools_plus.text import in_all, number, on, plural, quoted, visible
+from trectools_plus.validation.fixes.session import FileDraft, FixSession
+from trectools_plus.validation.registry import Hit, Places, fix_step
+from trectools_plus.validation.views.order import Repeats
+from trectools_plus.validation.views.tables import Numbers, TableView, fields_of
 
 if TYPE_CHECKING:
+    from trectools_plus.formats.interchange.detection import Format
     from trectools_plus.formats.interchange.names import KindName
-    from trectools_plus.formats.interchange.reading import Format
-    from trectools_plus.validation.draft import Draft, Job
 
 BEIR_NAMES = ("query-id", "corpus-id", "score")
 
@@ -88,7 +91,7 @@ def convertible(table: TableView) -> Format | None:
     """Return the format of a file that only ``runs convert`` or ``qrels convert`` reads."""
     if table.columns is None:
         return None
-    from trectools_plus.formats.interchange.reading import find_convertible
+    from trectools_plus.formats.interchange.detection import find_convertible
 
     return find_convertible(table.columns.source, _kind(table))
 
@@ -97,17 +100,17 @@ def problem_of_json(table: TableView) -> tuple[str, str | None] | None:
     """Return why a JSON file cannot be read, and what to do if that is known."""
     if table.columns is None:
         return None
-    from trectools_plus.formats.interchange.reading import json_problem
+    from trectools_plus.formats.interchange.detection import json_problem
 
     return json_problem(table.columns.source, _kind(table))
 
 
 @fix_step("R103", "R105", "Q101", "Q103", order=5, phase="format")
-def write_arranged(draft: Draft, job: Job) -> Draft:
+def write_arranged(draft: FileDraft, session: FixSession) -> FileDraft:
     """Write the rows of a table with a header (R105, Q103), or of JSON (R103, Q101), as columns."""
     of_table, of_json = ("R105", "R103") if draft.kind == "run" else ("Q103", "Q101")
     code = of_table if draft.view.shape.header else of_json
-    if not draft.view.is_arranged or code not in job.requested:
+    if not draft.view.is_arranged or code not in session.requested:
         return draft
     import polars as pl
 
@@ -118,13 +121,13 @@ def write_arranged(draft: Draft, job: Job) -> Draft:
     rows = columns.rows.drop("line")
     blank = pl.any_horizontal(pl.all().str.contains(UNWRITABLE))
     if len(columns.misshapen) or rows.filter(blank).height:
-        job.skip(code, "a value is missing, or an id contains a blank")
+        session.skip(code, "a value is missing, or an id contains a blank")
         return draft
     if columns.origin is not None and columns.origin.systems is not None:
         kinds = "systems" if draft.kind == "run" else "types of judgment"
-        job.skip(code, f"the rows are of several {kinds}: {columns.origin.systems.shown}")
+        session.skip(code, f"the rows are of several {kinds}: {columns.origin.systems.shown}")
         return draft
-    job.done(code, rows.height, "wrote the rows as columns in TREC form")
+    session.done(code, rows.height, "wrote the rows as columns in TREC form")
     text = rows.write_csv(include_header=False, separator=" ", quote_style="never")
     return draft.replaced(text.encode(), columns.lines)
 
@@ -138,13 +141,13 @@ pattern of each field; and a description of the change, if it differs from that 
 
 
 def add_missing(
-    draft: Draft, job: Job, code: str, forms: Iterable[MissingForm], otherwise: str
-) -> Draft:
+    draft: FileDraft, session: FixSession, code: str, forms: Iterable[MissingForm], otherwise: str
+) -> FileDraft:
     """Add the columns that every row of a file lacks.
 
     Args:
         draft: The file, which has only unparsed lines.
-        job: The log.
+        session: The log.
         code: The rule that is fixed.
         forms: The possible forms of the rows; the first that fits all rows applies.
         otherwise: The reason for not fixing other files.
@@ -153,11 +156,11 @@ def add_missing(
     rows = [fields_of(text) for text in lines.text]
     for row, patterns, what in forms:
         if all(_fits(fields, patterns) for fields in rows):
-            job.done(code, len(rows), what)
+            session.done(code, len(rows), what)
             # Format strings count from 0.
             texts = [f"{row}\n".format("", *fields) for fields in rows]
             return draft.replaced("".join(texts).encode(), lines.line)
-    job.skip(code, otherwise)
+    session.skip(code, otherwise)
     return draft
 
 
@@ -165,3 +168,46 @@ def _fits(fields: Sequence[str], patterns: Sequence[str]) -> bool:
     return len(fields) == len(patterns) and all(
         re.match(pattern, text) for pattern, text in zip(patterns, fields, strict=True)
     )
+
+
+def number_text(table: TableView, row: int, field: int, value: float) -> str:
+    """Return a number of a row as the file writes it, or a ``value`` of a table."""
+    return number(value) if table.columns is None else table.text(row, field)
+
+
+def returning_queries(table: TableView) -> Places:
+    """Return the rows at which a query continues after another."""
+    if not table.blocks.interleaved:
+        return Places()
+    rows = table.blocks.repeated_starts
+    return table.places(rows, before=lambda row: table.query_id(row - 1))
+
+
+def continues_after(found: Places) -> str:
+    """Return the message on :func:`returning_queries`."""
+    query_id, before = visible(str(found.query_id)), visible(str(found["before"]))
+    return f"query {query_id} continues after query {before}{in_all(found.count, 'such place')}"
+
+
+def of_same_document(repeats: Repeats, flags: Flags) -> Flags:
+    """Flag all repeats of a document that has a flagged one."""
+    return np.isin(repeats.first, repeats.first[flags])
+
+
+def all_but_one(repeats: Repeats, how: str, values: Numbers) -> Rows:
+    """Return the rows to drop so that one row of each repeated document stays.
+
+    Args:
+        repeats: All repeats of some documents.
+        how: The row to keep: the one with the highest value (``best`` or ``max``), with the lowest
+            (``min``), the ``first`` or the ``last``. Of rows with equal values, the first stays.
+        values: The score or grade of each row of the file.
+    """
+    firsts = np.unique(repeats.first)
+    rows = np.concatenate([firsts, repeats.row])
+    document = np.concatenate([firsts, repeats.first])
+    keys = {"min": values[rows], "first": rows, "last": -rows}
+    order = np.lexsort((rows, keys.get(how, -values[rows]), document))
+    _, first = np.unique(document[order], return_index=True)
+    dropped: Rows = np.delete(rows, order[first])
+    return dropped

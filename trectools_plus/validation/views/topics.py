@@ -1,4 +1,4 @@
-"""The view of topics: ids and texts as a table, and the problems that the reader found."""
+"""The views of topics and of test sets: ids and texts as a table, judgments, and problems."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import cached_property
+from typing import Literal, Protocol
 
 import numpy as np
 import polars as pl
@@ -15,13 +16,11 @@ from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.formats.nodes.model import Node
 from trectools_plus.formats.topic_records.forms import LINE_FORMS, Form
-from trectools_plus.formats.topic_records.model import Problem, Topic
-from trectools_plus.formats.topic_records.values import report_empty_text
+from trectools_plus.formats.topic_records.model import Topic, TopicProblem, report_empty_text
 from trectools_plus.validation.registry import SeverityName
-from trectools_plus.validation.texts import language_of_folder
+from trectools_plus.validation.texts import language_of_folder, primary_language
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.shape import Shape
-from trectools_plus.validation.views.tables import TableView
+from trectools_plus.validation.views.tables import Shape, TableView
 
 Kind = Literal["topics", "testset"]
 
@@ -54,11 +53,11 @@ class Problems:
     """
 
     def __init__(self) -> None:
-        self._first: dict[tuple[str, SeverityName | None], Problem] = {}
+        self._first: dict[tuple[str, SeverityName | None], TopicProblem] = {}
         self._lines: dict[tuple[str, SeverityName | None], array[int]] = {}
         self._unfixable: Counter[tuple[str, SeverityName | None]] = Counter()
 
-    def add(self, problem: Problem) -> None:
+    def add(self, problem: TopicProblem) -> None:
         """Add a problem."""
         key = problem.code, problem.severity
         first = self._first.get(key)
@@ -75,7 +74,7 @@ class Problems:
     def __bool__(self) -> bool:
         return bool(self._first)
 
-    def worst(self, code: str) -> tuple[Problem, Sequence[int], int] | None:
+    def worst(self, code: str) -> tuple[TopicProblem, Sequence[int], int] | None:
         """Return the problems of a code's worst severity.
 
         Returns:
@@ -109,7 +108,7 @@ class Cases:
 
 
 @dataclass(slots=True)
-class Content:
+class TopicsContent:
     """The readable content of a file.
 
     Attributes:
@@ -140,7 +139,7 @@ class Content:
         problems: Problems,
         notes: Sequence[str] = (),
         kind: Kind = "topics",
-    ) -> Content:
+    ) -> TopicsContent:
         """Return the content of a file of topics; report empty texts (T121).
 
         Args:
@@ -182,7 +181,7 @@ class TopicsView(TableView):
         read_as: The format and the fields that were read, if they are not the usual ones.
     """
 
-    def __init__(self, columns: Columns, form: Form, content: Content, shape: Shape) -> None:
+    def __init__(self, columns: Columns, form: Form, content: TopicsContent, shape: Shape) -> None:
         super().__init__(columns.source.path, columns, shape)
         self.kind = content.kind
         self.form = form
@@ -237,3 +236,122 @@ class JudgmentsView(QrelsView):
     def lines_are_known(self) -> bool:
         """True, because the reader of test sets knows the line of each judgment."""
         return True
+
+
+class TermState(Protocol):
+    """The state of an id in an ontology."""
+
+    @property
+    def status(self) -> str:
+        """``live``, ``alternative``, ``obsolete`` or ``unknown``."""
+
+    @property
+    def term_id(self) -> str | None:
+        """The live term that the id refers to; ``None`` if there is none, or several."""
+
+    @property
+    def replaced_by(self) -> tuple[str, ...]:
+        """For an obsolete id, the ids that replace it."""
+
+
+class Terms(Protocol):
+    """The terms of an ontology."""
+
+    def resolve(self, term_id: str) -> TermState:
+        """Return the state of an id; never fails."""
+
+    def ancestors(self, term_id: str) -> frozenset[str]:
+        """Return the live term itself and all its ancestors."""
+
+
+class TestSetView:
+    """A test set with its ontology and the other parts of its split.
+
+    Args:
+        topics: The queries and judgments of the set.
+        terms: The ontology of its ids; ``None`` if ids are not checked.
+        parts: The earlier parts of the split.
+
+    Attributes:
+        drops_unknown_terms: True if the set is used without the ids that are not terms, so that
+            they are no errors.
+    """
+
+    __test__ = False  # not a test class for pytest
+
+    def __init__(
+        self, topics: TopicsView, terms: Terms | None = None, parts: Sequence[TestSetView] = ()
+    ) -> None:
+        self.topics = topics
+        self.drops_unknown_terms = False
+        self.terms = terms
+        self._parts = tuple(parts)
+
+    @property
+    def reported_view(self) -> TableView:
+        """The view that findings are reported on."""
+        return self.topics
+
+    @property
+    def parts(self) -> list[TestSetView]:
+        """The other parts, without sets that declare another language."""
+        return [
+            part
+            for part in self._parts
+            if not (self.language and part.language and self.language != part.language)
+        ]
+
+    @property
+    def is_test_set(self) -> bool:
+        """Return whether the file has judgments, and queries with texts."""
+        texts = self.topics.frame["text"]
+        return self.topics.kind == "testset" and texts.null_count() < texts.len()
+
+    @cached_property
+    def queries(self) -> pl.DataFrame:
+        """``line, query_id, text, text_line`` of each query; missing ids are ``case-001``, …."""
+        numbered = pl.format("case-{}", (pl.int_range(pl.len()) + 1).cast(pl.String).str.zfill(3))
+        return self.topics.frame.with_columns(query_id=pl.col("query_id").fill_null(numbered))
+
+    @cached_property
+    def texts(self) -> pl.DataFrame:
+        """Those of :attr:`queries` that have a text, each id once."""
+        return self.queries.filter(pl.col("text").str.strip_chars() != "").unique(
+            "query_id", keep="first", maintain_order=True
+        )
+
+    @cached_property
+    def judged(self) -> pl.DataFrame:
+        """``line, query_id, doc_id, grade, span`` of each judgment; unreadable grades are null."""
+        judgments = self.topics.judgments
+        if judgments is None or judgments.line_numbers is None:
+            schema = {"line": pl.UInt32, "query_id": pl.String, "doc_id": pl.String}
+            return pl.DataFrame(schema={**schema, "grade": pl.Float64, "span": pl.String})
+        lines = pl.Series("line", judgments.line_numbers, dtype=pl.UInt32)
+        grade = pl.col("relevance").cast(pl.Float64).fill_nan(None)
+        return judgments.frame.select(
+            lines, "query_id", "doc_id", grade=grade, span=judgments.spans
+        )
+
+    def relevant(self, query_id: str) -> frozenset[str]:
+        """Return the terms of a query with a grade above 0."""
+        return self._relevant.get(query_id, frozenset())
+
+    @cached_property
+    def _relevant(self) -> dict[str, frozenset[str]]:
+        rows = self.judged.filter(pl.col("grade") > 0).group_by("query_id").agg("doc_id")
+        return {query_id: frozenset(doc_ids) for query_id, doc_ids in rows.iter_rows()}
+
+    @cached_property
+    def languages(self) -> pl.DataFrame:
+        """``line, query_id, language, primary`` of each declared language, in file order."""
+        primary = pl.col("language").map_elements(primary_language, return_dtype=pl.String)
+        return self.topics.languages.with_columns(primary=primary).sort("line", maintain_order=True)
+
+    @property
+    def language(self) -> str:
+        """The language, declared or implied by the folder; empty for none or several."""
+        if self.topics.implied_language is not None:
+            return self.topics.implied_language[0]
+        found = self.languages["primary"].unique()
+        return str(found[0]) if found.len() == 1 else ""

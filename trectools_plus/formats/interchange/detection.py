@@ -16,14 +16,8 @@ import polars as pl
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import Columns, Origin, scan_columns
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.arrangement import arrange, arrange_table
-from trectools_plus.formats.interchange.delimited import (
-    BLANKS,
-    Header,
-    find_header,
-    read_table,
-)
 from trectools_plus.formats.interchange.json_rows import (
     Form,
     JsonRows,
@@ -37,6 +31,13 @@ from trectools_plus.formats.interchange.names import (
     ColumnNames,
     Kind,
     KindName,
+)
+from trectools_plus.formats.interchange.table_files import (
+    BLANKS,
+    Header,
+    find_header,
+    read_parquet_table,
+    read_table,
 )
 from trectools_plus.text import plural
 
@@ -57,11 +58,11 @@ class Format:
 
     name: str
     label: str
-    read: Callable[[Source], Columns | None]
+    read: Callable[[FileContent], Columns | None]
     is_direct: bool = False
 
 
-def read_direct(source: Source, kind: KindName, columns: ColumnNames | None) -> Columns | None:
+def read_direct(source: FileContent, kind: KindName, columns: ColumnNames | None) -> Columns | None:
     """Read a table or JSON, which every command reads.
 
     Args:
@@ -77,8 +78,6 @@ def read_direct(source: Source, kind: KindName, columns: ColumnNames | None) -> 
     """
     layout = KINDS[kind]
     if source.is_parquet:
-        from trectools_plus.formats.interchange.parquet import read_parquet_table
-
         table, places = read_parquet_table(source, layout, columns)
         is_named = columns is not None and "tag" in columns
         return arrange_table(source, layout, table, places, names_systems=is_named)
@@ -99,7 +98,7 @@ _MAPPING_REMEDY = (
 
 
 def convert_columns(
-    source: Source, kind: KindName, name: str | None, columns: ColumnNames | None = None
+    source: FileContent, kind: KindName, name: str | None, columns: ColumnNames | None = None
 ) -> Columns:
     """Read a run or qrels in any format.
 
@@ -133,7 +132,7 @@ def convert_columns(
     raise FormatError(what or "the format is not recognised", path=source.path, remedy=remedy)
 
 
-def find_convertible(source: Source, kind: KindName) -> Format | None:
+def find_convertible(source: FileContent, kind: KindName) -> Format | None:
     """Return the format of a file that only ``runs convert`` and ``qrels convert`` read."""
     others = {name: one for name, one in FORMATS[kind].items() if not one.is_direct}
     found = _find(source, others, None)
@@ -143,7 +142,7 @@ def find_convertible(source: Source, kind: KindName) -> Format | None:
 
 
 def _find(
-    source: Source, formats: Mapping[str, Format], name: str | None
+    source: FileContent, formats: Mapping[str, Format], name: str | None
 ) -> tuple[Format, Columns] | None:
     """Return the format of a file, and its columns.
 
@@ -163,7 +162,7 @@ def _find(
     return None
 
 
-def _without_delimiters(source: Source) -> Source | None:
+def _without_delimiters(source: FileContent) -> FileContent | None:
     """Return a file of values with delimiters as one with tabs; ``None`` for another file."""
     first = find_header(source.head.decode("utf-8", "replace"), lambda _: True)
     if first is None or first.separator not in ",;|":
@@ -174,14 +173,14 @@ def _without_delimiters(source: Source) -> Source | None:
         if values and any(len(value.split()) != 1 for value in values):
             return None
         texts.append("\t".join(values))
-    return Source(source.path, "\n".join(texts).encode())
+    return FileContent(source.path, "\n".join(texts).encode())
 
 
 _COMMANDS: dict[KindName, str] = {"run": "runs convert", "qrels": "qrels convert"}
 _NOUNS: dict[KindName, str] = {"run": "a run", "qrels": "qrels"}
 
 
-def json_problem(source: Source, kind: KindName) -> tuple[str, str | None] | None:
+def json_problem(source: FileContent, kind: KindName) -> tuple[str, str | None] | None:
     """Return why a JSON file cannot be read, and what to do if that is known."""
     if _JSON_START.match(source.head) is None:
         return None
@@ -192,7 +191,7 @@ def json_problem(source: Source, kind: KindName) -> tuple[str, str | None] | Non
     return None
 
 
-def text_of(source: Source) -> str:
+def text_of(source: FileContent) -> str:
     """Return the text of a file without byte order mark; U+FFFD replaces invalid bytes."""
     return source.data.decode("utf-8", "replace").removeprefix("\ufeff")
 
@@ -200,7 +199,9 @@ def text_of(source: Source) -> str:
 # Tables with a header.
 
 
-def _read_table(source: Source, kind: Kind, columns: ColumnNames | None = None) -> Columns | None:
+def _read_table(
+    source: FileContent, kind: Kind, columns: ColumnNames | None = None
+) -> Columns | None:
     """Read a table with a header.
 
     Raises:
@@ -224,7 +225,7 @@ def _read_table(source: Source, kind: Kind, columns: ColumnNames | None = None) 
 
 
 def _mapped_header(
-    source: Source,
+    source: FileContent,
     kind: Kind,
     columns: ColumnNames,
     header: Header | None,
@@ -284,7 +285,7 @@ def _is_trec_header(header: Header, kind: Kind) -> bool:
 # JSON.
 
 
-def _read_json(source: Source, kind: Kind, form: Form | None = None) -> Columns | None:
+def _read_json(source: FileContent, kind: Kind, form: Form | None = None) -> Columns | None:
     """Read JSON of a form that only conversion reads, or of any other form."""
     if _JSON_START.match(source.head) is None:
         return None
@@ -299,7 +300,7 @@ def _read_json(source: Source, kind: Kind, form: Form | None = None) -> Columns 
 
 
 def _arrange_json(
-    source: Source, found: JsonRows, kind: Kind, *, names_systems: bool = False
+    source: FileContent, found: JsonRows, kind: Kind, *, names_systems: bool = False
 ) -> Columns:
     notes = []
     if found.form == "turns":
@@ -318,7 +319,7 @@ _LISTED = "listed documents have grade 1"
 # Columns without a header.
 
 
-def _read_columns(source: Source, patterns: Mapping[str, str]) -> pl.DataFrame | None:
+def _read_columns(source: FileContent, patterns: Mapping[str, str]) -> pl.DataFrame | None:
     """Return the rows by field if every line has these fields, and their values match."""
     columns = scan_columns(source, len(patterns))
     if len(columns.misshapen) or not columns.n_rows:
@@ -331,12 +332,12 @@ def _read_columns(source: Source, patterns: Mapping[str, str]) -> pl.DataFrame |
 _IDS = {"query_id": "", "doc_id": ""}
 
 
-def _read_trec(source: Source, kind: Kind) -> Columns | None:
+def _read_trec(source: FileContent, kind: Kind) -> Columns | None:
     columns = scan_columns(source, len(kind.columns))
     return columns if columns.n_rows else None
 
 
-def _read_msmarco_run(source: Source) -> Columns | None:
+def _read_msmarco_run(source: FileContent) -> Columns | None:
     """Read ``query_id doc_id rank``, or ColBERT's ``query_id doc_id rank score``."""
     ranked = {**_IDS, "rank": r"^[0-9]{1,9}$"}
     frame = _read_columns(source, ranked)
@@ -355,7 +356,7 @@ def _read_msmarco_run(source: Source) -> Columns | None:
     return arrange(source, RUN, frame, Origin("MS MARCO", None, required))
 
 
-def _read_scores(source: Source) -> Columns | None:
+def _read_scores(source: FileContent) -> Columns | None:
     """Read ``query_id doc_id score``."""
     frame = _read_columns(source, {**_IDS, "score": DECIMAL})
     if frame is None or frame["score"].str.contains(INTEGER).all():
@@ -363,7 +364,7 @@ def _read_scores(source: Source) -> Columns | None:
     return arrange(source, RUN, frame, Origin("three columns", None, RUN.required))
 
 
-def _read_msmarco_qrels(source: Source) -> Columns | None:
+def _read_msmarco_qrels(source: FileContent) -> Columns | None:
     """Read ``query_id doc_id grade``."""
     frame = _read_columns(source, {**_IDS, "relevance": _SMALL_GRADE})
     if frame is None:
@@ -371,7 +372,7 @@ def _read_msmarco_qrels(source: Source) -> Columns | None:
     return arrange(source, QRELS, frame, Origin("MS MARCO", None, ("qid", "pid", "grade")))
 
 
-def _read_prels(source: Source) -> Columns | None:
+def _read_prels(source: FileContent) -> Columns | None:
     """Read ``query_id doc_id grade method probability`` of the Million Query and Web tracks."""
     patterns = {**_IDS, "relevance": INTEGER, "method": r"^[0-9]+$", "probability": DECIMAL}
     frame = _read_columns(source, patterns)
@@ -391,7 +392,7 @@ _SAMPLED = (
 )
 
 
-def _read_smart(source: Source) -> Columns | None:
+def _read_smart(source: FileContent) -> Columns | None:
     """Read ``query_id doc_id 0 0`` of SMART's collections, which list relevant documents."""
     frame = _read_columns(source, {**_IDS, "zero": r"^0$", "weight": r"^0+(?:\.0*)?$"})
     if frame is None or frame["doc_id"].n_unique() == 1 < frame.height:
@@ -400,7 +401,7 @@ def _read_smart(source: Source) -> Columns | None:
     return arrange(source, QRELS, frame, Origin("SMART", None, ("query_id", "doc_id"), (_LISTED,)))
 
 
-def _read_five_columns(source: Source) -> Columns | None:
+def _read_five_columns(source: FileContent) -> Columns | None:
     """Read ``query_id iteration doc_id grade`` and a column that is no second grade."""
     patterns = {"query_id": "", "iteration": "", "doc_id": "", "relevance": _SMALL_GRADE}
     frame = _read_columns(source, {**patterns, "further": ""})
@@ -416,7 +417,7 @@ def _read_five_columns(source: Source) -> Columns | None:
     return arrange(source, QRELS, frame, origin)
 
 
-def _read_ntcir(source: Source) -> Columns | None:
+def _read_ntcir(source: FileContent) -> Columns | None:
     """Read grades L0, L1, … after query and document, with or without an iteration."""
     for names in (QRELS.required, QRELS.columns):
         frame = _read_columns(source, {**dict.fromkeys(names, ""), "relevance": r"^[Ll][0-9]$"})

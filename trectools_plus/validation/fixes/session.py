@@ -1,9 +1,4 @@
-"""A file while it is being fixed, and the job of fixing it.
-
-A draft is the text of the file, with the line of the input that each line comes from. Each fix step
-takes a draft and returns a new one. Steps use the same views as the rules, so fixing a fixed file
-again does not change it.
-"""
+"""A file while it is being fixed, and the session of fixing it."""
 
 from __future__ import annotations
 
@@ -17,8 +12,8 @@ import numpy.typing as npt
 
 from trectools_plus.choices import MAX_TAG_LENGTH, Dedup, OnConflict
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.columns.words import Rows, join_texts
-from trectools_plus.formats.files.source import Source
+from trectools_plus.formats.columns.ids import Rows, join_texts
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.validation.registry import Registry, RuleFix
 from trectools_plus.validation.views.pairs import PairView
@@ -60,14 +55,14 @@ class Applied:
     """A fix that was applied.
 
     Attributes:
-        code: The rule's code; ``None`` for a change without a rule.
+        code: The rule's code.
         name: The rule's name.
         count: Number of places that broke the rule.
         what: A description of the change, in the past tense.
         deleted: Number of rows that were deleted.
     """
 
-    code: str | None
+    code: str
     name: str
     count: int
     what: str
@@ -75,7 +70,7 @@ class Applied:
 
 
 @dataclass(slots=True)
-class Job:
+class FixSession:
     """The options and the log that all fix steps share.
 
     Attributes:
@@ -137,7 +132,7 @@ LineNumbers = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)
-class Draft:
+class FileDraft:
     """A run or qrels between two fix steps.
 
     Attributes:
@@ -155,7 +150,7 @@ class Draft:
     @cached_property
     def view(self) -> RunView | QrelsView:
         """The view of the text, as used by rules."""
-        source = Source(self.path, self.data)
+        source = FileContent(self.path, self.data)
         if self.kind == "run":
             return RunView.of_file(lex_run(source))
         return QrelsView.of_file(lex_qrels(source))
@@ -188,17 +183,17 @@ class Draft:
         # In the view, a file that is neither a run nor qrels has no rows.
         return rows.slice(int(shape.header_in_rows)) if self.view.n_rows else rows.clear()
 
-    def with_fields(self, **columns: pl.Series) -> Draft:
+    def with_fields(self, **columns: pl.Series) -> FileDraft:
         """Return a draft with new strings in some of the columns ``c1``, ``c2``, …."""
         return self.rewritten(self.fields.with_columns(**columns))
 
     def write(
-        self, job: Job, code: str, column: str, texts: pl.Series, what: str | None = None
-    ) -> Draft:
+        self, session: FixSession, code: str, column: str, texts: pl.Series, what: str | None = None
+    ) -> FileDraft:
         """Return a draft with new strings in a column, and log the fix if any of them differ.
 
         Args:
-            job: The log.
+            session: The log.
             code: The rule that is fixed.
             column: ``c1``, ``c2``, ….
             texts: The strings.
@@ -207,26 +202,30 @@ class Draft:
         n_changed = int((texts != self.fields[column]).sum())
         if not n_changed:
             return self
-        job.done(code, n_changed, what)
+        session.done(code, n_changed, what)
         return self.with_fields(**{column: texts})
 
-    def swap(self, job: Job, code: str, column: str, other: str, what: str | None = None) -> Draft:
+    def swap(
+        self, session: FixSession, code: str, column: str, other: str, what: str | None = None
+    ) -> FileDraft:
         """Return a draft with two columns swapped, and log the fix; see :meth:`write`."""
-        job.done(code, self.view.n_rows, what)
+        session.done(code, self.view.n_rows, what)
         return self.with_fields(**{column: self.fields[other], other: self.fields[column]})
 
-    def drop(self, job: Job, code: str, rows: Rows, what: str | None = None) -> Draft:
+    def drop(
+        self, session: FixSession, code: str, rows: Rows, what: str | None = None
+    ) -> FileDraft:
         """Return a draft without some rows, and log the fix if there are any; see :meth:`write`."""
         if not len(rows):
             return self
-        job.done(code, len(rows), what)
+        session.done(code, len(rows), what)
         return self.without_rows(rows)
 
-    def with_rows(self, rows: Rows) -> Draft:
+    def with_rows(self, rows: Rows) -> FileDraft:
         """Return a draft with only these rows, in this order."""
         return self.rewritten(self.fields[rows], rows)
 
-    def without_rows(self, dropped: Rows) -> Draft:
+    def without_rows(self, dropped: Rows) -> FileDraft:
         """Return a draft without some rows."""
         kept = np.ones(self.view.n_rows, np.bool_)
         kept[dropped] = False
@@ -237,7 +236,7 @@ class Draft:
         fields: pl.DataFrame,
         rows: Rows | None = None,
         fixed: Mapping[int, str] | None = None,
-    ) -> Draft:
+    ) -> FileDraft:
         """Return a new draft: one separator between columns, LF, no comments, no blank lines.
 
         Args:
@@ -265,7 +264,7 @@ class Draft:
         data = data.removesuffix(b"\n") if self.view.ends_in_unparsed_line() else data
         return self.replaced(data, texts["line"].to_numpy())
 
-    def replaced(self, data: bytes, lines: LineNumbers | None) -> Draft:
+    def replaced(self, data: bytes, lines: LineNumbers | None) -> FileDraft:
         """Return a draft with a new text.
 
         Args:
@@ -275,16 +274,16 @@ class Draft:
         origin = self.origin
         if lines is not None:
             origin = lines if origin is None else origin[lines - np.uint32(1)]
-        return Draft(self.path, self.kind, data, origin)
+        return FileDraft(self.path, self.kind, data, origin)
 
-    def has_only_unparsed_lines(self, job: Job, code: str) -> bool:
+    def has_only_unparsed_lines(self, session: FixSession, code: str) -> bool:
         """Return whether all rows have the wrong number of columns; log if only some do."""
         n_commented, n_unparsed = (
             len(self.view.commented_out_rows),
             len(self.view.unparsed_lines),
         )
         if n_unparsed > n_commented and (self.view.n_rows or n_commented):
-            job.skip(code, "only some rows lack a column")
+            session.skip(code, "only some rows lack a column")
             return False
         return n_unparsed > n_commented
 

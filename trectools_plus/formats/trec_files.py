@@ -1,0 +1,336 @@
+"""TREC's files of runs and qrels, read strictly: the first malformed line is an error.
+
+Runs are ``query_id Q0 doc_id rank score tag``, qrels ``query_id iteration doc_id grade``, one entry
+per line. Tables with a header and JSON are read, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER, INTEGRAL
+from trectools_plus.formats.columns.lexer import MAX_LINES
+from trectools_plus.formats.columns.rows import QrelsRows, RunRows
+from trectools_plus.formats.files.content import read_file
+from trectools_plus.formats.interchange.systems import refuse_systems
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
+from trectools_plus.formats.lexing import lex_qrels, lex_run
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.formats.writing import refuse_unwritable, write_rows
+from trectools_plus.text import shortened
+
+# The names of the encodings of facts.guess_encoding() in messages and for iconv.
+_ENCODINGS = {
+    "utf-16": ("UTF-16", "utf-16"),
+    "utf-32": ("UTF-32", "utf-32"),
+    "utf-16le": ("UTF-16LE", "utf-16le"),
+    "utf-16be": ("UTF-16BE", "utf-16be"),
+    "utf-32le": ("UTF-32LE", "utf-32le"),
+    "utf-32be": ("UTF-32BE", "utf-32be"),
+    "latin-1": ("Latin-1", "latin1"),
+}
+
+
+def find_field_error(
+    columns: Columns,
+    number: int,
+    wrong: npt.NDArray[np.bool_],
+    describe: Callable[[str], tuple[str, str]],
+) -> FormatError | None:
+    """Return the error of the first row whose field ``number`` (from 1) is ``wrong``.
+
+    Args:
+        columns: The file.
+        number: The number of the field.
+        wrong: True for rows in which the field is wrong.
+        describe: Returns the problem of a text, and the remedy.
+    """
+    if not wrong.any():
+        return None
+    row = np.flatnonzero(wrong)[:1]
+    line = int(columns.lines[row[0]])
+    (text,) = columns.texts(number, row)
+    return _error(columns, line, columns.column_of_field(line, number) or 1, *describe(text))
+
+
+def raise_first_error(
+    columns: Columns,
+    layout: str,
+    field_errors: Iterable[FormatError | None] = (),
+) -> None:
+    """Raise the first error of a file: of its encoding, the number of columns, or its fields.
+
+    Args:
+        columns: The file.
+        layout: The names of the columns, for messages about their number.
+        field_errors: Errors of the fields.
+
+    Raises:
+        FormatError: If there is an error, or the file has no rows with data.
+    """
+    found = [
+        *_encoding_errors(columns),
+        _column_count_error(columns, layout),
+        *field_errors,
+        _overlong_error(columns, layout),
+    ]
+    # min() returns the first of several errors on one line: bad bytes explain a bad field.
+    errors = (error for error in found if error is not None)
+    first = min(errors, key=lambda error: error.line or 0, default=None)
+    if first is not None:
+        raise first
+    if not columns.n_rows:
+        n_comments = len(columns.comments)
+        content = f"{n_comments} comment lines" if n_comments else "the file is empty"
+        if not n_comments and columns.facts.n_lines:
+            content = "blank lines only"
+        raise FormatError(
+            f"no data rows ({content})",
+            path=columns.source.path,
+            remedy="check that the program that wrote the file finished",
+        )
+
+
+def _encoding_errors(columns: Columns) -> Iterator[FormatError]:
+    facts = columns.facts
+    name, iconv = _ENCODINGS[facts.encoding_guess or "latin-1"]
+    convert = f"convert it: iconv -f {iconv} -t utf-8"
+    if facts.bad_utf8:
+        bad = facts.bad_utf8
+        what = f"byte 0x{bad.value:02X} is not UTF-8 ({name}?)"
+        yield _error(columns, bad.line, bad.column, what, convert)
+    is_wide = name.startswith("UTF-")
+    for line, character, what, remedy in (
+        (
+            facts.nul.first,
+            "\0",
+            f"NUL byte ({name} text?)" if is_wide else "NUL byte",
+            convert if is_wide else "remove it, and check how the file was copied",
+        ),
+        (
+            facts.bare_cr.first,
+            "\r",
+            "bare CR, not a line end",
+            "end lines with LF; if every line ends in CR, use tr '\\r' '\\n'",
+        ),
+    ):
+        if line is not None:
+            yield _error(
+                columns, line, columns.line_index.text(line).find(character) + 1, what, remedy
+            )
+
+
+def _overlong_error(columns: Columns, layout: str) -> FormatError | None:
+    """Return the error of the line before which reading stopped."""
+    line, overlong = columns.facts.stopped_at, columns.source.overlong
+    if line is None:
+        return None
+    what = f"more than {MAX_LINES:,} lines" if overlong is None else overlong.what
+    return _error(columns, line, None, what, f"write {layout}, one entry per line")
+
+
+def _column_count_error(columns: Columns, layout: str) -> FormatError | None:
+    if not len(columns.misshapen):
+        return None
+    line, n_fields, text = columns.misshapen.rows()[0]
+    origin = columns.origin
+    if origin is not None:
+        what = f"expected {origin.n_values} columns but got {n_fields}"
+        return _error(columns, line, None, what, f"write {' '.join(origin.required)}")
+    what, remedy = f"expected {columns.n_fields} columns but got {n_fields}", f"write {layout}"
+    if n_fields == 1 and "," in text:
+        what, remedy = f"{what} (comma-separated?)", f"separate columns by spaces: {layout}"
+    return _error(columns, line, None, what, remedy)
+
+
+def _error(columns: Columns, line: int, column: int | None, what: str, remedy: str) -> FormatError:
+    return FormatError(what, path=columns.source.path, line=line, column=column, remedy=remedy)
+
+
+RUN_LAYOUT = "query_id Q0 doc_id rank score tag"
+
+
+def read_run(path: str | Path) -> Run:
+    """Read a run file strictly: the first malformed line is an error.
+
+    Comments (``#`` at the start of a line), blank lines, CRLF, a byte order mark, any mix of spaces
+    and tabs, and compression with gzip, bz2, xz or zstd are accepted, and so are tables with a
+    header (CSV, TSV) and JSON. Only the validator checks for duplicates, ranks that contradict
+    scores, and missing queries.
+
+    Args:
+        path: The file, or ``-`` for standard input.
+
+    Returns:
+        The run in file order; its name is the tag of the first line.
+
+    Raises:
+        InputError: If the file cannot be read.
+        FormatError: If a line has another number of columns, a rank is not an integer, a score is
+            not a finite decimal number, the text is not UTF-8 or contains NUL or a CR without LF,
+            or there is no data.
+    """
+    columns = lex_run(read_file(path, partial=True, tables=True))
+    if columns.origin is not None and columns.origin.systems is not None:
+        raise refuse_systems(columns.origin.systems, columns.source.path)
+    rows = RunRows.of(columns)
+    score = rows.scores.values
+    errors = (
+        find_field_error(columns, 4, ~rows.ranks.is_number, _bad_rank),
+        find_field_error(columns, 5, ~np.isfinite(score), _bad_score),
+    )
+    raise_first_error(columns, RUN_LAYOUT, errors)
+    texts = {"query_id": rows.blocks.series(), "doc_id": rows.doc_ids.series()}
+    frame = pl.DataFrame({**texts, "rank": rows.ranks.values, "score": score})
+    return Run(frame, rows.tags.text(0), columns.source.path)
+
+
+def write_run(run: Run, path: str | Path, *, tag: str | None = None) -> None:
+    """Write a run file that every trec_eval reads: six columns, single spaces, LF.
+
+    Rows and ranks are written unchanged and in the order of the frame, scores as the shortest text
+    that reads back as the same 64-bit float. The file is compressed if its suffix is ``.gz``,
+    ``.bz2``, ``.xz`` or ``.zst``, and is written atomically.
+
+    Args:
+        run: The run.
+        path: The file, or ``-`` for standard output.
+        tag: The last column; the name of the run by default.
+
+    Raises:
+        InputError: If there are no rows, a score is not finite, an id or the tag is empty or
+            contains white space or control characters, a query id starts with ``#`` (a comment),
+            or the file cannot be written.
+    """
+    name = run.name if tag is None else tag
+    rows = _as_columns(run.frame, name)
+    _refuse_tag(name)
+    write_rows([rows], path)
+
+
+def write_run_frames(frames: Iterable[pl.DataFrame], path: str | Path, tag: str) -> None:
+    """Write the frames of a run one after another, like :func:`write_run`.
+
+    Args:
+        frames: Parts of the run, each with at least one row and with complete queries.
+        path: The file; it is not written if there are no frames.
+        tag: The last column.
+
+    Raises:
+        InputError: See :func:`write_run`.
+    """
+    _refuse_tag(tag)
+    rows = (_as_columns(frame, tag) for frame in frames)
+    first = next(rows, None)
+    if first is not None:
+        write_rows(chain([first], rows), path)
+
+
+def _as_columns(frame: pl.DataFrame, tag: str) -> pl.DataFrame:
+    """Check a frame and return the six columns of a run file."""
+    refuse_unwritable(frame, ("query_id", "doc_id"), "run")
+    infinite = frame.filter(~pl.col("score").is_finite())
+    if not infinite.is_empty():
+        query_id, doc_id, _, score = infinite.row(0)
+        raise InputError(
+            f"score {score} of document {doc_id!r} in query {query_id!r} is not finite",
+            where="run",
+            remedy="compute the score again, or remove the row",
+        )
+    # Polars writes the shortest digits that read back exactly, as Python's repr() does.
+    return frame.select(
+        "query_id", pl.lit("Q0").alias("q0"), "doc_id", "rank", "score", pl.lit(tag).alias("tag")
+    )
+
+
+def _refuse_tag(tag: str) -> None:
+    refuse_unwritable(pl.DataFrame({"tag": [tag]}), ("tag",), "run")
+
+
+def _bad_rank(text: str) -> tuple[str, str]:
+    what = f"expected an integer rank but got {shortened(text)!r}"
+    return what, "number the results of each query from 1"
+
+
+def _bad_score(text: str) -> tuple[str, str]:
+    if re.match(DECIMAL, text):
+        return f"score {shortened(text)} does not fit in a 64-bit float", "rescale the scores"
+    if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+        what = f"score {text!r} is not finite and has no order"
+        return what, "compute the score again, or remove the row"
+    return f"expected a decimal score but got {shortened(text)!r}", "write scores as 12.5 or 1.25e1"
+
+
+QRELS_LAYOUT = "query_id iteration doc_id grade"
+
+
+def read_qrels(path: str | Path) -> Qrels:
+    """Read relevance judgments strictly: the first malformed line is an error.
+
+    A file has four columns, or is a table with a header line, for example BEIR's
+    ``query-id corpus-id score``, or JSON (the iteration is then ``"0"``). Comments, blank lines,
+    spaces, line ends and compression are treated as in
+    :func:`trectools_plus.formats.trec_files.read_run`. Only the validator checks for conflicting
+    judgments and unusual grades.
+
+    Args:
+        path: The file; ``-`` for standard input; or ``irds:<id>`` for a dataset of ``ir_datasets``.
+
+    Returns:
+        The judgments in file order.
+
+    Raises:
+        InputError: If the file cannot be read.
+        FormatError: If a line has another number of columns, a grade is not a 64-bit integer, the
+            text is not UTF-8 or contains NUL or a CR without LF, or there is no data.
+    """
+    if is_catalogue_name(path):
+        return open_catalogue(str(path)).read_qrels()
+    columns = lex_qrels(read_file(path, partial=True, tables=True))
+    rows = QrelsRows.of(columns)
+    wrong = ~rows.grades.is_number | rows.grades.has_point
+    raise_first_error(columns, QRELS_LAYOUT, [find_field_error(columns, 4, wrong, _bad_grade)])
+    texts = {
+        "query_id": rows.blocks.series(),
+        "iteration": rows.iterations.series(),
+        "doc_id": rows.doc_ids.series(),
+    }
+    return Qrels(pl.DataFrame({**texts, "relevance": rows.grades.values}), columns.source.path)
+
+
+def write_qrels(qrels: Qrels, path: str | Path) -> None:
+    """Write judgments that every trec_eval reads: four columns, single spaces, LF.
+
+    Rows are written unchanged and in the order of the frame. The file is compressed if its suffix
+    is ``.gz``, ``.bz2``, ``.xz`` or ``.zst``, and is written atomically.
+
+    Args:
+        qrels: The judgments.
+        path: The file, or ``-`` for standard output.
+
+    Raises:
+        InputError: If there are no rows, an id or iteration is empty or contains white space or
+            control characters, a query id starts with ``#`` (a comment), or the file cannot be
+            written.
+    """
+    refuse_unwritable(qrels.frame, ("query_id", "iteration", "doc_id"), "qrels")
+    write_rows([qrels.frame], path)
+
+
+def _bad_grade(text: str) -> tuple[str, str]:
+    if re.match(INTEGER, text):
+        what = f"grade {shortened(text)} does not fit in a 64-bit integer"
+        return what, "use small grades, for example 0 to 3"
+    what = f"expected an integer grade but got {shortened(text)!r}"
+    if re.match(INTEGRAL, text):
+        return what, f"write {shortened(text.partition('.')[0])}"
+    return what, "use integers, for example 0 to 3"

@@ -1,1 +1,0 @@
-"""Rules for test sets with an ontology and other parts."""
